@@ -1,0 +1,56 @@
+# Every target works on a fresh machine with Python 3.11+ and make: the first one that needs it makes .venv.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+ORACLES := .oracles
+
+.PHONY: demo test check bench bench-self oracle oracle-record oracle-report clean
+
+demo: $(INSTALLED)
+	$(RUN) examples/spirals.py
+
+test: $(INSTALLED)
+	$(RUN) -m pytest -n 2 --dist loadgroup
+
+check: $(INSTALLED)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+# What the library costs beside plain JAX; prints tables of ratios.
+bench-self: $(INSTALLED)
+	$(RUN) benchmarks/core.py
+	$(RUN) benchmarks/convolution.py
+
+bench: bench-self
+
+# The libraries that fixtures are recorded from, in environments of their own; never dependencies.
+oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed
+
+oracle-record: oracle
+	KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/record.py --out tests/oracle/fixtures
+	$(ORACLES)/tf_keras/bin/python tests/oracle/record_tf_keras.py --out tests/oracle/fixtures
+
+oracle-report: $(INSTALLED)
+	$(RUN) tests/oracle/report.py
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit('Podium needs Python 3.11 or newer') if sys.version_info < (3, 11) else None"
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade pip
+	$(RUN) -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(ORACLES)/keras/.installed:
+	$(PYTHON) -m venv $(ORACLES)/keras
+	$(ORACLES)/keras/bin/pip install --quiet "keras==3.15.1" "jax==0.10.2"
+	touch $@
+
+$(ORACLES)/tf_keras/.installed:
+	$(PYTHON) -m venv $(ORACLES)/tf_keras
+	$(ORACLES)/tf_keras/bin/pip install --quiet tensorflow-cpu tf_keras
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(ORACLES) .mypy_cache .ruff_cache .hypothesis .cache

@@ -1,0 +1,37 @@
+"""Activation functions, under the names of `keras.activations`."""
+
+from podium.activations._distributions import log_softmax as log_softmax
+from podium.activations._distributions import softmax as softmax
+from podium.activations._distributions import sparsemax as sparsemax
+from podium.activations._lookup import deserialize as deserialize
+from podium.activations._lookup import get as get
+from podium.activations._lookup import serialize as serialize
+from podium.activations._rectifiers import celu as celu
+from podium.activations._rectifiers import elu as elu
+from podium.activations._rectifiers import gelu as gelu
+from podium.activations._rectifiers import glu as glu
+from podium.activations._rectifiers import hard_silu as hard_silu
+from podium.activations._rectifiers import hard_silu as hard_swish
+from podium.activations._rectifiers import leaky_relu as leaky_relu
+from podium.activations._rectifiers import linear as linear
+from podium.activations._rectifiers import mish as mish
+from podium.activations._rectifiers import relu as relu
+from podium.activations._rectifiers import relu6 as relu6
+from podium.activations._rectifiers import selu as selu
+from podium.activations._rectifiers import silu as silu
+from podium.activations._rectifiers import silu as swish
+from podium.activations._rectifiers import softplus as softplus
+from podium.activations._rectifiers import sparse_plus as sparse_plus
+from podium.activations._rectifiers import squareplus as squareplus
+from podium.activations._shrinkers import hard_shrink as hard_shrink
+from podium.activations._shrinkers import soft_shrink as soft_shrink
+from podium.activations._shrinkers import tanh_shrink as tanh_shrink
+from podium.activations._shrinkers import threshold as threshold
+from podium.activations._squashers import exponential as exponential
+from podium.activations._squashers import hard_sigmoid as hard_sigmoid
+from podium.activations._squashers import hard_tanh as hard_tanh
+from podium.activations._squashers import log_sigmoid as log_sigmoid
+from podium.activations._squashers import sigmoid as sigmoid
+from podium.activations._squashers import softsign as softsign
+from podium.activations._squashers import sparse_sigmoid as sparse_sigmoid
+from podium.activations._squashers import tanh as tanh

@@ -1,0 +1,176 @@
+"""Words for mistakes: how every room of Podium phrases a refusal.
+
+An error says what was given, what was expected and how to mend it. Mistakes of understanding get a
+constant with the wrong code beside the right code. This file owns wording only; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+TAPED_VALUE_IN_JAX = """\
+`{function}` was given a value that an open GradientTape is recording. A raw JAX function leaves no \
+trace on the tape, so the gradient would silently stop there.
+
+    with podium.GradientTape() as tape:
+        y = jnp.{example}(x)              # wrong: the tape cannot see this
+        y = podium.ops.{example}(x)       # right
+        y = podium.lift(jnp.{example})(x) # right, for any JAX function that `ops` does not have
+
+If the gradient is meant to stop, say so: `podium.ops.stop_gradient(x)`."""
+
+TENSOR_IN_LAX = """\
+A function of `jax.lax` (or an index into a jax.Array) was given a Podium Tensor or Variable, which \
+`jax.lax` does not accept.
+
+    y = jax.lax.exp(x)                # wrong
+    y = podium.lift(jax.lax.exp)(x)   # right, also under a GradientTape
+    y = jax.lax.exp(x.value)          # right, where no gradient is wanted"""
+
+LEAKED_VALUE = """\
+A value made inside one traced call (a `podium.function`, a layer's call under a tape, `jax.jit`) was \
+used outside of it. Such a value stands for a computation that has ended; it holds no numbers.
+
+    @podium.function
+    def step(x):
+        global kept
+        kept = x * 2      # wrong: `kept` outlives the trace
+        return x * 2      # right: return it, or store it with `variable.assign(...)`"""
+
+VARIABLE_PER_CALL = """\
+`{function}` makes a new Variable every time its body runs ({names}). A compiled function can only \
+keep state that outlives the call.
+
+    @podium.function
+    def step(x):
+        total = podium.Variable(0.0)     # wrong: made anew on every call
+        return total.assign_add(x)
+
+    total = podium.Variable(0.0)         # right: made once, outside
+    @podium.function
+    def step(x):
+        return total.assign_add(x)"""
+
+
+class TapedValueError(TypeError):
+    """A value recorded by an open tape was handed to a function the tape cannot see.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = podium.Variable(2.0)
+        >>> with podium.GradientTape() as tape:
+        ...     try:
+        ...         jnp.square(x)
+        ...     except podium.core.TapedValueError as error:
+        ...         print("ops.square" in str(error))
+        True
+    """
+
+
+class LeakedValueError(RuntimeError):
+    """A value of one trace was used in another, or after its trace had ended.
+
+    Example:
+        >>> kept = []
+        >>> @podium.function
+        ... def step(x):
+        ...     kept.append(x * 2)
+        ...     return x
+        >>> _ = step(podium.ops.ones(()))
+        >>> try:
+        ...     kept[0] + 1
+        ... except podium.core.LeakedValueError as error:
+        ...     print("return it" in str(error))
+        True
+    """
+
+
+def nearest(name: str, choices: Iterable[str]) -> str | None:
+    """Return the choice spelled most like `name`, or None if nothing is close.
+
+    Example:
+        >>> podium.core.nearest("rellu", ["relu", "gelu", "tanh"])
+        'relu'
+    """
+    by_folded = {choice.lower(): choice for choice in choices}
+    found = difflib.get_close_matches(str(name).lower(), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def unknown_choice(argument: str, given: Any, choices: Iterable[Any]) -> ValueError:
+    """Build the error for a string that is none of the known ones: it lists them, nearest first.
+
+    Example:
+        >>> print(podium.core.unknown_choice("padding", "sane", ["valid", "same"]))
+        Unknown padding 'sane'. Did you mean 'same'? Choices: 'same', 'valid'.
+    """
+    names = sorted({str(choice) for choice in choices})
+    close = nearest(str(given), names)
+    hint = f" Did you mean {close!r}?" if close else ""
+    listed = ", ".join(repr(name) for name in names)
+    return ValueError(f"Unknown {argument} {given!r}.{hint} Choices: {listed}.")
+
+
+def check_choice(argument: str, given: Any, choices: Sequence[Any]) -> Any:
+    """Return `given` if it is one of `choices`, else raise `unknown_choice`.
+
+    Example:
+        >>> podium.core.check_choice("padding", "same", ["valid", "same"])
+        'same'
+    """
+    if given not in choices:
+        raise unknown_choice(argument, given, choices)
+    return given
+
+
+def check_numeric(value: Any, argument: str = "value") -> None:
+    """Refuse arrays that hold no numbers (objects, strings, dates) before JAX meets them.
+
+    Example:
+        >>> podium.core.check_numeric(np.ones(3))
+        >>> podium.core.check_numeric(np.array(["a"]), "x")
+        Traceback (most recent call last):
+        TypeError: `x` is an array of strings (dtype <U1). Podium computes with numbers and booleans \
+only. Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
+    """
+    dtype = getattr(value, "dtype", None)
+    kind = getattr(dtype, "kind", "f")
+    if kind == "O":
+        raise TypeError(
+            f"`{argument}` is an array of Python objects (dtype object, shape {value.shape}). Podium "
+            "computes with numbers and booleans only. Rows of unequal length are the usual cause: pad "
+            "them to one length, or convert with `np.asarray(x, dtype='float32')`."
+        )
+    if kind in "US":
+        raise TypeError(
+            f"`{argument}` is an array of strings (dtype {dtype}). Podium computes with numbers and "
+            "booleans only. Turn the strings into numbers first, for example with "
+            "`np.unique(x, return_inverse=True)`."
+        )
+    if kind in "Mm":
+        raise TypeError(
+            f"`{argument}` holds dates or times (dtype {dtype}). Podium computes with numbers and "
+            "booleans only. Convert them first, for example with `x.astype('int64') / 1e9`."
+        )
+
+
+def as_number_array(value: Any, argument: str = "value") -> np.ndarray:
+    """Turn a NumPy array, list or scalar into a NumPy array of numbers, or say why it cannot be.
+
+    Example:
+        >>> podium.core.as_number_array([[1, 2], [3, 4]]).shape
+        (2, 2)
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"`{argument}` cannot become an array: {error}. Every row must have the same length and "
+            "type; pad the shorter rows."
+        ) from error
+    check_numeric(array, argument)
+    return array

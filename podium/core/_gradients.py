@@ -1,0 +1,86 @@
+"""Where gradients stop or take a path of the user's choice: `stop_gradient`, `custom_gradient`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from podium.core._dispatch import dispatch, read_raw, unwrap_result
+from podium.core._state import current
+from podium.core._symbolic import is_symbolic, map_structure
+from podium.core._tensor import Tensor, wrap
+from podium.core._variable import Variable
+
+
+def stop_gradient(variable: Any) -> Any:
+    """Return the same value, cut off from every tape.
+
+    Args:
+        variable: A Tensor, Variable or symbolic value, or a structure of them.
+
+    Example:
+        >>> x = podium.Variable(3.0)
+        >>> with podium.GradientTape() as tape:
+        ...     y = x * podium.stop_gradient(x)
+        >>> float(tape.gradient(y, x))
+        3.0
+    """
+    if is_symbolic(variable):
+        return dispatch(jax.lax.stop_gradient, variable)
+
+    def cut(value: Any) -> Any:
+        if isinstance(value, (Tensor, Variable)):
+            raw = value.read_cast() if isinstance(value, Variable) else read_raw(value)
+        elif isinstance(value, jax.Array):
+            raw = value
+        else:
+            return value
+        stopped = jax.lax.stop_gradient(raw)
+        return stopped if current.arrays else wrap(stopped)
+
+    return map_structure(cut, variable)
+
+
+def custom_gradient(fn: Callable) -> Callable:
+    """Give a function a gradient of your own.
+
+    Args:
+        fn: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient of the
+            result and returns the gradient of each argument: one value, or a tuple for several arguments.
+
+    Returns:
+        A function with the same arguments that returns the result alone.
+
+    Example:
+        >>> @podium.custom_gradient
+        ... def clip_backwards(x):
+        ...     return x, lambda upstream: podium.ops.clip(upstream, -1.0, 1.0)
+        >>> x = podium.Variable(2.0)
+        >>> with podium.GradientTape() as tape:
+        ...     y = 10.0 * clip_backwards(x)
+        >>> float(tape.gradient(y, x))
+        1.0
+    """
+
+    def raw(*args: Any) -> tuple[Any, Callable]:
+        result, grad = fn(*map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args))
+
+        def raw_grad(upstream: Any) -> Any:
+            wrapped = jax.tree.map(wrap, upstream)
+            gradients = grad(*wrapped) if isinstance(upstream, (tuple, list)) else grad(wrapped)
+            return unwrap_result(gradients)
+
+        return unwrap_result(result), raw_grad
+
+    with_rule = jax.custom_gradient(raw)
+
+    @functools.wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise TypeError(f"{fn.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}.")
+        return dispatch(with_rule, *args)
+
+    return run

@@ -1,0 +1,66 @@
+"""Names: automatic ones (`dense`, `dense_1`), and the path of scopes that a Variable is made in."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import re
+from collections.abc import Iterator
+
+from podium.core._state import current, setting
+
+_counts: collections.Counter[str] = collections.Counter()
+
+
+def snake_case(name: str) -> str:
+    """Turn a class name into the stem of an automatic name.
+
+    Example:
+        >>> podium.core.snake_case("LayerNormalization"), podium.core.snake_case("Conv2D")
+        ('layer_normalization', 'conv2d')
+    """
+    name = re.sub(r"\W+", "", name)
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def auto_name(stem: str) -> str:
+    """Return `stem` the first time, then `stem_1`, `stem_2`, ...
+
+    Example:
+        >>> podium.core.reset_names()
+        >>> podium.core.auto_name("dense"), podium.core.auto_name("dense")
+        ('dense', 'dense_1')
+    """
+    count = _counts[stem]
+    _counts[stem] += 1
+    return stem if count == 0 else f"{stem}_{count}"
+
+
+def reset_names() -> None:
+    """Start automatic names from the beginning again.
+
+    Example:
+        >>> podium.core.reset_names()
+    """
+    _counts.clear()
+
+
+@contextlib.contextmanager
+def name_scope(name: str) -> Iterator[str]:
+    """Put the Variables made inside the `with` block under `name`.
+
+    Example:
+        >>> with podium.name_scope("encoder"):
+        ...     podium.Variable(0.0, name="scale").path
+        'encoder/scale'
+    """
+    if not isinstance(name, str) or not name or "/" in name:
+        raise ValueError(f"name_scope was given {name!r}; a non-empty string without '/' was expected.")
+    with setting(names=(*current.names, name)):
+        yield name
+
+
+def current_path(name: str) -> str:
+    """Return `name` behind the names of all open scopes."""
+    return "/".join((*current.names, name))

@@ -1,0 +1,139 @@
+"""Randomness as state: a SeedGenerator keeps its place in a Variable, so compiled steps draw anew each time."""
+
+from __future__ import annotations
+
+import random as python_random
+import secrets
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from podium.core._names import auto_name
+from podium.core._state import setting
+from podium.core._variable import Variable
+
+_KEY_KIND = "threefry2x32"  # two words of state, on every device
+
+
+class SeedGenerator:
+    """A stream of random keys that can be saved, restored and repeated.
+
+    Its state is a Variable of two numbers, the seed and a count of draws. Inside `podium.function` each
+    call of the function draws differently, as in plain Python.
+
+    Args:
+        seed: A whole number; by default one is drawn from the global generator.
+        name: A name for the state.
+
+    Example:
+        >>> generator = podium.random.SeedGenerator(42)
+        >>> a, b = generator.next(), generator.next()
+        >>> bool((a == b).all())
+        False
+        >>> generator.state.numpy()
+        array([42,  2], dtype=uint32)
+    """
+
+    def __init__(self, seed: int | None = None, name: str | None = None, **kwargs: Any):
+        if kwargs.pop("backend", None) or kwargs:
+            raise ValueError(f"SeedGenerator does not know the arguments {sorted(kwargs)}.")
+        if seed is None:
+            seed = _fresh_seed()
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
+        self.name = name or auto_name("seed_generator")
+        self._initial_seed = int(seed)
+        self.state = Variable(
+            np.array([int(seed) % 2**32, 0], dtype=np.uint32),
+            trainable=False,
+            name=f"{self.name}_state",
+            aggregation="only_first_replica",
+        )
+
+    @property
+    def initial_seed(self) -> int:
+        """The seed it was made with."""
+        return self._initial_seed
+
+    def next(self, ordered: bool = True) -> jax.Array:
+        """Return the key of the next draw as two numbers, and move on."""
+        with setting(recorders=()):
+            words = self.state.read()
+            self.state.assign(words + jnp.array([0, 1], jnp.uint32))
+        return words
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this generator again."""
+        return {"seed": self._initial_seed}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
+        """Make a generator from `get_config`'s result."""
+        return cls(**config)
+
+
+_global: dict[str, Any] = {"generator": None, "names": None}
+
+
+def global_seed_generator() -> SeedGenerator:
+    """Return the generator that draws without a seed of their own use.
+
+    Example:
+        >>> podium.utils.set_random_seed(1)
+        >>> podium.core.global_seed_generator().initial_seed
+        1
+    """
+    if _global["generator"] is None:
+        _global["generator"] = SeedGenerator(secrets.randbits(31), name="global_seed_generator")
+    return _global["generator"]
+
+
+def _fresh_seed() -> int:
+    """Draw a seed for a new generator from Python's generator, which `set_random_seed` fixes."""
+    return python_random.randint(1, 2**31 - 1)
+
+
+def draw_seed(seed: Any = None) -> jax.Array:
+    """Return a JAX random key for one draw.
+
+    Args:
+        seed: None draws from the global generator, a SeedGenerator from that one; a whole number always
+            gives the same key.
+
+    Example:
+        >>> import jax
+        >>> jax.random.uniform(podium.core.draw_seed(7)) == jax.random.uniform(podium.core.draw_seed(7))
+        Array(True, dtype=bool)
+    """
+    if seed is None:
+        words = global_seed_generator().next()
+    elif isinstance(seed, SeedGenerator):
+        words = seed.next()
+    elif isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
+        words = jnp.array([int(seed) % 2**32, 0], jnp.uint32)
+    else:
+        raise TypeError(f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected.")
+    return jax.random.wrap_key_data(words, impl=_KEY_KIND)
+
+
+def set_random_seed(seed: int) -> None:
+    """Fix the seeds of Python, NumPy and Podium, so that a run repeats bit for bit on one machine.
+
+    Example:
+        >>> podium.utils.set_random_seed(3)
+        >>> a = podium.random.normal(())
+        >>> podium.utils.set_random_seed(3)
+        >>> float(a) == float(podium.random.normal(()))
+        True
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
+    python_random.seed(seed)
+    np.random.seed(int(seed) % 2**32)
+    if _global["generator"] is None:
+        _global["generator"] = SeedGenerator(int(seed), name="global_seed_generator")
+    else:  # compiled functions may know the Variable already, so it stays and only its value changes
+        _global["generator"]._initial_seed = int(seed)
+        _global["generator"].state.assign(np.array([int(seed) % 2**32, 0], dtype=np.uint32))

@@ -1,0 +1,191 @@
+"""What a thread is doing right now, and where Variables live while a trace runs.
+
+`current` is the thread's own record: the open scope, the open tapes, the casting rule. A `Scope` is a
+private view of all Variables: reads come through it, writes stay in it, until whoever opened it takes
+the writes out as values. That is the one way state moves in and out of compiled or differentiated code.
+A `Store` keeps the values of many Variables in one list, so that a compiled step can take and give all
+of them at a cost that does not grow with their number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+
+class _Current(threading.local):
+    """The thread's own settings; every attribute has its resting value here."""
+
+    scope: Scope | None = None
+    recorders: tuple = ()  # open tapes and accumulators, outermost first
+    autocast: str | None = None  # the type in which the running layer wants to see float Variables
+    arrays: bool = False  # the running layer's `call` asked for bare jax.Arrays
+    names: tuple[str, ...] = ()  # open name scopes
+    forward_mode: bool = False  # derivatives are taken forwards: custom backward rules must step aside
+
+
+current = _Current()
+lock = threading.RLock()  # held while a compiled step takes and gives state
+writes = [0]  # counts changes of stored Variables; a compiled step compares it to keep its list of reads
+
+
+@contextlib.contextmanager
+def setting(**values: Any) -> Iterator[None]:
+    """Change some of this thread's settings for the length of a `with` block."""
+    before = {name: getattr(current, name) for name in values}
+    for name, value in values.items():
+        setattr(current, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(current, name, value)
+
+
+class Scope:
+    """A private view of Variables for the length of one traced call.
+
+    Attributes:
+        inputs: id -> (variable, value) handed in by the opener, usually tracers.
+        touched: ids of those inputs that were read or written.
+        reads: id -> (variable, value) of what was read through to the parent.
+        writes: id -> (variable, value) written inside; the opener takes them out.
+        created: Variables made while this scope was open.
+        locals: other values that must not outlive the call, such as the losses of layers.
+        paused: tapes outside that must hear of recorded Tensors met inside by closure.
+    """
+
+    def __init__(
+        self,
+        inputs: dict[int, tuple] | None = None,
+        parent: Scope | None = None,
+        reads: dict[int, tuple] | None = None,
+        paused: tuple = (),
+    ):
+        self.inputs = inputs or {}
+        self.parent = parent
+        self.paused = paused or (parent.paused if parent is not None else ())
+        self.touched: set[int] = set()
+        self.reads: dict[int, tuple] = reads if reads is not None else {}
+        self.writes: dict[int, tuple] = {}
+        self.created: list[Any] = []
+        self.locals: dict[Any, Any] = {}
+
+    def read(self, variable: Any) -> Any:
+        """Return the variable's value as this scope sees it."""
+        key = id(variable)
+        if key in self.writes:
+            return self.writes[key][1]
+        if key in self.inputs:
+            self.touched.add(key)
+            return self.inputs[key][1]
+        if key in self.reads:
+            return self.reads[key][1]
+        value = self.parent.read(variable) if self.parent is not None else variable.stored
+        self.reads[key] = (variable, value)
+        return value
+
+    def read_tensor(self, tensor: Any) -> Any:
+        """Return a Tensor's array as this scope sees it: one that a paused tape tracks may be an input."""
+        key = id(tensor)
+        if key in self.inputs:
+            return self.inputs[key][1]
+        if key in self.reads:
+            return self.reads[key][1]
+        if not any(tape.tracks(tensor) for tape in self.paused):
+            return tensor._value
+        value = self.parent.read_tensor(tensor) if self.parent is not None else tensor._value
+        self.reads[key] = (tensor, value)
+        return value
+
+    def write(self, variable: Any, value: Any) -> None:
+        """Keep a new value in this scope."""
+        self.touched.add(id(variable))
+        self.writes[id(variable)] = (variable, value)
+
+    def note_created(self, variable: Any) -> None:
+        """Remember a Variable made inside; every enclosing scope hears of it too."""
+        scope: Scope | None = self
+        while scope is not None:
+            scope.created.append(variable)
+            scope = scope.parent
+
+    def commit(self) -> None:
+        """Pass all writes and locals on to the parent, or to the Variables themselves."""
+        for variable, value in self.writes.values():
+            if self.parent is not None:
+                self.parent.write(variable, value)
+            else:
+                variable.stored = value
+        if self.parent is not None:
+            self.parent.locals.update(self.locals)
+        else:
+            for key, value in self.locals.items():
+                key.keep(value)
+
+
+class TraceLocal:
+    """A value that belongs to the running trace: each scope has its own, and none outlives its scope.
+
+    Layers keep the values of `add_loss` in one of these, so that a loss made inside a compiled step
+    can never be met outside of it.
+    """
+
+    def __init__(self, empty: Any):
+        self._empty = empty
+        self._kept = empty
+
+    def get(self) -> Any:
+        """Return the value as the innermost scope sees it."""
+        scope = current.scope
+        while scope is not None:
+            if self in scope.locals:
+                return scope.locals[self]
+            scope = scope.parent
+        return self._kept
+
+    def set(self, value: Any) -> None:
+        """Set the value for the innermost scope, or for good when no scope is open."""
+        if current.scope is not None:
+            current.scope.locals[self] = value
+        else:
+            self._kept = value
+
+    def keep(self, value: Any) -> None:
+        """Set the value outside of all scopes."""
+        self._kept = value
+
+
+class Store:
+    """The values of many Variables in one list, given to a compiled step whole.
+
+    A Variable lives in one Store at most. When another step wants a different grouping, the Store is
+    dissolved and each of its Variables takes its own value back.
+    """
+
+    def __init__(self, variables: list[Any]):
+        for variable in variables:
+            if variable.home is not None:
+                variable.home.dissolve()
+        self._variables = [weakref.ref(variable) for variable in variables]
+        self.values = [variable.stored for variable in variables]
+        self.exposed: set[int] = set()  # slots whose array somebody outside holds: never donate those
+        self.valid = True
+        for slot, variable in enumerate(variables):
+            if variable.exposed:
+                self.exposed.add(slot)
+            variable.home, variable.slot = self, slot
+
+    def dissolve(self) -> None:
+        """Give every Variable its value back; this Store is finished."""
+        if not self.valid:
+            return
+        self.valid = False
+        for slot, reference in enumerate(self._variables):
+            variable = reference()
+            if variable is not None:
+                variable.leave_home(self.values[slot], exposed=slot in self.exposed)
+        self.values = []

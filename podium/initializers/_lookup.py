@@ -1,0 +1,102 @@
+"""Which string means which initializer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from podium.core import Family, Tensor, convert_to_tensor, is_tensor
+from podium.initializers._constant import Constant, Identity, Ones, Zeros
+from podium.initializers._initializer import Initializer, checked_shape
+from podium.initializers._orthogonal import Orthogonal
+from podium.initializers._random import RandomNormal, RandomUniform, TruncatedNormal
+from podium.initializers._scaling import (
+    GlorotNormal,
+    GlorotUniform,
+    HeNormal,
+    HeUniform,
+    LecunNormal,
+    LecunUniform,
+    VarianceScaling,
+)
+from podium.initializers._stft import STFT
+
+_family = Family("initializer", Initializer, module="keras.initializers")
+for _cls in (GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform):
+    _family.add_class(_cls)
+_family.add_class(Constant)
+_family.add_class(Identity, "IdentityInitializer")
+_family.add_class(Ones, "one")
+_family.add_class(Orthogonal, "OrthogonalInitializer")
+_family.add_class(RandomNormal, "normal")
+_family.add_class(RandomUniform, "uniform")
+_family.add_class(STFT, "STFTInitializer")
+_family.add_class(TruncatedNormal)
+_family.add_class(VarianceScaling)
+_family.add_class(Zeros, "zero")
+
+
+def get(identifier: Any) -> Callable[..., Any] | None:
+    """Return the initializer that an argument such as `kernel_initializer` means.
+
+    Args:
+        identifier: A name (`"he_normal"` or `"HeNormal"`), a config, a class, an instance, a function of
+            `(shape, dtype)`, an array that is the value itself, or None.
+
+    Returns:
+        An initializer or function, or None for None.
+
+    Example:
+        >>> podium.initializers.get("he_normal").scale
+        2.0
+        >>> podium.initializers.get("he_norml")
+        Traceback (most recent call last):
+        ValueError: Unknown initializer 'he_norml'. Did you mean 'he_normal'? Choices: 'constant', \
+'glorot_normal', 'glorot_uniform', 'he_normal', 'he_uniform', 'identity', 'lecun_normal', 'lecun_uniform', \
+'normal', 'one', 'ones', 'orthogonal', 'random_normal', 'random_uniform', 'stft', 'truncated_normal', \
+'uniform', 'variance_scaling', 'zero', 'zeros'.
+    """
+    if is_tensor(identifier) or isinstance(identifier, (np.ndarray, np.generic)):
+        return _giving(identifier)
+    return _family.get(identifier)
+
+
+def _giving(value: Any) -> Callable[..., Tensor]:
+    """Return an initializer function that gives `value` for its own shape."""
+
+    def initialize(shape: Any, dtype: Any = None) -> Tensor:
+        if checked_shape(shape) != tuple(value.shape):
+            raise ValueError(
+                f"An array of shape {tuple(value.shape)} was given as initializer of a weight of shape "
+                f"{checked_shape(shape)}; the shapes must be equal."
+            )
+        return convert_to_tensor(value, dtype)
+
+    return initialize
+
+
+def serialize(initializer: Any) -> Any:
+    """Return a config that `deserialize` turns back into the initializer.
+
+    Example:
+        >>> podium.initializers.serialize(podium.initializers.Constant(3.0))["config"]
+        {'value': 3.0}
+    """
+    return _family.serialize(initializer)
+
+
+def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Make an initializer from `serialize`'s result.
+
+    Args:
+        config: The config, or a name.
+        custom_objects: Your own classes and functions by name.
+
+    Example:
+        >>> config = podium.initializers.serialize(podium.initializers.RandomNormal(stddev=0.5))
+        >>> podium.initializers.deserialize(config).stddev
+        0.5
+    """
+    return _family.deserialize(config, custom_objects)

@@ -1,0 +1,779 @@
+"""Layer: weights plus a computation, called like a function. The base of every layer and model.
+
+`__call__` is the one way in: it converts inputs, builds weights on first use, passes `training` and masks
+on, records the call on open tapes as one entry, and collects losses. What a layer is made of is found in
+`_tracking.py`, how it is called in `_calls.py`, how inputs are checked in `_input_spec.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from podium import initializers, regularizers
+from podium.core import (
+    DTypePolicy,
+    KerasTensor,
+    Node,
+    Tensor,
+    Variable,
+    auto_name,
+    convert_to_tensor,
+    get_dtype_policy,
+    is_float_dtype,
+    is_symbolic,
+    leaves_of,
+    map_structure,
+    name_scope,
+    record_call,
+    snake_case,
+    unknown_choice,
+)
+from podium.core._dispatch import unwrap_result
+from podium.core._errors import TENSOR_IN_LAX
+from podium.core._state import Scope, TraceLocal, current, setting
+from podium.core._symbolic import symbolic_outputs
+from podium.core._tensor import wrap
+from podium.layers import _calls, _tracking
+from podium.layers._input_spec import check_inputs
+from podium.metrics import Mean, Metric
+
+# Attributes that are not searched for sublayers: they point outwards.
+_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics"})
+
+
+class Layer:
+    """A computation with state. Subclass it, make weights in `build`, and compute in `call`.
+
+    Args:
+        activity_regularizer: A function of the outputs whose result is added to the losses.
+        trainable: Whether the weights shall be trained.
+        dtype: A dtype name or policy, such as "float32" or "mixed_bfloat16".
+        autocast: Whether float inputs are cast to the compute type.
+        name: A name; by default the class's, such as `dense_1`.
+
+    Example:
+        >>> class Scale(podium.layers.Layer):
+        ...     def build(self, input_shape):
+        ...         self.scale = self.add_weight(shape=(input_shape[-1],), initializer="ones", name="scale")
+        ...     def call(self, inputs):
+        ...         return inputs * self.scale
+        >>> layer = Scale()
+        >>> layer(np.ones((2, 3), "float32")).shape, [w.path.split("/")[-1] for w in layer.weights]
+        ((2, 3), ['scale'])
+    """
+
+    # `call` of Functional and Sequential models: their layers are recorded one by one.
+    _records_layers_inside = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
+        layer = super().__new__(cls)
+        layer._initialized = False
+        layer._init_arguments = (args, kwargs)
+        return layer
+
+    def __init__(
+        self,
+        *,
+        activity_regularizer: Any = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        autocast: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ):
+        batch_input_shape = _input_shape_argument(kwargs)
+        if "input_dtype" in kwargs:
+            raise ValueError("`input_dtype` is not an argument of layers; give the model an `Input(dtype=...)`.")
+        if kwargs:
+            known = [p for p in inspect.signature(type(self).__init__).parameters if p not in ("self", "kwargs", "args")]
+            first = next(iter(kwargs))
+            raise TypeError(
+                f"{type(self).__name__} does not know the argument {first!r}. "
+                + str(unknown_choice("argument", first, [*known, "activity_regularizer", "trainable", "dtype", "name"]))
+            )
+        if name is not None and (not isinstance(name, str) or not name or "/" in name):
+            raise ValueError(f"name={name!r} was given; a non-empty string without '/' was expected.")
+        self._name = name or auto_name(snake_case(type(self).__name__))
+        self._trainable = bool(trainable)
+        self._dtype_policy = get_dtype_policy(dtype)
+        self._autocast = autocast
+        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self.built = False
+        self.built_shape: Any = None  # the input shape that `build` saw, for messages
+        self.input_spec: Any = None
+        self.supports_masking = _overrides(self, "compute_mask")
+        self.batch_input_shape = batch_input_shape
+        self._added_weights: list[Variable] = []
+        self._added_metrics: dict[str, Metric] = {}
+        self._loss_values = TraceLocal(())
+        self._inbound_nodes: list[Node] = []
+        self._call_signature = _calls.CallSignature(self.call)
+        # Does `call` want bare jax.Arrays? Not known of a user's layer until it has run once.
+        self._takes_arrays: bool | None = False if type(self).__module__.startswith("podium.") else None
+        self._initialized = True
+
+    # --- what subclasses write
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights; called once, with the shape of the first input. Override it."""
+        self.built = True
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs. Override it."""
+        raise NotImplementedError(f"{type(self).__name__} has no `call` method: define `call(self, inputs)`.")
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """Return the mask of the outputs; by default the mask of the inputs."""
+        return previous_mask
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again, without its weights."""
+        config = self._base_config()
+        if _overrides(self, "get_config") or type(self).__init__ is Layer.__init__:
+            return config
+        arguments = self._recorded_arguments()
+        plain = all(_is_plain(value) for value in arguments.values())
+        if not plain:
+            names = [name for name, value in arguments.items() if not _is_plain(value)]
+            raise NotImplementedError(
+                f"{type(self).__name__} has the arguments {names}, which cannot be written as plain data. Define "
+                "`get_config` so that it returns all arguments of `__init__` in plain form, and `from_config` if needed."
+            )
+        return config | arguments
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Any:
+        """Make a layer from `get_config`'s result."""
+        try:
+            return cls(**dict(config))
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__} cannot be made from the config {dict(config)!r}: {error}") from error
+
+    def _base_config(self) -> dict[str, Any]:
+        policy = {
+            "module": "keras",
+            "class_name": "DTypePolicy",
+            "config": self._dtype_policy.get_config(),
+            "registered_name": None,
+        }
+        config: dict[str, Any] = {"name": self._name, "trainable": self._trainable, "dtype": policy}
+        if self.activity_regularizer is not None:
+            config["activity_regularizer"] = regularizers.serialize(self.activity_regularizer)
+        return config
+
+    def _recorded_arguments(self) -> dict[str, Any]:
+        args, kwargs = self._init_arguments
+        signature = inspect.signature(type(self).__init__)
+        bound = signature.bind(self, *args, **kwargs).arguments
+        found: dict[str, Any] = {}
+        for name, value in list(bound.items())[1:]:
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                found.update(value)
+            else:
+                found[name] = value
+        return found
+
+    # --- names and types
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return self._name
+
+    @property
+    def path(self) -> str:
+        """The name; weights add their own behind it."""
+        return self._name
+
+    @property
+    def dtype_policy(self) -> DTypePolicy:
+        """Which types it computes and stores in."""
+        return self._dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        self._dtype_policy = get_dtype_policy(value)
+
+    @property
+    def dtype(self) -> str:
+        """The type of the weights."""
+        return self._dtype_policy.variable_dtype
+
+    @property
+    def variable_dtype(self) -> str:
+        """The type of the weights."""
+        return self._dtype_policy.variable_dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        """The type that it computes in."""
+        return self._dtype_policy.compute_dtype
+
+    # --- weights
+
+    def add_weight(
+        self,
+        shape: Any = None,
+        initializer: Any = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        autocast: bool = True,
+        regularizer: Any = None,
+        constraint: Any = None,
+        aggregation: str = "none",
+        overwrite_with_gradient: bool = False,
+        name: str | None = None,
+    ) -> Variable:
+        """Make a weight that belongs to this layer.
+
+        Args:
+            shape: Its shape; () by default.
+            initializer: A name, an initializer or a function of `(shape, dtype)`. By default Glorot uniform
+                for floats and zeros for other types.
+            dtype: Its type, by default the layer's.
+            trainable: Whether it shall be trained.
+            autocast: Whether it may be seen in the compute type.
+            regularizer: A function of the weight, added to the losses.
+            constraint: A function of the weight, applied by optimizers after updates.
+            aggregation: How replicas combine it.
+            overwrite_with_gradient: Kept for Keras's signature, as a note for optimizers.
+            name: Its name.
+
+        Returns:
+            The new Variable.
+        """
+        if isinstance(shape, str):  # Keras 2: add_weight(name, shape, dtype, initializer)
+            name, shape, dtype, initializer = shape, initializer, dtype, None if trainable is True else trainable
+            trainable = True
+        self._check_initialized()
+        dtype = dtype or self.variable_dtype
+        if initializer is None:
+            initializer = "glorot_uniform" if is_float_dtype(dtype) else "zeros"
+        shape = () if shape is None else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        if any(length is None for length in shape):
+            raise ValueError(
+                f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape {shape}: a length that the "
+                "weight depends on is unknown (None). Give that dimension a length in `Input(shape=...)`."
+            )
+        with name_scope(self._name) if not current.names or current.names[-1] != self._name else contextlib.nullcontext():
+            variable = Variable(
+                initializers.get(initializer),
+                shape,
+                dtype,
+                trainable=trainable,
+                autocast=autocast,
+                aggregation=aggregation,
+                name=name,
+                constraint=constraint,
+                regularizer=regularizers.get(regularizer),
+            )
+        variable.overwrite_with_gradient = overwrite_with_gradient
+        if not self._trainable:
+            variable.trainable = False
+            variable.was_trainable = trainable
+        self._added_weights.append(variable)
+        return variable
+
+    def _own_weights(self) -> list[Variable]:
+        self._check_initialized()
+        own = _tracking.unique(self._added_weights + _tracking.owned(vars(self), Variable, _NOT_OWNED))
+        return [v for v in own if v.trainable] + [v for v in own if not v.trainable]
+
+    def _own_layers(self) -> list[Layer]:
+        self._check_initialized()
+        return _tracking.owned(vars(self), Layer, _NOT_OWNED)
+
+    def _flatten_layers(self, include_self: bool = True, recursive: bool = True) -> list[Layer]:
+        """List this layer and the layers inside it, each once, outermost first."""
+        found: dict[int, Layer] = {id(self): self} if include_self else {}
+        pending = self._own_layers()
+        while pending:
+            layer = pending.pop(0)
+            if id(layer) not in found and layer is not self:
+                found[id(layer)] = layer
+                if recursive:
+                    pending = layer._own_layers() + pending
+        return list(found.values())
+
+    def _gather(self, own: Callable[[Layer], list]) -> list:
+        return _tracking.unique(variable for layer in self._flatten_layers() for variable in own(layer))
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All weights, trainable or not, of this layer and the layers inside it."""
+        return self._gather(lambda layer: layer._own_weights())
+
+    @property
+    def variables(self) -> list[Variable]:
+        """All state: weights, seeds and the sums of metrics."""
+        own = self._gather(lambda layer: layer._own_weights() + _tracking.seed_states(vars(layer), _NOT_OWNED))
+        return _tracking.unique(own + self.metrics_variables)
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The weights that training changes."""
+        return [variable for variable in self.weights if variable.trainable]
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The weights that training leaves alone."""
+        return [variable for variable in self.weights if not variable.trainable]
+
+    @property
+    def trainable_variables(self) -> list[Variable]:
+        """The Variables that training changes."""
+        return [variable for variable in self.variables if variable.trainable]
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:
+        """The other Variables: frozen weights, statistics, seeds, metrics."""
+        return [variable for variable in self.variables if not variable.trainable]
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes the weights. Setting it sets all layers inside as well."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        for layer in self._flatten_layers():
+            layer._trainable = bool(value)
+            for variable in layer._own_weights():
+                if not value and variable.trainable:
+                    variable.trainable, variable.was_trainable = False, True
+                elif value and getattr(variable, "was_trainable", False):
+                    variable.trainable = True
+
+    def count_params(self) -> int:
+        """Return how many numbers the weights hold."""
+        if not self.built and not self.weights:
+            raise ValueError(
+                f"Layer {self._name!r} ({type(self).__name__}) has no weights yet, so they cannot be counted. Call it on "
+                "data or build it: `layer.build(input_shape)`."
+            )
+        return sum(int(np.prod(variable.shape)) for variable in self.weights)
+
+    def get_weights(self) -> list[np.ndarray]:
+        """Return copies of all weights as NumPy arrays, in the order of `weights`."""
+        return [variable.numpy() for variable in self.weights]
+
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Replace all weights, or none: everything is checked before anything is changed.
+
+        Raises:
+            ValueError: The number or a shape of the arrays does not fit.
+        """
+        variables = self.weights
+        if len(weights) != len(variables):
+            state = "" if variables else " It has not been built: call it on data first."
+            raise ValueError(
+                f"set_weights on {self._name!r} was given {len(weights)} arrays; it has {len(variables)} weights.{state}"
+            )
+        checked = []
+        for variable, value in zip(variables, weights, strict=True):
+            value = convert_to_tensor(value)
+            variable._check_assignable(value)
+            checked.append(value)
+        for variable, value in zip(variables, checked, strict=True):
+            variable.assign(value)
+
+    # --- losses and metrics
+
+    def add_loss(self, loss: Any, **_: Any) -> None:
+        """Add to the losses: scalars (or arrays) computed in `call`, or functions without arguments.
+
+        The values count until the outermost layer is called again.
+        """
+        values = list(loss) if isinstance(loss, (list, tuple)) else [loss]
+        kept = []
+        for value in values:
+            if not callable(value) or isinstance(value, (Tensor, Variable, KerasTensor)):
+                value = value if isinstance(value, (Tensor, KerasTensor)) else wrap_array(value)
+            kept.append(value)
+        self._loss_values.set((*self._loss_values.get(), *kept))
+
+    @property
+    def losses(self) -> list[Any]:
+        """The losses of this layer and the layers inside it, with the penalties of their regularizers."""
+        found = []
+        for layer in self._flatten_layers():
+            found.extend(value() if callable(value) and not isinstance(value, Tensor) else value for value in layer._loss_values.get())
+        for variable in self.trainable_weights:
+            if variable.regularizer is not None:
+                found.append(variable.regularizer(variable))
+        return found
+
+    def _clear_losses(self) -> None:
+        for layer in self._flatten_layers():
+            if layer._loss_values.get():
+                layer._loss_values.set(tuple(v for v in layer._loss_values.get() if callable(v) and not isinstance(v, Tensor)))
+
+    def add_metric(self, value: Any, name: str | None = None, aggregation: str = "mean") -> None:
+        """Keep a running mean of a value computed in `call`; it is listed in `metrics`."""
+        if name is None:
+            raise ValueError("add_metric needs a name: `self.add_metric(value, name='accuracy')`.")
+        if name not in self._added_metrics:
+            self._added_metrics[name] = Mean(name=name)
+        self._added_metrics[name].update_state(value)
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """The metrics of this layer and the layers inside it."""
+        found = {}
+        for layer in self._flatten_layers():
+            own = list(layer._added_metrics.values()) + _tracking.owned(vars(layer), Metric, _NOT_OWNED)
+            found.update({id(metric): metric for metric in own})
+        return list(found.values())
+
+    @property
+    def metrics_variables(self) -> list[Variable]:
+        """The Variables of the metrics."""
+        found: dict[int, Metric] = {}
+        for layer in self._flatten_layers():
+            own = list(layer._added_metrics.values()) + _tracking.owned(vars(layer), Metric, _NOT_OWNED)
+            found.update({id(metric): metric for metric in own})
+        return _tracking.unique(variable for metric in found.values() for variable in metric.variables)
+
+    # --- calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Build if needed, then compute. See the class for the order of things."""
+        self._check_initialized()
+        given = self._call_signature.bind(self._name, args, kwargs)
+        dtype = self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
+        given = {name: _calls.as_tensors(value, dtype) for name, value in given.items()}
+        explicit_training = given.get("training")
+        training = self._training_for(given)
+        inputs = given.get(self._call_signature.first) if self._call_signature.first else None
+        if self.input_spec is not None:
+            check_inputs(self, self.input_spec, inputs)
+        self._build_for(given)
+        if is_symbolic(given):
+            return self._call_symbolically(given, training, explicit_training)
+        self._fill_masks(given)
+        if self._records_layers_inside:
+            outputs, masks = self._run(given, training)
+        else:
+            composite = bool(self._own_layers())
+            variables = self.trainable_variables if any(t.recording for t in current.recorders) else ()
+            outputs, masks = record_call(self._run, (given, training), {}, variables, composite)
+        return _with_masks(outputs, masks)
+
+    def _training_for(self, given: dict[str, Any]) -> bool | None:
+        """Decide `training`: what the caller says, else what the layer around says, else the default."""
+        signature = self._call_signature
+        training = given.get("training")
+        if isinstance(training, (Tensor, np.bool_)):
+            training = bool(training)
+        if training is None:
+            training = _calls.calls.training
+        if "training" in signature.all_names:
+            required = signature.training_default is inspect.Parameter.empty
+            if training is not None:
+                given["training"] = training
+            elif required:
+                given["training"] = False
+            elif "training" in given and signature.training_default is not None:
+                given["training"] = signature.training_default
+        elif "training" in given:
+            given["training"] = training
+        return training
+
+    def _fill_masks(self, given: dict[str, Any]) -> None:
+        """Hand the masks that tensors carry to a `call` that asks for them."""
+        signature = self._call_signature
+        if len([name for name in given if _calls.is_tensor_like(given[name])]) == 0:
+            return
+        if signature.has_mask and given.get("mask") is None and signature.first in given:
+            mask = _masks_of(given[signature.first])
+            if any(leaf is not None for leaf in jax.tree.leaves(mask, is_leaf=lambda m: m is None or isinstance(m, Tensor))):
+                given["mask"] = mask
+        for name in list(given):
+            wanted = f"{name}_mask"
+            if wanted in signature.all_names and given.get(wanted) is None:
+                mask = getattr(given[name], "_keras_mask", None)
+                if mask is not None:
+                    given[wanted] = mask
+
+    def _run(self, given: dict[str, Any], training: bool | None) -> tuple[Any, Any]:
+        """Compute outputs and their masks, with the settings that hold inside this layer."""
+        cast = self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
+        with _calls.inside_call(training) as outermost, setting(autocast=cast), name_scope(self._name):
+            if outermost:
+                self._clear_losses()
+            outputs = self._call_with_what_it_takes(given)
+            if self.activity_regularizer is not None:
+                self._regularize_activity(outputs)
+            masks = self._output_masks(given, outputs)
+        return outputs, masks
+
+    def _call_with_what_it_takes(self, given: dict[str, Any]) -> Any:
+        """Run `call` on Tensors; if it hands them to `jax.lax`, run it on bare arrays from then on."""
+        if self._takes_arrays is None:
+            trial = Scope(parent=current.scope)
+            try:
+                with setting(scope=trial, arrays=False):
+                    outputs = self._call_method(given)
+            except (ValueError, TypeError) as error:
+                if "__jax_array__" not in str(error) and str(error) != TENSOR_IN_LAX:
+                    raise
+                self._takes_arrays = True  # what the failed trial wrote is dropped with its scope
+            else:
+                trial.commit()
+                self._takes_arrays = False
+                return outputs
+        if not self._takes_arrays:
+            with setting(arrays=False):
+                return self._call_method(given)
+        with setting(arrays=True):
+            outputs = self._call_method(unwrap_result(given))
+        return map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, outputs)
+
+    def _call_method(self, given: dict[str, Any]) -> Any:
+        args, kwargs = self._call_signature.unbind(given)
+        return self.call(*args, **kwargs)
+
+    def _regularize_activity(self, outputs: Any) -> None:
+        for output in leaves_of(outputs):
+            batch = output.shape[0] if output.shape else 1
+            self.add_loss(self.activity_regularizer(output) / batch)
+
+    def _output_masks(self, given: dict[str, Any], outputs: Any) -> Any:
+        """Return the masks for the outputs, or None."""
+        if not self.supports_masking:
+            return None
+        flat = leaves_of(outputs)
+        if all(getattr(leaf, "_keras_mask", None) is not None for leaf in flat):
+            return [leaf._keras_mask for leaf in flat]
+        inputs = given.get(self._call_signature.first) if self._call_signature.first else None
+        previous = given["mask"] if given.get("mask") is not None else _masks_of(inputs)
+        mask = self.compute_mask(inputs, previous)
+        if mask is None:
+            return None
+        masks = mask if isinstance(mask, (list, tuple)) else [mask]
+        if len(masks) != len(flat):
+            masks = [masks[0]] * len(flat) if len(masks) == 1 else list(masks)[: len(flat)]
+        return list(masks)
+
+    # --- building
+
+    def _build_for(self, given: dict[str, Any]) -> None:
+        """Build with the shapes of the given tensors, once."""
+        if self.built:
+            return
+        shapes = {name: _calls.shapes_of(v) for name, v in given.items() if _calls.is_tensor_like(v)}
+        with _outside_of_traces():
+            self._build_once(shapes)
+
+    def _build_once(self, shapes: dict[str, Any]) -> None:
+        parameters = inspect.signature(type(self).build).parameters
+        names = [n for n in list(parameters)[1:] if parameters[n].kind is not inspect.Parameter.VAR_KEYWORD]
+        by_name = {name: shapes[name.removesuffix("_shape")] for name in names if name.removesuffix("_shape") in shapes}
+        first = shapes.get(self._call_signature.first) if self._call_signature.first else None
+        with name_scope(self._name), setting(autocast=None, arrays=False):
+            if len(names) > 1 and by_name and not (len(by_name) < len(names) and any(
+                parameters[n].default is inspect.Parameter.empty for n in names if n not in by_name
+            )):  # fmt: skip
+                self.build(**by_name)
+            elif names:
+                self.build(first)
+            else:
+                self.build()
+        self.built = True
+        self.built_shape = first
+
+    def build_from_config(self, config: dict[str, Any]) -> None:
+        """Build with the shapes that `get_build_config` returned."""
+        if config and config.get("input_shape") is not None and not self.built:
+            with name_scope(self._name):
+                self.build(config["input_shape"])
+            self.built, self.built_shape = True, config["input_shape"]
+
+    def get_build_config(self) -> dict[str, Any] | None:
+        """Return the shapes that this layer was built with."""
+        return {"input_shape": self.built_shape} if self.built_shape is not None else None
+
+    # --- symbolic calls: shapes, and nodes of a graph
+
+    def _call_symbolically(self, given: dict[str, Any], training: bool | None, explicit_training: Any) -> Any:
+        outputs = self._declared_outputs(given)
+        if outputs is None:
+            outputs = self._symbolic_outputs(given, training)
+        named = dict(given)
+        if explicit_training is None:
+            named.pop("training", None)  # decided anew when the graph runs
+        if self._call_signature.first in named:
+            args = (named.pop(self._call_signature.first),)
+        else:
+            args = ()
+        node = Node(self, args, named, outputs, layer=self)
+        self._inbound_nodes.append(node)
+        return outputs
+
+    def _symbolic_outputs(self, given: dict[str, Any], training: bool | None) -> Any:
+        given = dict(given)
+
+        def run(given: dict[str, Any]) -> Any:
+            wrapped = map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, given)
+            with setting(scope=Scope(parent=current.scope), recorders=()):
+                outputs, _ = self._run(wrapped, training)
+            return unwrap_result(outputs)
+
+        try:
+            return symbolic_outputs(run, (given,), {})
+        except (TypeError, ValueError) as error:
+            shapes = ", ".join(str(v.shape) for v in leaves_of(given) if isinstance(v, KerasTensor))
+            if f"Layer {self._name!r}" in str(error):
+                raise
+            raise type(error)(
+                f"Layer {self._name!r} ({type(self).__name__}) cannot take inputs of shape {shapes}: {error}"
+            ) from error
+
+    def _declared_outputs(self, given: dict[str, Any]) -> Any:
+        """Return what the layer itself says about its outputs, or None if only tracing can tell."""
+        if any(not layer.built for layer in self._own_layers()):
+            return None  # tracing also builds the layers inside
+        args, kwargs = self._call_signature.unbind({n: v for n, v in given.items() if n not in ("training", "mask")})
+        if _overrides(self, "compute_output_spec"):
+            return self.compute_output_spec(*args, **kwargs)
+        if _overrides(self, "compute_output_shape") and len(args) == 1 and not kwargs:
+            shapes = self.compute_output_shape(_calls.shapes_of(args[0]))
+            return _calls.map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), shapes)
+        return None
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Return KerasTensors that say what a call on symbolic inputs would give."""
+        given = self._call_signature.bind(self._name, args, kwargs)
+        training = self._training_for(given)
+        self._build_for(given)
+        return self._symbolic_outputs(given, training)
+
+    def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the shape of the outputs for a given shape of the inputs (or structure of shapes)."""
+        names = [name.removesuffix("_shape") for name in kwargs]
+        symbols = [_calls.map_shapes(lambda s: KerasTensor(s, self.compute_dtype), shape) for shape in (*args, *kwargs.values())]
+        outputs = self.compute_output_spec(*symbols[: len(args)], **dict(zip(names, symbols[len(args) :], strict=True)))
+        return _calls.shapes_of(outputs)
+
+    # --- a layer's place in a graph
+
+    @property
+    def input(self) -> Any:
+        """The symbolic input of the first call on symbolic values."""
+        return self._first_node().args[0] if len(self._first_node().args) == 1 else self._first_node().inputs
+
+    @property
+    def output(self) -> Any:
+        """The symbolic output of the first call on symbolic values."""
+        return self._first_node().outputs
+
+    def _first_node(self) -> Node:
+        if not self._inbound_nodes:
+            raise AttributeError(
+                f"Layer {self._name!r} has no symbolic input or output yet: it has not been called on an `Input`. Build the "
+                "model from `podium.Input(...)`, or call the layer on one."
+            )
+        return self._inbound_nodes[0]
+
+    # --- the pure form
+
+    def stateless_call(
+        self, trainable_variables: Any, non_trainable_variables: Any, *args: Any, return_losses: bool = False, **kwargs: Any
+    ) -> tuple:
+        """Call without touching any state: values in, values out, for use with raw JAX transformations.
+
+        Args:
+            trainable_variables: Values for `trainable_variables`, in order.
+            non_trainable_variables: Values for `non_trainable_variables`, in order.
+            *args: Arguments of the call.
+            return_losses: Return the losses as a third result.
+            **kwargs: Named arguments of the call.
+
+        Returns:
+            `(outputs, new_non_trainable_values)`, or with the losses behind them; all as jax.Arrays.
+        """
+        pairs = [(self.trainable_variables, trainable_variables), (self.non_trainable_variables, non_trainable_variables)]
+        inputs = {}
+        for variables, values in pairs:
+            if len(variables) != len(values):
+                raise ValueError(f"stateless_call on {self._name!r} was given {len(values)} values for {len(variables)} Variables.")
+            for variable, value in zip(variables, values, strict=True):
+                inputs[id(variable)] = (variable, unwrap_result(value))
+        scope = Scope(inputs)
+        with setting(scope=scope, recorders=()):
+            outputs = unwrap_result(self(*args, **kwargs))
+            losses = unwrap_result(self.losses) if return_losses else []
+        new = [scope.read(variable) for variable in pairs[1][0]]
+        return (outputs, new, losses) if return_losses else (outputs, new)
+
+    def _check_initialized(self) -> None:
+        if not self._initialized:
+            raise RuntimeError(
+                f"{type(self).__name__} was used before `super().__init__()` ran. Call `super().__init__()` first in its "
+                "`__init__`."
+            )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self._name}, built={self.built}>"
+
+
+def _overrides(layer: Layer, method: str) -> bool:
+    return getattr(type(layer), method) is not getattr(Layer, method)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _input_shape_argument(kwargs: dict[str, Any]) -> tuple | None:
+    """Take Keras 2's ways to give the input's shape to a first layer out of `kwargs`."""
+    shape = kwargs.pop("input_shape", None)
+    batch_shape = kwargs.pop("batch_input_shape", None) or kwargs.pop("batch_shape", None)
+    dim, length = kwargs.pop("input_dim", None), kwargs.pop("input_length", None)
+    if batch_shape is not None:
+        return tuple(batch_shape)
+    if shape is not None:
+        return (None, *((shape,) if isinstance(shape, int) else tuple(shape)))
+    if dim is not None:
+        return (None, length, dim) if length is not None else (None, dim)
+    return (None, length) if length is not None else None
+
+
+def _masks_of(value: Any) -> Any:
+    if isinstance(value, (Tensor, KerasTensor)):
+        return value._keras_mask
+    if isinstance(value, (list, tuple)):
+        return [_masks_of(item) for item in value]
+    return None
+
+
+def _with_masks(outputs: Any, masks: Any) -> Any:
+    if masks is None:
+        return outputs
+    for output, mask in zip(leaves_of(outputs), masks, strict=True):
+        if isinstance(output, Tensor):
+            output._keras_mask = mask
+    return outputs
+
+
+def wrap_array(value: Any) -> Any:
+    """Return a loss value as a Tensor."""
+    return wrap(value) if isinstance(value, jax.Array) else convert_to_tensor(value)
+
+
+@contextlib.contextmanager
+def _outside_of_traces() -> Iterator[None]:
+    """Make weights with real numbers, outside of every tape; the running trace finds them by use."""
+    with jax.ensure_compile_time_eval(), setting(recorders=()):
+        yield

@@ -1,0 +1,52 @@
+"""Configs of layers that hold other layers: a layer as plain data, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium.core import get_registered_name, get_registered_object, unknown_choice
+from podium.layers._layer import Layer
+
+
+def serialize_layer(layer: Any) -> dict[str, Any]:
+    """Return a config that `deserialize_layer` turns back into the layer, without its weights."""
+    cls = type(layer)
+    registered = get_registered_name(cls)
+    config = {
+        "module": "keras.layers" if _is_ours(cls) else cls.__module__,
+        "class_name": cls.__name__,
+        "config": layer.get_config(),
+        "registered_name": None if _is_ours(cls) else registered,
+    }
+    build_config = layer.get_build_config() if isinstance(layer, Layer) else None
+    return config | ({"build_config": build_config} if build_config is not None else {})
+
+
+def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Make a layer from `serialize_layer`'s result; something that is a layer already is returned as it is."""
+    if not isinstance(config, Mapping):
+        return config
+    name = config.get("registered_name") or config["class_name"]
+    cls = get_registered_object(name, custom_objects) or get_registered_object(config["class_name"], custom_objects)
+    cls = cls or _own_classes().get(config["class_name"])
+    if cls is None:
+        raise ValueError(
+            f"{unknown_choice('layer', config['class_name'], _own_classes())} If it is your own, decorate the class with "
+            "`@podium.saving.register_keras_serializable()`, or load inside `podium.saving.custom_object_scope({...})`."
+        )
+    return cls.from_config(dict(config["config"]))
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("podium.")
+
+
+def _own_classes() -> dict[str, type]:
+    return {cls.__name__: cls for cls in _subclasses(Layer) if _is_ours(cls)}
+
+
+def _subclasses(cls: type) -> Iterator[type]:
+    yield cls
+    for subclass in cls.__subclasses__():
+        yield from _subclasses(subclass)

@@ -1,0 +1,480 @@
+"""Pooling layers: the largest or the mean value of windows, of the whole input, or of a given number of windows.
+
+Every layer names its rank and its reduction; the three bases own arguments and shapes, `podium.ops` the arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+
+from podium import ops
+from podium.core import KerasTensor, dispatch
+from podium.layers import _spatial
+from podium.layers._input_spec import InputSpec
+from podium.layers._layer import Layer
+
+
+class _Pooling(Layer):
+    """Pools windows that slide over the input."""
+
+    rank: ClassVar[int]
+    _operation: ClassVar[Any]
+
+    def __init__(
+        self,
+        pool_size: int | tuple[int, ...] = 2,
+        strides: int | tuple[int, ...] | None = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(name=name, **kwargs)
+        kind = type(self).__name__
+        self.pool_size = _spatial.whole_numbers(kind, "pool_size", pool_size, self.rank)
+        self.strides = self.pool_size if strides is None else _spatial.whole_numbers(kind, "strides", strides, self.rank)
+        self.padding = _spatial.choice(kind, "padding", padding, ("valid", "same"))
+        self.data_format = _spatial.layout(kind, data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def call(self, inputs: Any) -> Any:
+        """Compute the outputs."""
+        self.compute_output_shape(inputs.shape)  # says what is wrong if the window does not fit
+        return type(self)._operation(inputs, self.pool_size, self.strides, self.padding, self.data_format)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple:
+        """Return the shape of the outputs; an empty output is an error."""
+        once, padding = (1,) * self.rank, (self.padding,) * self.rank
+        before = _spatial.spatial(input_shape, self.data_format)
+        lengths = _spatial.map_lengths(_spatial.window_length, before, self.pool_size, self.strides, once, padding)
+        settings = f"pool_size={self.pool_size}, strides={self.strides} and padding={self.padding!r}"
+        _spatial.refuse_empty(self, input_shape, lengths, settings)
+        channels = input_shape[_spatial.channel_axis(self.data_format)]
+        return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
+
+    def compute_output_spec(self, inputs: Any) -> KerasTensor:
+        """Return what a call on a symbolic input gives."""
+        return KerasTensor(self.compute_output_shape(inputs.shape), inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {
+            "pool_size": self.pool_size,
+            "strides": self.strides,
+            "padding": self.padding,
+            "data_format": self.data_format,
+        }
+
+
+class MaxPooling1D(_Pooling):
+    """Keeps the largest value of every window of a sequence.
+
+    Args:
+        pool_size: The length of the window.
+        strides: How far it moves each time; None for `pool_size`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(length / strides)`.
+        data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
+        name: A name.
+        **kwargs: `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.MaxPooling1D(2)(np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")).numpy().ravel()
+        array([3., 5.], dtype=float32)
+    """
+
+    rank = 1
+    _operation = ops.max_pool
+
+
+class MaxPooling2D(_Pooling):
+    """Keeps the largest value of every window of an image.
+
+    Args:
+        pool_size: Height and width of the window: a pair, or one number for both.
+        strides: How far it moves each time; None for `pool_size`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        name: A name.
+        **kwargs: `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.MaxPooling2D()(np.ones((2, 28, 28, 3), "float32")).shape
+        (2, 14, 14, 3)
+    """
+
+    rank = 2
+    _operation = ops.max_pool
+
+
+class MaxPooling3D(_Pooling):
+    """Keeps the largest value of every window of a volume.
+
+    Args:
+        pool_size: Depth, height and width of the window, or one number for all.
+        strides: How far it moves each time; None for `pool_size`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        name: A name.
+        **kwargs: `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.MaxPooling3D()(np.ones((1, 4, 4, 4, 2), "float32")).shape
+        (1, 2, 2, 2, 2)
+    """
+
+    rank = 3
+    _operation = ops.max_pool
+
+
+class AveragePooling1D(_Pooling):
+    """Takes the mean of every window of a sequence. Padding does not count.
+
+    Args:
+        pool_size: The length of the window.
+        strides: How far it moves each time; None for `pool_size`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(length / strides)`.
+        data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
+        name: A name.
+        **kwargs: `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AveragePooling1D(2)(np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")).numpy().ravel()
+        array([2. , 3.5], dtype=float32)
+    """
+
+    rank = 1
+    _operation = ops.average_pool
+
+
+class AveragePooling2D(_Pooling):
+    """Takes the mean of every window of an image. Padding does not count.
+
+    Args:
+        pool_size: Height and width of the window: a pair, or one number for both.
+        strides: How far it moves each time; None for `pool_size`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        name: A name.
+        **kwargs: `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AveragePooling2D(3, strides=1, padding="same")(np.ones((2, 5, 5, 3), "float32")).shape
+        (2, 5, 5, 3)
+    """
+
+    rank = 2
+    _operation = ops.average_pool
+
+
+class AveragePooling3D(_Pooling):
+    """Takes the mean of every window of a volume. Padding does not count.
+
+    Args:
+        pool_size: Depth, height and width of the window, or one number for all.
+        strides: How far it moves each time; None for `pool_size`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        name: A name.
+        **kwargs: `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AveragePooling3D((1, 2, 2))(np.ones((1, 4, 4, 4, 2), "float32")).shape
+        (1, 4, 2, 2, 2)
+    """
+
+    rank = 3
+    _operation = ops.average_pool
+
+
+class _GlobalPooling(Layer):
+    """Pools the whole input, channel by channel."""
+
+    rank: ClassVar[int]
+    _operation: ClassVar[Any]
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.data_format = _spatial.layout(type(self).__name__, data_format)
+        self.keepdims = keepdims
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+        first = 1 if self.data_format == "channels_last" else 2
+        self._axes = tuple(range(first, first + self.rank))
+
+    def call(self, inputs: Any) -> Any:
+        """Compute the outputs."""
+        return type(self)._operation(inputs, axis=self._axes, keepdims=self.keepdims)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple:
+        """Return the shape of the outputs."""
+        channels = input_shape[_spatial.channel_axis(self.data_format)]
+        lengths = (1,) * self.rank if self.keepdims else ()
+        return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"data_format": self.data_format, "keepdims": self.keepdims}
+
+
+def _masked_mean(x: Any, mask: Any, axis: int, keepdims: bool) -> Any:
+    keep = jnp.expand_dims(mask.astype(bool), 3 - axis)
+    total = jnp.sum(jnp.where(keep, x, jnp.zeros((), x.dtype)), axis=axis, keepdims=keepdims)
+    return total / jnp.sum(keep.astype(x.dtype), axis=axis, keepdims=keepdims)
+
+
+class GlobalAveragePooling1D(_GlobalPooling):
+    """Takes the mean over all steps of a sequence; masked steps do not count.
+
+    Args:
+        data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
+        keepdims: Whether the steps stay as a dimension of length 1.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> x = np.array([[[1.0], [3.0], [8.0]]], "float32")
+        >>> layer = podium.layers.GlobalAveragePooling1D()
+        >>> layer(x).numpy(), layer(x, mask=np.array([[True, True, False]])).numpy()
+        (array([[4.]], dtype=float32), array([[2.]], dtype=float32))
+    """
+
+    rank = 1
+    _operation = ops.mean
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any):
+        super().__init__(data_format, keepdims, **kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs: Any, mask: Any = None) -> Any:
+        """Compute the outputs."""
+        if mask is None:
+            return super().call(inputs)
+        return dispatch(_masked_mean, inputs, mask, self._axes[0], self.keepdims)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """Return None: there are no steps left to mask."""
+        return None
+
+
+class GlobalAveragePooling2D(_GlobalPooling):
+    """Takes the mean over all pixels of an image, channel by channel.
+
+    Args:
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        keepdims: Whether height and width stay as dimensions of length 1.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.GlobalAveragePooling2D()(np.ones((2, 7, 7, 64), "float32")).shape
+        (2, 64)
+    """
+
+    rank = 2
+    _operation = ops.mean
+
+
+class GlobalAveragePooling3D(_GlobalPooling):
+    """Takes the mean over all voxels of a volume, channel by channel.
+
+    Args:
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        keepdims: Whether depth, height and width stay as dimensions of length 1.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.GlobalAveragePooling3D(keepdims=True)(np.ones((2, 3, 4, 5, 6), "float32")).shape
+        (2, 1, 1, 1, 6)
+    """
+
+    rank = 3
+    _operation = ops.mean
+
+
+class GlobalMaxPooling1D(_GlobalPooling):
+    """Keeps the largest value over all steps of a sequence, channel by channel.
+
+    Args:
+        data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
+        keepdims: Whether the steps stay as a dimension of length 1.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.GlobalMaxPooling1D()(np.array([[[1.0], [3.0], [2.0]]], "float32")).numpy()
+        array([[3.]], dtype=float32)
+    """
+
+    rank = 1
+    _operation = ops.max
+
+
+class GlobalMaxPooling2D(_GlobalPooling):
+    """Keeps the largest value over all pixels of an image, channel by channel.
+
+    Args:
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        keepdims: Whether height and width stay as dimensions of length 1.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.GlobalMaxPooling2D()(np.ones((2, 7, 7, 64), "float32")).shape
+        (2, 64)
+    """
+
+    rank = 2
+    _operation = ops.max
+
+
+class GlobalMaxPooling3D(_GlobalPooling):
+    """Keeps the largest value over all voxels of a volume, channel by channel.
+
+    Args:
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        keepdims: Whether depth, height and width stay as dimensions of length 1.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.GlobalMaxPooling3D(data_format="channels_first")(np.ones((2, 6, 3, 4, 5), "float32")).shape
+        (2, 6)
+    """
+
+    rank = 3
+    _operation = ops.max
+
+
+class _AdaptivePooling(Layer):
+    """Pools as many windows of nearly equal length as the output shall have."""
+
+    rank: ClassVar[int]
+    _operation: ClassVar[Any]
+
+    def __init__(self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any):
+        super().__init__(**kwargs)
+        kind = type(self).__name__
+        self.output_size = _spatial.whole_numbers(kind, "output_size", output_size, self.rank)
+        self.data_format = _spatial.layout(kind, data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def call(self, inputs: Any) -> Any:
+        """Compute the outputs."""
+        return type(self)._operation(inputs, self.output_size, self.data_format)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple:
+        """Return the shape of the outputs."""
+        channels = input_shape[_spatial.channel_axis(self.data_format)]
+        return _spatial.with_spatial(input_shape[0], self.output_size, channels, self.data_format)
+
+    def compute_output_spec(self, inputs: Any) -> KerasTensor:
+        """Return what a call on a symbolic input gives."""
+        return KerasTensor(self.compute_output_shape(inputs.shape), inputs.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"output_size": self.output_size, "data_format": self.data_format}
+
+
+class AdaptiveAveragePooling1D(_AdaptivePooling):
+    """Takes the means of as many stretches of a sequence as the output shall have steps.
+
+    Args:
+        output_size: The number of steps that come out.
+        data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AdaptiveAveragePooling1D(4)(np.ones((2, 30, 3), "float32")).shape
+        (2, 4, 3)
+    """
+
+    rank = 1
+    _operation = ops.adaptive_average_pool
+
+
+class AdaptiveAveragePooling2D(_AdaptivePooling):
+    """Takes the means of windows laid over an image so that the output has a given size.
+
+    Args:
+        output_size: Height and width that come out: a pair, or one number for both.
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AdaptiveAveragePooling2D((2, 3))(np.ones((2, 7, 7, 3), "float32")).shape
+        (2, 2, 3, 3)
+    """
+
+    rank = 2
+    _operation = ops.adaptive_average_pool
+
+
+class AdaptiveAveragePooling3D(_AdaptivePooling):
+    """Takes the means of windows laid over a volume so that the output has a given size.
+
+    Args:
+        output_size: Depth, height and width that come out, or one number for all.
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AdaptiveAveragePooling3D(2)(np.ones((1, 5, 6, 7, 3), "float32")).shape
+        (1, 2, 2, 2, 3)
+    """
+
+    rank = 3
+    _operation = ops.adaptive_average_pool
+
+
+class AdaptiveMaxPooling1D(_AdaptivePooling):
+    """Keeps the largest values of as many stretches of a sequence as the output shall have steps.
+
+    Args:
+        output_size: The number of steps that come out.
+        data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AdaptiveMaxPooling1D(2)(np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")).numpy().ravel()
+        array([3., 5.], dtype=float32)
+    """
+
+    rank = 1
+    _operation = ops.adaptive_max_pool
+
+
+class AdaptiveMaxPooling2D(_AdaptivePooling):
+    """Keeps the largest values of windows laid over an image so that the output has a given size.
+
+    Args:
+        output_size: Height and width that come out: a pair, or one number for both.
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AdaptiveMaxPooling2D(1)(np.ones((2, 7, 7, 3), "float32")).shape
+        (2, 1, 1, 3)
+    """
+
+    rank = 2
+    _operation = ops.adaptive_max_pool
+
+
+class AdaptiveMaxPooling3D(_AdaptivePooling):
+    """Keeps the largest values of windows laid over a volume so that the output has a given size.
+
+    Args:
+        output_size: Depth, height and width that come out, or one number for all.
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.AdaptiveMaxPooling3D((1, 2, 3))(np.ones((1, 5, 6, 7, 3), "float32")).shape
+        (1, 1, 2, 3, 3)
+    """
+
+    rank = 3
+    _operation = ops.adaptive_max_pool
+
+
+MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
+AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
+GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D

@@ -1,0 +1,48 @@
+"""Finding what a layer is made of: Variables, sublayers, metrics and seed generators in its attributes.
+
+Nothing is intercepted when attributes are set. The attributes are walked when somebody asks, through
+lists, tuples, dictionaries and sets, so that appending to a list after the fact is seen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from podium.core import SeedGenerator, Variable
+
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
+    if isinstance(value, _CONTAINERS):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item, seen)
+    else:
+        yield value
+
+
+def owned(attributes: dict[str, Any], kind: Any, skip: frozenset[str]) -> list[Any]:
+    """List the objects of type `kind` in a layer's attributes, in the order they were set, each once."""
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+    for name, value in attributes.items():
+        if name in skip:
+            continue
+        for leaf in _leaves(value, seen):
+            if isinstance(leaf, kind):
+                found.setdefault(id(leaf), leaf)
+    return list(found.values())
+
+
+def unique(variables: Any) -> list[Variable]:
+    """Drop repeated Variables, keeping the first."""
+    return list({id(variable): variable for variable in variables}.values())
+
+
+def seed_states(attributes: dict[str, Any], skip: frozenset[str]) -> list[Variable]:
+    """List the state Variables of the seed generators among a layer's attributes."""
+    return [generator.state for generator in owned(attributes, SeedGenerator, skip)]

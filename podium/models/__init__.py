@@ -1,0 +1,4 @@
+"""Models: layers put together."""
+
+from podium.models._model import Model as Model
+from podium.models._sequential import Sequential as Sequential

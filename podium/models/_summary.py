@@ -1,0 +1,124 @@
+"""The table that `Model.summary()` prints."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import rich.console
+import rich.table
+
+from podium.core import unknown_choice
+
+_BYTES_UNITS = ("B", "KB", "MB", "GB", "TB")
+
+
+def print_summary(
+    model: Any,
+    line_length: int | None,
+    print_fn: Callable[[str], None] | None,
+    expand_nested: bool,
+    show_trainable: bool,
+    layer_range: Any,
+) -> None:
+    """Draw the layers of a model as a table, and totals below it."""
+    table = rich.table.Table(title=f'Model: "{model.name}"', title_justify="left", title_style="bold", show_lines=True)
+    table.add_column("Layer (type)", style="bold")
+    table.add_column("Output shape")
+    table.add_column("Param #", justify="right")
+    connected = model._graph is not None and not _is_chain(model)
+    if connected:
+        table.add_column("Connected to")
+    if show_trainable:
+        table.add_column("Trainable", justify="center")
+    layers = _chosen(model, layer_range)
+    for layer in layers:
+        _add_row(table, model, layer, 0, expand_nested, show_trainable, connected)
+    text = io.StringIO()
+    width = line_length or (None if print_fn is None else 100)
+    console = rich.console.Console(file=text if print_fn is not None else None, width=width, highlight=False)
+    console.print(table)
+    for line in _totals(model):
+        console.print(line)
+    if print_fn is not None:
+        print_fn(text.getvalue())
+
+
+def _chosen(model: Any, layer_range: Any) -> list[Any]:
+    layers = model._graph_layers if model._graph is not None and not hasattr(model, "add") else model.layers
+    if layer_range is None:
+        return layers
+    names = [layer.name for layer in layers]
+    for name in layer_range:
+        if name not in names:
+            raise unknown_choice("layer in layer_range", name, names)
+    return layers[names.index(layer_range[0]) : names.index(layer_range[1]) + 1]
+
+
+def _is_chain(model: Any) -> bool:
+    nodes = model._graph.nodes
+    return len(model._graph.flat_inputs) == 1 and all(
+        len(node.inputs) == 1 and (index == 0 or node.inputs[0].node is nodes[index - 1]) for index, node in enumerate(nodes)
+    )
+
+
+def _add_row(table: Any, model: Any, layer: Any, depth: int, expand: bool, trainable: bool, connected: bool) -> None:
+    prefix = "  " * depth + ("└ " if depth else "")
+    count = f"{_parameters(layer.weights):,}" if layer.built else "0 (unbuilt)"
+    row = [f"{prefix}{layer.name} ({type(layer).__name__})", _output_shape(layer), count]
+    if connected:
+        row.append("" if depth else _connections(model, layer))
+    if trainable:
+        row.append("Y" if layer.trainable and layer.trainable_weights else "N" if layer.weights else "-")
+    table.add_row(*row)
+    if expand and hasattr(layer, "layers"):
+        for inner in layer.layers:
+            _add_row(table, model, inner, depth + 1, expand, trainable, connected)
+
+
+def _output_shape(layer: Any) -> str:
+    if layer._inbound_nodes:
+        outputs = layer._inbound_nodes[0].outputs
+        shapes = [str(symbol.shape) for symbol in (outputs if isinstance(outputs, (list, tuple)) else [outputs]) if hasattr(symbol, "shape")]
+        return ", ".join(shapes) or "?"
+    if layer.built_shape is None:
+        return "?"
+    try:
+        return str(layer.compute_output_shape(layer.built_shape))
+    except (TypeError, ValueError, NotImplementedError):
+        return "?"
+
+
+def _connections(model: Any, layer: Any) -> str:
+    """Name the layers that feed this one, seen through raw operations."""
+    sources = []
+    for node in model._graph.nodes:
+        if node.layer is layer:
+            sources.extend(symbol.node.name if symbol.node is not None else symbol.name for symbol in node.inputs)
+    return ", ".join(dict.fromkeys(sources)) or "-"
+
+
+def _parameters(weights: list[Any]) -> int:
+    return sum(int(np.prod(variable.shape)) for variable in weights)
+
+
+def _totals(model: Any) -> list[str]:
+    def line(label: str, weights: list[Any]) -> str:
+        size = sum(int(np.prod(v.shape)) * v._dtype.itemsize for v in weights)
+        return f" {label}: {_parameters(weights):,} ({_readable(size)})"
+
+    return [
+        line("Total params", model.weights),
+        line("Trainable params", model.trainable_weights),
+        line("Non-trainable params", model.non_trainable_weights),
+    ]
+
+
+def _readable(size: float) -> str:
+    for unit in _BYTES_UNITS:
+        if size < 1024 or unit == _BYTES_UNITS[-1]:
+            return f"{size:.2f} {unit}"
+        size /= 1024
+    return ""

@@ -1,0 +1,280 @@
+"""Compares Podium with the recorded oracle, one case at a time. Used by the test and by the report.
+
+`compare(case)` returns a `Result`: the largest errors, and a sentence for everything that differs. It owns the two
+tables of deliberate differences; the fixtures and the cases know nothing of them.
+"""
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import cache
+
+import numpy as np
+from building import (
+    Reader,
+    cotangent,
+    dtype_name,
+    fill_specs,
+    flatten,
+    inputs,
+    make_case,
+    map_arrays,
+    mask_of,
+    pass_masking,
+    plain,
+    shape_arguments,
+    weight_facts,
+    weight_value,
+)
+from cases import EXACT_INITIALIZERS
+
+import podium
+
+# Deliberate differences: pattern of case ids -> (parts not compared, reason). A part is what a sentence of
+# `Result.problems` starts with: "weights", "outputs", "gradients", "masks", "state", "losses", "shape", "config", ...
+# A deviation that no longer happens fails the test.
+DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {}
+
+# Config keys not compared, in configs of any depth: key -> reason.
+CONFIG_KEYS = {
+    "module": "names the library, not the object",
+    "registered_name": "names the library, not the object",
+    "build_config": "written by serialisation around a nested layer; Podium rebuilds from input shapes",
+    "quantization_config": "Podium has no weight quantization",
+    "lora_rank": "Podium has no LoRA",
+    "lora_alpha": "Podium has no LoRA",
+    "use_cudnn": "a switch for cuDNN kernels",
+    "function": "Lambda: Keras stores marshalled bytecode of the function",
+    "function_type": "Lambda: see function",
+}
+
+
+@dataclass
+class Result:
+    """What a comparison found."""
+
+    forward: float = 0.0
+    gradient: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    def note(self, part, text):
+        """Adds a problem."""
+        self.problems.append(f"{part}: {text}")
+
+    def equal(self, part, ours, theirs):
+        """Notes a problem unless both are the same."""
+        if ours != theirs:
+            self.note(part, f"Podium has {ours!r}, the oracle {theirs!r}")
+
+    def close(self, part, ours, theirs, tolerance):
+        """Notes a problem if arrays differ by more than the tolerance, relative to max(1, largest value)."""
+        ours, theirs = np.asarray(ours).astype("float64"), np.asarray(theirs).astype("float64")
+        if ours.shape != theirs.shape:
+            self.note(part, f"Podium has shape {ours.shape}, the oracle {theirs.shape}")
+            return 0.0
+        error = float(np.max(np.abs(ours - theirs), initial=0.0) / max(1.0, np.max(np.abs(theirs), initial=0.0)))
+        if not error <= tolerance:
+            self.note(part, f"differs by {error:.2e}, more than {tolerance:.0e}")
+        return error
+
+    def all_close(self, part, ours, theirs, tolerance):
+        """`close` for two lists; returns the largest error."""
+        if len(ours) != len(theirs):
+            self.note(part, f"Podium has {len(ours)} arrays, the oracle {len(theirs)}")
+            return 0.0
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        return max([self.close(f"{part}[{i}]", a, b, tolerance) for i, (a, b) in pairs], default=0.0)
+
+
+@cache
+def oracle(name="keras3"):
+    """The recorded fixtures, read once."""
+    return Reader(name)
+
+
+def compare(case):
+    """Runs one case in Podium and compares everything that was recorded."""
+    return _COMPARISONS[case.kind](case, oracle().cases[case.id], oracle().get)
+
+
+def deviations(case):
+    """The entries of DEVIATIONS that apply to a case: [(parts, reason)]."""
+    return [entry for pattern, entry in DEVIATIONS.items() if fnmatch(case.id, pattern)]
+
+
+def config_without_details(value):
+    """A config as JSON, without CONFIG_KEYS; a dtype policy becomes its name, floats keep six digits."""
+    value = plain(value)
+    if isinstance(value, dict):
+        if value.get("class_name") == "DTypePolicy":
+            return value["config"]["name"]
+        return {k: config_without_details(v) for k, v in value.items() if k not in CONFIG_KEYS}
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    return [config_without_details(v) for v in value] if isinstance(value, list) else value
+
+
+# Layers --------------------------------------------------------------------------------------------------------------
+
+
+def _built_layer(case, args, kwargs):
+    layer = make_case(podium, case)
+    if case.adapt is not None:
+        layer.adapt(fill_specs(case, case.adapt, "adapt"))
+    layer(*pass_masking(podium, case, args), **{k: v for k, v in kwargs.items() if k != "training"})
+    return layer
+
+
+def _set_weights(case, record, layer):
+    if case.adapt is None:
+        for i, (weight, facts) in enumerate(zip(layer.weights, record["weights"], strict=True)):
+            value = weight_value(case, i, facts["name"], facts["shape"], facts["dtype"])
+            if value is not None:
+                weight.assign(value)
+    if hasattr(layer, "finalize_state"):
+        layer.finalize_state()
+    if case.calls > 1:
+        layer.reset_state()
+
+
+def _weighted_sum(case, out):
+    leaves = [o for o in flatten(out) if "float" in dtype_name(o)]
+    terms = [podium.ops.sum(podium.ops.cast(o, "float32") * cotangent(case, i, tuple(o.shape))) for i, o in enumerate(leaves)]
+    return sum(terms[1:], terms[0])
+
+
+def _compare_layer(case, record, get):
+    result = Result()
+    numpy_args, numpy_kwargs = inputs(case)
+    args, kwargs = map_arrays(podium.ops.convert_to_tensor, numpy_args), map_arrays(podium.ops.convert_to_tensor, numpy_kwargs)
+    layer = _built_layer(case, args, kwargs)
+    keys = ("name", "shape", "dtype", "trainable")
+    facts = [[{k: w[k] for k in keys} for w in side] for side in (weight_facts(layer), record["weights"])]
+    result.equal("weights", *facts)
+    if facts[0] != facts[1]:
+        return result  # nothing below would mean anything
+    _set_weights(case, record, layer)
+    if record["set"] is not None:
+        result.all_close("adapted", [w.numpy() for w in layer.weights], [get(a) for a in record["set"]], case.tolerance)
+    _compare_calls(case, record, get, layer, args, kwargs, result)
+    _compare_shapes(record, layer, numpy_args, result)
+    _compare_config(record, layer, result)
+    return result
+
+
+def _compare_calls(case, record, get, layer, args, kwargs, result):
+    floats = [x for x in flatten([args, kwargs]) if "float" in dtype_name(x)]
+    with podium.GradientTape() as tape:
+        for x in floats:
+            tape.watch(x)
+        out = layer(*pass_masking(podium, case, args), **kwargs)
+        target = _weighted_sum(case, out) if case.grads else None
+    leaves = flatten(out)
+    result.equal("structure", isinstance(out, (list, tuple)), record["structure"] != "tensor")
+    result.equal("dtypes", [dtype_name(o) for o in leaves], record["output_dtypes"])
+    result.forward = result.all_close("outputs", leaves, [get(a) for a in record["outputs"]], case.tolerance)
+    for i, (leaf, address) in enumerate(zip(leaves, record["output_masks"], strict=False)):
+        mask = mask_of(podium, leaf)
+        result.equal(f"masks[{i}]", None if mask is None else mask.tolist(), None if address is None else get(address).tolist())
+    result.all_close("losses", [float(loss) for loss in layer.losses], record["losses"], case.tolerance)
+    state = {str(i): w.numpy() for i, w in enumerate(layer.weights) if not w.trainable}
+    result.equal("state", sorted(state), sorted(record["state"]))
+    for i in set(state) & set(record["state"]):
+        result.close(f"state[{i}]", state[i], get(record["state"][i]), case.tolerance)
+    if case.grads:
+        sources = floats + list(layer.trainable_variables)
+        theirs = [get(a) for a in record["input_gradients"] + record["weight_gradients"]]
+        found = tape.gradient(target, sources) if sources else []
+        ours = [np.zeros(s.shape) if g is None else g for g, s in zip(found, sources, strict=True)]
+        result.gradient = result.all_close("gradients", ours, theirs, case.tolerance)
+    if case.calls > 1:
+        more = [layer(*args, **kwargs) for _ in range(case.calls - 1)]
+        layer.reset_state()
+        more.append(layer(*args, **kwargs))
+        result.all_close("later_outputs", flatten(more), [get(a) for a in record["later_outputs"]], case.tolerance)
+
+
+def _compare_shapes(record, layer, args, result):
+    shapes = shape_arguments(args)
+    unknown = [[(None, *s[1:]) for s in a] if isinstance(a, list) else (None, *a[1:]) for a in shapes]
+    for key, given in (("output_shape", shapes), ("output_shape_batch_none", unknown)):
+        if not str(record[key]).startswith("error"):  # Keras itself has no answer for these
+            result.equal(key, plain(layer.compute_output_shape(*given)), record[key])
+
+
+def _compare_config(record, thing, result):
+    ours, theirs = config_without_details(thing.get_config()), config_without_details(record["config"])
+    before = config_without_details(record.get("config_before_build", {}))  # some layers of Keras change theirs in build
+    for key in sorted(set(ours) | set(theirs)):
+        if key not in before or ours.get(key) != before[key]:
+            result.equal(f"config[{key}]", ours.get(key, "absent"), theirs.get(key, "absent"))
+    if "function" in record["config"]:
+        return  # a Lambda's function needs custom_objects to come back
+    again = type(thing).from_config(thing.get_config())
+    if config_without_details(again.get_config()) != ours:
+        result.note("from_config", "get_config() of the rebuilt object differs")
+
+
+# Functions -----------------------------------------------------------------------------------------------------------
+
+
+def _compare_function(case, record, get):
+    result = Result()
+    fn = make_case(podium, case)
+    config = {}
+    if case.kind == "activation":
+        config = {k: tuple(v) if isinstance(v, list) else v for k, v in case.config.items()}
+        result.equal("serialized", plain(podium.activations.serialize(fn)), record["serialized"])
+        result.equal("get", podium.activations.get(case.name), fn)
+    else:
+        _compare_config(record, fn, result)
+    x = podium.ops.convert_to_tensor(inputs(case)[0][0])
+    with podium.GradientTape() as tape:
+        tape.watch(x)
+        out = fn(x, **config)
+        target = _weighted_sum(case, out) if case.kind == "activation" else podium.ops.sum(out)
+    result.forward = result.all_close("outputs", [out], [get(record["outputs"][0])], case.tolerance)
+    if "input_gradients" in record:
+        found = [np.zeros(x.shape) if g is None else g for g in tape.gradient(target, [x])]
+        result.gradient = result.all_close("gradients", found, [get(record["input_gradients"][0])], case.tolerance)
+    return result
+
+
+def _compare_initializer(case, record, get):
+    result = Result()
+    _compare_config(record, make_case(podium, case), result)
+    if case.name in EXACT_INITIALIZERS:
+        values = make_case(podium, case)(tuple(record["shape"]))
+        result.forward = result.all_close("outputs", [values], [get(record["outputs"][0])], case.tolerance)
+        return result
+    for theirs in record["statistics"]:
+        shape = tuple(theirs["shape"])
+        draws = [np.asarray(getattr(podium.initializers, case.name)(**case.config, seed=i)(shape)) for i in range(24)]
+        _compare_statistics(result, np.concatenate([d.ravel() for d in draws]), theirs)
+        if case.name == "Orthogonal":
+            flat = draws[0].reshape(-1, shape[-1])
+            gram = flat.T @ flat if flat.shape[0] >= flat.shape[1] else flat @ flat.T
+            result.close("orthogonal", gram, np.eye(len(gram)) * case.config.get("gain", 1.0) ** 2, 1e-4)
+    return result
+
+
+def _compare_statistics(result, values, theirs):
+    """Random draws of different generators: the same mean, spread and (if bounded) limits, up to six standard errors."""
+    result.equal("count", values.size, theirs["count"])
+    slack = 6 / np.sqrt(values.size)
+    if abs(values.mean() - theirs["mean"]) > slack * theirs["std"] * 1.5:
+        result.note("mean", f"{values.mean()} for shape {theirs['shape']}, the oracle {theirs['mean']}")
+    if abs(values.std() / theirs["std"] - 1) > slack:
+        result.note("std", f"{values.std()} for shape {theirs['shape']}, the oracle {theirs['std']}")
+    bounded = theirs["limit"] < 2.5 * theirs["std"]
+    limit = np.abs(values - values.mean()).max()
+    if bounded and abs(limit / theirs["limit"] - 1) > 0.05:
+        result.note("limit", f"{limit} for shape {theirs['shape']}, the oracle {theirs['limit']}")
+
+
+_COMPARISONS = {
+    "layer": _compare_layer,
+    "activation": _compare_function,
+    "regularizer": _compare_function,
+    "constraint": _compare_function,
+    "initializer": _compare_initializer,
+}
