@@ -17,7 +17,7 @@ from podium import layers, ops
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-STEPS, BATCH, LEARNING_RATE = 3000, 128, 0.003
+STEPS, BATCH, LEARNING_RATE = 2000, 128, 0.003
 
 
 def spirals(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -25,8 +25,8 @@ def spirals(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     turn = np.sqrt(rng.uniform(size=count)) * 3.2 * np.pi
     arm = rng.integers(0, 2, size=count)
     angle = turn + np.pi * arm
-    points = np.stack([turn * np.cos(angle), turn * np.sin(angle)], axis=1) / 10
-    return (points + rng.normal(scale=0.02, size=points.shape)).astype("float32"), arm.astype("float32")
+    points = np.stack([turn * np.cos(angle), turn * np.sin(angle)], axis=1) / 4
+    return (points + rng.normal(scale=0.12, size=points.shape)).astype("float32"), arm.astype("float32")
 
 
 class Adam:
@@ -54,9 +54,9 @@ def main() -> None:
     model = podium.Sequential(
         [
             podium.Input((2,)),
-            layers.Dense(64, activation="tanh"),
-            layers.Dense(64, activation="tanh"),
-            layers.Dense(64, activation="tanh"),
+            layers.Dense(64, activation="relu"),
+            layers.Dense(64, activation="relu"),
+            layers.Dense(64, activation="relu"),
             layers.Dense(1),
         ]
     )
@@ -88,11 +88,11 @@ def main() -> None:
 
 def draw(model, points, arm, losses, accuracy) -> None:
     """Draw what the network believes everywhere, with the points on top, and the loss beside it."""
-    side = np.linspace(-1.15, 1.15, 300, dtype="float32")
+    side = np.linspace(-2.75, 2.75, 300, dtype="float32")
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     belief = ops.sigmoid(model(grid)).numpy().reshape(300, 300)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
-    left.imshow(belief, extent=(-1.15, 1.15, -1.15, 1.15), origin="lower", cmap="coolwarm", vmin=0, vmax=1)
+    left.imshow(belief, extent=(-2.75, 2.75, -2.75, 2.75), origin="lower", cmap="coolwarm", vmin=0, vmax=1)
     left.scatter(*points.T, c=arm, cmap="coolwarm", s=6, edgecolors="white", linewidths=0.3)
     left.set(title=f"Two spirals, accuracy {accuracy:.1%}", xticks=[], yticks=[])
     right.plot(losses, color="0.8", linewidth=0.7)

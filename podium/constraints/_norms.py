@@ -70,9 +70,7 @@ class MinMaxNorm(Constraint):
         array([[3.  , 0.75, 1.5 ]], dtype=float32)
     """
 
-    def __init__(
-        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0
-    ):
+    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0):
         self.min_value = min_value
         self.max_value = max_value
         self.rate = rate
@@ -127,4 +125,4 @@ def _lengths(w: Any, axis: Any) -> Any:
 
 
 def _axes(axis: int | Sequence[int]) -> int | tuple[int, ...]:
-    return tuple(axis) if isinstance(axis, (list, tuple)) else axis  # a list is what a config holds
+    return axis if isinstance(axis, int) else tuple(axis)  # a list is what a config holds

@@ -82,6 +82,14 @@ class KerasTensor(Operators):
         raise self._refuse("numpy()")
 
 
+def _refuse_raw_jax(symbol: KerasTensor) -> tuple:
+    raise symbol._refuse("A JAX function's result")
+
+
+# Raw JAX looks into pytrees: this is where `jnp.sum(symbolic)` gets its explanation.
+jax.tree_util.register_pytree_node(KerasTensor, _refuse_raw_jax, lambda _, children: children)
+
+
 class Node:
     """One step of a graph: `run(*args, **kwargs)` with symbolic leaves, and the outputs it made.
 

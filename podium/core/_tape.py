@@ -17,7 +17,6 @@ import jax.numpy as jnp
 from podium.core._dispatch import Entry, bridge, enter, read_raw
 from podium.core._dtypes import is_differentiable
 from podium.core._errors import TapedValueError, check_choice
-from podium.core._operators import Operators
 from podium.core._state import current, setting
 from podium.core._symbolic import leaves_of, map_structure
 from podium.core._tensor import Tensor, wrap

@@ -75,11 +75,13 @@ must be equal; reshape the value, or make a new Variable.
         self._name = name
         self._path = current_path(name)
         self.trainable = bool(trainable)
+        self.frozen = False  # trainable in itself, but a layer around it is not
         self.autocast = autocast
         self.aggregation = aggregation or "none"
         self.synchronization = synchronization
         self.constraint = constraint
         self.regularizer = regularizer
+        self.overwrite_with_gradient = False
         self.home: Store | None = None  # the compiled step's list that holds the value, if any does
         self.slot = 0
         self.exposed = False  # somebody outside holds the very array, so it must not be donated

@@ -118,7 +118,7 @@ class Identity(Initializer):
                 f"Identity was asked for shape={shape}; a matrix, so two dimensions, was expected. For other "
                 "weights use Orthogonal or Zeros."
             )
-        return convert_to_tensor(jnp.eye(*shape, dtype=dtype) * jnp.asarray(self.gain, dtype))
+        return convert_to_tensor(jnp.eye(shape[0], shape[1], dtype=dtype) * jnp.asarray(self.gain, dtype))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this initializer again."""

@@ -49,9 +49,7 @@ class VarianceScaling(RandomInitializer):
         distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
         self.scale = scale
         self.mode = check_choice("mode", mode, ("fan_in", "fan_out", "fan_avg"))
-        self.distribution = check_choice(
-            "distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform")
-        )
+        self.distribution = check_choice("distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform"))
         self.input_axes = input_axes
         self.output_axes = output_axes
         super().__init__(seed)
@@ -86,9 +84,7 @@ class _Setting(VarianceScaling):
 
     _setting: ClassVar[tuple[float, str, str]]
 
-    def __init__(
-        self, seed: Any = None, input_axes: Sequence[int] | None = None, output_axes: Sequence[int] | None = None
-    ):
+    def __init__(self, seed: Any = None, input_axes: Sequence[int] | None = None, output_axes: Sequence[int] | None = None):
         super().__init__(*self._setting, seed, input_axes, output_axes)
 
     def get_config(self) -> dict[str, Any]:

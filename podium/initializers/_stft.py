@@ -29,9 +29,7 @@ class STFT(Initializer):
         True
     """
 
-    def __init__(
-        self, side: str = "real", window: Any = "hann", scaling: str | None = "density", periodic: bool = False
-    ):
+    def __init__(self, side: str = "real", window: Any = "hann", scaling: str | None = "density", periodic: bool = False):
         self.side = check_choice("side", side, ("real", "imag"))
         self.scaling = check_choice("scaling", scaling, ("density", "spectrum", None))
         self.window = window

@@ -1,23 +1,20 @@
 """Convolution layers: Conv1D, Conv2D, Conv3D, and the base that all convolutions stand on.
 
 `BaseConvolution` owns what every kind of convolution takes: window, strides, padding, layout, activation, bias and
-the settings of weights. The arithmetic is `podium/ops/_convolution.py`.
+the options of weights. The arithmetic is `podium/ops/_convolution.py`.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from podium import activations, constraints, initializers, regularizers
+from podium import activations, regularizers
 from podium.core import KerasTensor, dispatch
-from podium.layers import _spatial
+from podium.layers import _checks, _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.ops._convolution import convolve
 from podium.ops._layout import channels_last, restore
-
-# How the last word of `kernel_initializer`, `bias_constraint`, ... becomes an object, and plain data again.
-_ROOMS = {"initializer": initializers, "regularizer": regularizers, "constraint": constraints}
 
 
 class BaseConvolution(Layer):
@@ -26,6 +23,7 @@ class BaseConvolution(Layer):
     rank: ClassVar[int]
     _paddings: ClassVar[tuple[str, ...]] = ("valid", "same")
     _strides_with_dilation: ClassVar[bool] = True
+    filters: int
 
     def __init__(
         self,
@@ -36,27 +34,24 @@ class BaseConvolution(Layer):
         dilation_rate: Any,
         activation: Any,
         use_bias: bool,
-        weight_settings: dict[str, Any],
+        weight_options: dict[str, Any],
         activity_regularizer: Any = None,
         **kwargs: Any,
     ):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        kind = type(self).__name__
-        self.kernel_size = _spatial.whole_numbers(kind, "kernel_size", kernel_size, self.rank)
-        self.strides = _spatial.whole_numbers(kind, "strides", strides, self.rank)
-        self.dilation_rate = _spatial.whole_numbers(kind, "dilation_rate", dilation_rate, self.rank)
-        self.padding = _spatial.choice(kind, "padding", padding, self._paddings)
-        self.data_format = _spatial.layout(kind, data_format)
+        self.kernel_size = _spatial.whole_numbers(self, "kernel_size", kernel_size, self.rank)
+        self.strides = _spatial.whole_numbers(self, "strides", strides, self.rank)
+        self.dilation_rate = _spatial.whole_numbers(self, "dilation_rate", dilation_rate, self.rank)
+        self.padding = _spatial.choice(self, "padding", padding, self._paddings)
+        self.data_format = _spatial.layout(self, data_format)
         if not self._strides_with_dilation and max(self.strides) > 1 and max(self.dilation_rate) > 1:
             raise ValueError(
-                f"{kind} was given strides={self.strides} and dilation_rate={self.dilation_rate}; only one of them may be above "
-                "1, as in Keras. Use strides=1 here and a pooling layer behind it, or dilation_rate=1."
+                f"{type(self).__name__} was given strides={self.strides} and dilation_rate={self.dilation_rate}; only one "
+                "of them may be above 1, as in Keras. Use strides=1 here and a pooling layer behind it, or dilation_rate=1."
             )
         self.activation = activations.get(activation)
         self.use_bias = use_bias
-        self._settings = tuple(weight_settings)
-        for name, value in weight_settings.items():
-            setattr(self, name, _ROOMS[name.rsplit("_", 1)[1]].get(value))
+        _checks.set_weight_options(self, **weight_options)
         self.input_spec = InputSpec(ndim=self.rank + 2)
         self.bias: Any = None
 
@@ -74,9 +69,8 @@ class BaseConvolution(Layer):
         return channels
 
     def _new_weight(self, name: str, shape: tuple[int, ...], prefix: str) -> Any:
-        """Make a weight with the settings `<prefix>_initializer`, `<prefix>_regularizer` and `<prefix>_constraint`."""
-        settings = {room: getattr(self, f"{prefix}_{room}") for room in _ROOMS}
-        return self.add_weight(name=name, shape=shape, **settings)
+        """Make a weight with the options `<prefix>_initializer`, `<prefix>_regularizer` and `<prefix>_constraint`."""
+        return self.add_weight(name=name, shape=shape, **_checks.weight_options(self, prefix))
 
     def _finished(self, outputs: Any) -> Any:
         """Add the bias and apply the activation."""
@@ -100,8 +94,7 @@ class BaseConvolution(Layer):
                 "dimensions were expected: the batch, the space and the channels."
             )
         lengths = self._output_lengths(input_shape)
-        settings = f"kernel_size={self.kernel_size}, strides={self.strides}, dilation_rate={self.dilation_rate} and padding={self.padding!r}"
-        _spatial.refuse_empty(self, input_shape, lengths, settings)
+        _spatial.refuse_empty(self, input_shape, lengths, "kernel_size", "strides", "dilation_rate", "padding")
         return _spatial.with_spatial(input_shape[0], lengths, self._output_channels(input_shape), self.data_format)
 
     def compute_output_spec(self, inputs: Any) -> KerasTensor:
@@ -119,7 +112,7 @@ class BaseConvolution(Layer):
             "activation": activations.serialize(self.activation),
             "use_bias": self.use_bias,
             "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            **{name: _ROOMS[name.rsplit("_", 1)[1]].serialize(getattr(self, name)) for name in self._settings},
+            **_checks.weight_options_config(self, "kernel", "depthwise", "pointwise", "bias"),
         }
 
 
@@ -157,7 +150,7 @@ class _Convolution(BaseConvolution):
         bias_constraint: Any = None,
         **kwargs: Any,
     ):
-        settings = {
+        options = {
             "kernel_initializer": kernel_initializer,
             "bias_initializer": bias_initializer,
             "kernel_regularizer": kernel_regularizer,
@@ -166,15 +159,23 @@ class _Convolution(BaseConvolution):
             "bias_constraint": bias_constraint,
         }
         super().__init__(
-            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, settings, activity_regularizer, **kwargs
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            options,
+            activity_regularizer,
+            **kwargs,
         )
-        kind = type(self).__name__
-        self.filters = _spatial.whole_number(kind, "filters", filters)
-        self.groups = _spatial.whole_number(kind, "groups", groups)
+        self.filters = _checks.whole_number(self, "filters", filters)
+        self.groups = _checks.whole_number(self, "groups", groups)
         if self.filters % self.groups:
             raise ValueError(
-                f"{kind} was given filters={filters} and groups={groups}; the filters must divide evenly into the groups. Use "
-                f"filters={-(-self.filters // self.groups) * self.groups}, or other groups."
+                f"{type(self).__name__} was given filters={filters} and groups={groups}; the filters must divide evenly into "
+                f"the groups. Use filters={-(-self.filters // self.groups) * self.groups}, or other groups."
             )
         self.kernel: Any = None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.core import dispatch
-from podium.layers import _spatial
+from podium.layers import _checks, _spatial
 from podium.layers._convolution import BaseConvolution
 from podium.ops._convolution import convolve_transpose
 from podium.ops._layout import channels_last, restore
@@ -52,7 +52,7 @@ class _ConvolutionTranspose(BaseConvolution):
         bias_constraint: Any = None,
         **kwargs: Any,
     ):
-        settings = {
+        options = {
             "kernel_initializer": kernel_initializer,
             "bias_initializer": bias_initializer,
             "kernel_regularizer": kernel_regularizer,
@@ -63,17 +63,25 @@ class _ConvolutionTranspose(BaseConvolution):
         if kwargs.pop("groups", 1) != 1:
             raise ValueError(f"{type(self).__name__} has no groups; only groups=1 is accepted.")
         super().__init__(
-            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, settings, activity_regularizer, **kwargs
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            options,
+            activity_regularizer,
+            **kwargs,
         )
-        kind = type(self).__name__
-        self.filters = _spatial.whole_number(kind, "filters", filters)
+        self.filters = _checks.whole_number(self, "filters", filters)
         self.output_padding: tuple[int, ...] | None = None
         if output_padding is not None:
-            self.output_padding = _spatial.whole_numbers(kind, "output_padding", output_padding, self.rank, lowest=0)
+            self.output_padding = _spatial.whole_numbers(self, "output_padding", output_padding, self.rank, lowest=0)
             if any(extra >= stride for extra, stride in zip(self.output_padding, self.strides, strict=True)):
                 raise ValueError(
-                    f"{kind} was given output_padding={output_padding!r} and strides={strides!r}; the padding must be smaller "
-                    "than the strides. Leave output_padding out, or use larger strides."
+                    f"{type(self).__name__} was given output_padding={output_padding!r} and strides={strides!r}; the padding "
+                    "must be smaller than the strides. Leave output_padding out, or use larger strides."
                 )
         self.kernel: Any = None
 

@@ -9,45 +9,35 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from podium import initializers, regularizers
+from podium import regularizers
 from podium.core import (
-    DTypePolicy,
     KerasTensor,
     Node,
     Tensor,
-    Variable,
-    auto_name,
-    convert_to_tensor,
-    get_dtype_policy,
     is_float_dtype,
     is_symbolic,
     leaves_of,
     map_structure,
     name_scope,
     record_call,
-    snake_case,
     unknown_choice,
 )
 from podium.core._dispatch import unwrap_result
 from podium.core._errors import TENSOR_IN_LAX
-from podium.core._state import Scope, TraceLocal, current, setting
+from podium.core._state import Scope, current, setting
 from podium.core._symbolic import symbolic_outputs
 from podium.core._tensor import wrap
-from podium.layers import _calls, _tracking
+from podium.layers import _calls
 from podium.layers._input_spec import check_inputs
-from podium.metrics import Mean, Metric
+from podium.layers._layer_state import LayerState
 
-# Attributes that are not searched for sublayers: they point outwards.
-_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics"})
-
-
-class Layer:
+class Layer(LayerState):
     """A computation with state. Subclass it, make weights in `build`, and compute in `call`.
 
     Args:
@@ -73,7 +63,6 @@ class Layer:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
         layer = super().__new__(cls)
-        layer._initialized = False
         layer._init_arguments = (args, kwargs)
         return layer
 
@@ -97,26 +86,17 @@ class Layer:
                 f"{type(self).__name__} does not know the argument {first!r}. "
                 + str(unknown_choice("argument", first, [*known, "activity_regularizer", "trainable", "dtype", "name"]))
             )
-        if name is not None and (not isinstance(name, str) or not name or "/" in name):
-            raise ValueError(f"name={name!r} was given; a non-empty string without '/' was expected.")
-        self._name = name or auto_name(snake_case(type(self).__name__))
-        self._trainable = bool(trainable)
-        self._dtype_policy = get_dtype_policy(dtype)
+        super().__init__(name, trainable, dtype)
         self._autocast = autocast
         self.activity_regularizer = regularizers.get(activity_regularizer)
-        self.built = False
         self.built_shape: Any = None  # the input shape that `build` saw, for messages
         self.input_spec: Any = None
         self.supports_masking = _overrides(self, "compute_mask")
         self.batch_input_shape = batch_input_shape
-        self._added_weights: list[Variable] = []
-        self._added_metrics: dict[str, Metric] = {}
-        self._loss_values = TraceLocal(())
         self._inbound_nodes: list[Node] = []
         self._call_signature = _calls.CallSignature(self.call)
         # Does `call` want bare jax.Arrays? Not known of a user's layer until it has run once.
         self._takes_arrays: bool | None = False if type(self).__module__.startswith("podium.") else None
-        self._initialized = True
 
     # --- what subclasses write
 
@@ -179,267 +159,6 @@ class Layer:
             else:
                 found[name] = value
         return found
-
-    # --- names and types
-
-    @property
-    def name(self) -> str:
-        """The layer's name."""
-        return self._name
-
-    @property
-    def path(self) -> str:
-        """The name; weights add their own behind it."""
-        return self._name
-
-    @property
-    def dtype_policy(self) -> DTypePolicy:
-        """Which types it computes and stores in."""
-        return self._dtype_policy
-
-    @dtype_policy.setter
-    def dtype_policy(self, value: Any) -> None:
-        self._dtype_policy = get_dtype_policy(value)
-
-    @property
-    def dtype(self) -> str:
-        """The type of the weights."""
-        return self._dtype_policy.variable_dtype
-
-    @property
-    def variable_dtype(self) -> str:
-        """The type of the weights."""
-        return self._dtype_policy.variable_dtype
-
-    @property
-    def compute_dtype(self) -> str:
-        """The type that it computes in."""
-        return self._dtype_policy.compute_dtype
-
-    # --- weights
-
-    def add_weight(
-        self,
-        shape: Any = None,
-        initializer: Any = None,
-        dtype: Any = None,
-        trainable: bool = True,
-        autocast: bool = True,
-        regularizer: Any = None,
-        constraint: Any = None,
-        aggregation: str = "none",
-        overwrite_with_gradient: bool = False,
-        name: str | None = None,
-    ) -> Variable:
-        """Make a weight that belongs to this layer.
-
-        Args:
-            shape: Its shape; () by default.
-            initializer: A name, an initializer or a function of `(shape, dtype)`. By default Glorot uniform
-                for floats and zeros for other types.
-            dtype: Its type, by default the layer's.
-            trainable: Whether it shall be trained.
-            autocast: Whether it may be seen in the compute type.
-            regularizer: A function of the weight, added to the losses.
-            constraint: A function of the weight, applied by optimizers after updates.
-            aggregation: How replicas combine it.
-            overwrite_with_gradient: Kept for Keras's signature, as a note for optimizers.
-            name: Its name.
-
-        Returns:
-            The new Variable.
-        """
-        if isinstance(shape, str):  # Keras 2: add_weight(name, shape, dtype, initializer)
-            name, shape, dtype, initializer = shape, initializer, dtype, None if trainable is True else trainable
-            trainable = True
-        self._check_initialized()
-        dtype = dtype or self.variable_dtype
-        if initializer is None:
-            initializer = "glorot_uniform" if is_float_dtype(dtype) else "zeros"
-        shape = () if shape is None else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        if any(length is None for length in shape):
-            raise ValueError(
-                f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape {shape}: a length that the "
-                "weight depends on is unknown (None). Give that dimension a length in `Input(shape=...)`."
-            )
-        with name_scope(self._name) if not current.names or current.names[-1] != self._name else contextlib.nullcontext():
-            variable = Variable(
-                initializers.get(initializer),
-                shape,
-                dtype,
-                trainable=trainable,
-                autocast=autocast,
-                aggregation=aggregation,
-                name=name,
-                constraint=constraint,
-                regularizer=regularizers.get(regularizer),
-            )
-        variable.overwrite_with_gradient = overwrite_with_gradient
-        if not self._trainable:
-            variable.trainable = False
-            variable.was_trainable = trainable
-        self._added_weights.append(variable)
-        return variable
-
-    def _own_weights(self) -> list[Variable]:
-        self._check_initialized()
-        own = _tracking.unique(self._added_weights + _tracking.owned(vars(self), Variable, _NOT_OWNED))
-        return [v for v in own if v.trainable] + [v for v in own if not v.trainable]
-
-    def _own_layers(self) -> list[Layer]:
-        self._check_initialized()
-        return _tracking.owned(vars(self), Layer, _NOT_OWNED)
-
-    def _flatten_layers(self, include_self: bool = True, recursive: bool = True) -> list[Layer]:
-        """List this layer and the layers inside it, each once, outermost first."""
-        found: dict[int, Layer] = {id(self): self} if include_self else {}
-        pending = self._own_layers()
-        while pending:
-            layer = pending.pop(0)
-            if id(layer) not in found and layer is not self:
-                found[id(layer)] = layer
-                if recursive:
-                    pending = layer._own_layers() + pending
-        return list(found.values())
-
-    def _gather(self, own: Callable[[Layer], list]) -> list:
-        return _tracking.unique(variable for layer in self._flatten_layers() for variable in own(layer))
-
-    @property
-    def weights(self) -> list[Variable]:
-        """All weights, trainable or not, of this layer and the layers inside it."""
-        return self._gather(lambda layer: layer._own_weights())
-
-    @property
-    def variables(self) -> list[Variable]:
-        """All state: weights, seeds and the sums of metrics."""
-        own = self._gather(lambda layer: layer._own_weights() + _tracking.seed_states(vars(layer), _NOT_OWNED))
-        return _tracking.unique(own + self.metrics_variables)
-
-    @property
-    def trainable_weights(self) -> list[Variable]:
-        """The weights that training changes."""
-        return [variable for variable in self.weights if variable.trainable]
-
-    @property
-    def non_trainable_weights(self) -> list[Variable]:
-        """The weights that training leaves alone."""
-        return [variable for variable in self.weights if not variable.trainable]
-
-    @property
-    def trainable_variables(self) -> list[Variable]:
-        """The Variables that training changes."""
-        return [variable for variable in self.variables if variable.trainable]
-
-    @property
-    def non_trainable_variables(self) -> list[Variable]:
-        """The other Variables: frozen weights, statistics, seeds, metrics."""
-        return [variable for variable in self.variables if not variable.trainable]
-
-    @property
-    def trainable(self) -> bool:
-        """Whether training changes the weights. Setting it sets all layers inside as well."""
-        return self._trainable
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        for layer in self._flatten_layers():
-            layer._trainable = bool(value)
-            for variable in layer._own_weights():
-                if not value and variable.trainable:
-                    variable.trainable, variable.was_trainable = False, True
-                elif value and getattr(variable, "was_trainable", False):
-                    variable.trainable = True
-
-    def count_params(self) -> int:
-        """Return how many numbers the weights hold."""
-        if not self.built and not self.weights:
-            raise ValueError(
-                f"Layer {self._name!r} ({type(self).__name__}) has no weights yet, so they cannot be counted. Call it on "
-                "data or build it: `layer.build(input_shape)`."
-            )
-        return sum(int(np.prod(variable.shape)) for variable in self.weights)
-
-    def get_weights(self) -> list[np.ndarray]:
-        """Return copies of all weights as NumPy arrays, in the order of `weights`."""
-        return [variable.numpy() for variable in self.weights]
-
-    def set_weights(self, weights: Sequence[Any]) -> None:
-        """Replace all weights, or none: everything is checked before anything is changed.
-
-        Raises:
-            ValueError: The number or a shape of the arrays does not fit.
-        """
-        variables = self.weights
-        if len(weights) != len(variables):
-            state = "" if variables else " It has not been built: call it on data first."
-            raise ValueError(
-                f"set_weights on {self._name!r} was given {len(weights)} arrays; it has {len(variables)} weights.{state}"
-            )
-        checked = []
-        for variable, value in zip(variables, weights, strict=True):
-            value = convert_to_tensor(value)
-            variable._check_assignable(value)
-            checked.append(value)
-        for variable, value in zip(variables, checked, strict=True):
-            variable.assign(value)
-
-    # --- losses and metrics
-
-    def add_loss(self, loss: Any, **_: Any) -> None:
-        """Add to the losses: scalars (or arrays) computed in `call`, or functions without arguments.
-
-        The values count until the outermost layer is called again.
-        """
-        values = list(loss) if isinstance(loss, (list, tuple)) else [loss]
-        kept = []
-        for value in values:
-            if not callable(value) or isinstance(value, (Tensor, Variable, KerasTensor)):
-                value = value if isinstance(value, (Tensor, KerasTensor)) else wrap_array(value)
-            kept.append(value)
-        self._loss_values.set((*self._loss_values.get(), *kept))
-
-    @property
-    def losses(self) -> list[Any]:
-        """The losses of this layer and the layers inside it, with the penalties of their regularizers."""
-        found = []
-        for layer in self._flatten_layers():
-            found.extend(value() if callable(value) and not isinstance(value, Tensor) else value for value in layer._loss_values.get())
-        for variable in self.trainable_weights:
-            if variable.regularizer is not None:
-                found.append(variable.regularizer(variable))
-        return found
-
-    def _clear_losses(self) -> None:
-        for layer in self._flatten_layers():
-            if layer._loss_values.get():
-                layer._loss_values.set(tuple(v for v in layer._loss_values.get() if callable(v) and not isinstance(v, Tensor)))
-
-    def add_metric(self, value: Any, name: str | None = None, aggregation: str = "mean") -> None:
-        """Keep a running mean of a value computed in `call`; it is listed in `metrics`."""
-        if name is None:
-            raise ValueError("add_metric needs a name: `self.add_metric(value, name='accuracy')`.")
-        if name not in self._added_metrics:
-            self._added_metrics[name] = Mean(name=name)
-        self._added_metrics[name].update_state(value)
-
-    @property
-    def metrics(self) -> list[Metric]:
-        """The metrics of this layer and the layers inside it."""
-        found = {}
-        for layer in self._flatten_layers():
-            own = list(layer._added_metrics.values()) + _tracking.owned(vars(layer), Metric, _NOT_OWNED)
-            found.update({id(metric): metric for metric in own})
-        return list(found.values())
-
-    @property
-    def metrics_variables(self) -> list[Variable]:
-        """The Variables of the metrics."""
-        found: dict[int, Metric] = {}
-        for layer in self._flatten_layers():
-            own = list(layer._added_metrics.values()) + _tracking.owned(vars(layer), Metric, _NOT_OWNED)
-            found.update({id(metric): metric for metric in own})
-        return _tracking.unique(variable for metric in found.values() for variable in metric.variables)
 
     # --- calling
 
@@ -547,11 +266,10 @@ class Layer:
 
     def _output_masks(self, given: dict[str, Any], outputs: Any) -> Any:
         """Return the masks for the outputs, or None."""
-        if not self.supports_masking:
-            return None
         flat = leaves_of(outputs)
-        if all(getattr(leaf, "_keras_mask", None) is not None for leaf in flat):
-            return [leaf._keras_mask for leaf in flat]
+        carried = [getattr(leaf, "_keras_mask", None) for leaf in flat]
+        if not self.supports_masking or all(mask is not None for mask in carried):
+            return carried if any(mask is not None for mask in carried) else None
         inputs = given.get(self._call_signature.first) if self._call_signature.first else None
         previous = given["mask"] if given.get("mask") is not None else _masks_of(inputs)
         mask = self.compute_mask(inputs, previous)
@@ -713,13 +431,6 @@ class Layer:
         new = [scope.read(variable) for variable in pairs[1][0]]
         return (outputs, new, losses) if return_losses else (outputs, new)
 
-    def _check_initialized(self) -> None:
-        if not self._initialized:
-            raise RuntimeError(
-                f"{type(self).__name__} was used before `super().__init__()` ran. Call `super().__init__()` first in its "
-                "`__init__`."
-            )
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self._name}, built={self.built}>"
 
@@ -765,11 +476,6 @@ def _with_masks(outputs: Any, masks: Any) -> Any:
         if isinstance(output, Tensor):
             output._keras_mask = mask
     return outputs
-
-
-def wrap_array(value: Any) -> Any:
-    """Return a loss value as a Tensor."""
-    return wrap(value) if isinstance(value, jax.Array) else convert_to_tensor(value)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from podium import ops
 from podium.core import KerasTensor, dispatch
-from podium.layers import _spatial
+from podium.layers import _checks, _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 
@@ -21,9 +21,9 @@ class _Resizing(Layer):
 
     rank: ClassVar[int]
 
-    def __init__(self, data_format: str | None = None, **kwargs: Any):
+    def __init__(self, layout: str | None, **kwargs: Any):
         super().__init__(**kwargs)
-        self.data_format = _spatial.layout(type(self).__name__, data_format)
+        self.data_format = _spatial.layout(self, layout)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def _new_lengths(self, lengths: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -64,7 +64,7 @@ class _Cropping(_Resizing):
         """Return the shape of the outputs; cropping all of the input is an error."""
         shape = super().compute_output_shape(input_shape)
         lengths = _spatial.spatial(shape, self.data_format)
-        _spatial.refuse_empty(self, input_shape, lengths, f"cropping={self.cropping}")
+        _spatial.refuse_empty(self, input_shape, lengths, "cropping")
         return shape
 
     def call(self, inputs: Any) -> Any:
@@ -89,8 +89,8 @@ class Cropping1D(_Cropping):
     rank = 1
 
     def __init__(self, cropping: int | tuple[int, int] = (1, 1), **kwargs: Any):
-        super().__init__(**kwargs)
-        self.cropping = _spatial.whole_numbers("Cropping1D", "cropping", cropping, 2, lowest=0)
+        super().__init__(None, **kwargs)
+        self.cropping = _spatial.whole_numbers(self, "cropping", cropping, 2, lowest=0)
 
     def _cuts(self) -> tuple[tuple[int, int], ...]:
         return (self.cropping,)
@@ -117,7 +117,7 @@ class Cropping2D(_Cropping):
 
     def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any):
         super().__init__(data_format, **kwargs)
-        self.cropping = _spatial.pairs(type(self).__name__, "cropping", cropping, self.rank)
+        self.cropping = _spatial.pairs(self, "cropping", cropping, self.rank)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -181,7 +181,7 @@ class ZeroPadding1D(_ZeroPadding):
 
     def __init__(self, padding: int | tuple[int, int] = 1, data_format: str | None = None, **kwargs: Any):
         super().__init__(data_format, **kwargs)
-        self.padding = _spatial.whole_numbers("ZeroPadding1D", "padding", padding, 2, lowest=0)
+        self.padding = _spatial.whole_numbers(self, "padding", padding, 2, lowest=0)
 
     def _borders(self) -> tuple[tuple[int, int], ...]:
         return (self.padding,)
@@ -204,7 +204,7 @@ class ZeroPadding2D(_ZeroPadding):
 
     def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any):
         super().__init__(data_format, **kwargs)
-        self.padding = _spatial.pairs(type(self).__name__, "padding", padding, self.rank)
+        self.padding = _spatial.pairs(self, "padding", padding, self.rank)
 
 
 class ZeroPadding3D(ZeroPadding2D):
@@ -264,8 +264,8 @@ class UpSampling1D(_UpSampling):
     rank = 1
 
     def __init__(self, size: int = 2, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.size = _spatial.whole_number("UpSampling1D", "size", size)
+        super().__init__(None, **kwargs)
+        self.size = _checks.whole_number(self, "size", size)
 
     def _factors(self) -> tuple[int, ...]:
         return (self.size,)
@@ -296,9 +296,9 @@ class UpSampling2D(_UpSampling):
         self, size: int | tuple[int, int] = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **kwargs: Any
     ):
         super().__init__(data_format, **kwargs)
-        self.size = _spatial.whole_numbers("UpSampling2D", "size", size, 2)
+        self.size = _spatial.whole_numbers(self, "size", size, 2)
         methods = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
-        self.interpolation = _spatial.choice("UpSampling2D", "interpolation", interpolation, methods)
+        self.interpolation = _spatial.choice(self, "interpolation", interpolation, methods)
 
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""
@@ -329,7 +329,7 @@ class UpSampling3D(_UpSampling):
 
     def __init__(self, size: int | tuple[int, int, int] = (2, 2, 2), data_format: str | None = None, **kwargs: Any):
         super().__init__(data_format, **kwargs)
-        self.size = _spatial.whole_numbers("UpSampling3D", "size", size, 3)
+        self.size = _spatial.whole_numbers(self, "size", size, 3)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""

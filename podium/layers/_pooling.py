@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import KerasTensor, dispatch
+from podium.core import KerasTensor, dispatch, is_float_dtype
 from podium.layers import _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
@@ -32,11 +32,10 @@ class _Pooling(Layer):
         **kwargs: Any,
     ):
         super().__init__(name=name, **kwargs)
-        kind = type(self).__name__
-        self.pool_size = _spatial.whole_numbers(kind, "pool_size", pool_size, self.rank)
-        self.strides = self.pool_size if strides is None else _spatial.whole_numbers(kind, "strides", strides, self.rank)
-        self.padding = _spatial.choice(kind, "padding", padding, ("valid", "same"))
-        self.data_format = _spatial.layout(kind, data_format)
+        self.pool_size = _spatial.whole_numbers(self, "pool_size", pool_size, self.rank)
+        self.strides = self.pool_size if strides is None else _spatial.whole_numbers(self, "strides", strides, self.rank)
+        self.padding = _spatial.choice(self, "padding", padding, ("valid", "same"))
+        self.data_format = _spatial.layout(self, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def call(self, inputs: Any) -> Any:
@@ -49,8 +48,7 @@ class _Pooling(Layer):
         once, padding = (1,) * self.rank, (self.padding,) * self.rank
         before = _spatial.spatial(input_shape, self.data_format)
         lengths = _spatial.map_lengths(_spatial.window_length, before, self.pool_size, self.strides, once, padding)
-        settings = f"pool_size={self.pool_size}, strides={self.strides} and padding={self.padding!r}"
-        _spatial.refuse_empty(self, input_shape, lengths, settings)
+        _spatial.refuse_empty(self, input_shape, lengths, "pool_size", "strides", "padding")
         channels = input_shape[_spatial.channel_axis(self.data_format)]
         return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
 
@@ -196,7 +194,7 @@ class _GlobalPooling(Layer):
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
-        self.data_format = _spatial.layout(type(self).__name__, data_format)
+        self.data_format = _spatial.layout(self, data_format)
         self.keepdims = keepdims
         self.input_spec = InputSpec(ndim=self.rank + 2)
         first = 1 if self.data_format == "channels_last" else 2
@@ -211,6 +209,11 @@ class _GlobalPooling(Layer):
         channels = input_shape[_spatial.channel_axis(self.data_format)]
         lengths = (1,) * self.rank if self.keepdims else ()
         return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
+
+    def compute_output_spec(self, inputs: Any) -> KerasTensor:
+        """Return what a call on a symbolic input gives."""
+        divides = type(self)._operation is ops.mean and not is_float_dtype(inputs.dtype)
+        return KerasTensor(self.compute_output_shape(inputs.shape), "float32" if divides else inputs.dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -349,9 +352,8 @@ class _AdaptivePooling(Layer):
 
     def __init__(self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any):
         super().__init__(**kwargs)
-        kind = type(self).__name__
-        self.output_size = _spatial.whole_numbers(kind, "output_size", output_size, self.rank)
-        self.data_format = _spatial.layout(kind, data_format)
+        self.output_size = _spatial.whole_numbers(self, "output_size", output_size, self.rank)
+        self.data_format = _spatial.layout(self, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def call(self, inputs: Any) -> Any:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import KerasTensor, dispatch
-from podium.layers import _spatial
+from podium.layers import _checks, _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 
@@ -43,7 +43,7 @@ class Flatten(_Rearrangement):
 
     def __init__(self, data_format: str | None = None, **kwargs: Any):
         super().__init__(**kwargs)
-        self.data_format = _spatial.layout("Flatten", data_format)
+        self.data_format = _spatial.layout(self, data_format)
         self.input_spec = InputSpec(min_ndim=1)
 
     def call(self, inputs: Any) -> Any:
@@ -84,35 +84,32 @@ class Reshape(_Rearrangement):
         valid = all(n in free or (isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0) for n in lengths)
         if not valid or sum(n in free for n in lengths) > 1:
             raise ValueError(
-                f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, of which at most one is -1 (to be "
-                "worked out), such as (-1, 3). Leave out the batch dimension."
+                f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, of which at most one is -1 (to "
+                "be worked out), such as (-1, 3). Leave out the batch dimension."
             )
         self.target_shape = tuple(n if n is None else int(n) for n in lengths)
 
-    def _shape_for(self, lengths: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Work out the -1, if all is known, and refuse what does not fit."""
+    def compute_output_shape(self, input_shape: Any) -> tuple:
+        """Return the shape of the outputs; a shape that holds another count of numbers is an error."""
+        lengths = tuple(input_shape)[1:]
         known = math.prod(n for n in self.target_shape if n not in (None, -1))
-        free = len([n for n in self.target_shape if n in (None, -1)]) > 0
+        free = any(n in (None, -1) for n in self.target_shape)
         if not all(isinstance(n, int) for n in lengths):
-            return tuple(None if n == -1 else n for n in self.target_shape)
+            return (input_shape[0], *(None if n == -1 else n for n in self.target_shape))
         numbers = math.prod(lengths)
         if numbers != known and not (free and known and numbers % known == 0):
             needs = f"a multiple of {known}" if free else known
             raise ValueError(
-                f"Layer {self.name!r} (Reshape) was called with shape {('batch', *lengths)!r}, {numbers} numbers a sample; its "
-                f"target_shape={self.target_shape} needs {needs}. Change target_shape, or the layer before it."
+                f"Layer {self.name!r} (Reshape) was called with shape {tuple(input_shape)}, {numbers} numbers a sample; its "
+                f"target_shape={self.target_shape} holds {needs}. Change target_shape, or the layer before it."
             )
         rest = numbers // known if known else 0
-        return tuple(rest if n in (None, -1) else n for n in self.target_shape)
+        return (input_shape[0], *(rest if n in (None, -1) else n for n in self.target_shape))
 
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""
-        lengths = tuple(-1 if n is None else n for n in self._shape_for(tuple(inputs.shape[1:])))
-        return dispatch(jnp.reshape, inputs, (inputs.shape[0], *lengths))
-
-    def compute_output_shape(self, input_shape: Any) -> tuple:
-        """Return the shape of the outputs."""
-        return (input_shape[0], *self._shape_for(tuple(input_shape)[1:]))
+        shape = self.compute_output_shape(inputs.shape)
+        return dispatch(jnp.reshape, inputs, tuple(-1 if n is None else n for n in shape))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -175,7 +172,7 @@ class RepeatVector(_Rearrangement):
 
     def __init__(self, n: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.n = _spatial.whole_number("RepeatVector", "n", n)
+        self.n = _checks.whole_number(self, "n", n)
         self.input_spec = InputSpec(ndim=2)
 
     def call(self, inputs: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.core import dispatch
-from podium.layers import _spatial
+from podium.layers import _checks, _spatial
 from podium.layers._convolution import BaseConvolution
 from podium.ops._convolution import convolve
 from podium.ops._layout import channels_last, restore
@@ -37,7 +37,7 @@ class _ByChannel(BaseConvolution):
         for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
             kwargs.pop(unused, None)  # Keras 2 wrote them into configs, and used the depthwise ones
         super().__init__(*args, **kwargs)
-        self.depth_multiplier = _spatial.whole_number(type(self).__name__, "depth_multiplier", depth_multiplier)
+        self.depth_multiplier = _checks.whole_number(self, "depth_multiplier", depth_multiplier)
 
     def _options(self, inputs: Any) -> dict[str, Any]:
         if self.padding == "valid":
@@ -71,7 +71,7 @@ class _DepthwiseConvolution(_ByChannel):
         bias_constraint: Any = None,
         **kwargs: Any,
     ):
-        settings = {
+        options = {
             "depthwise_initializer": depthwise_initializer,
             "bias_initializer": bias_initializer,
             "depthwise_regularizer": depthwise_regularizer,
@@ -80,7 +80,7 @@ class _DepthwiseConvolution(_ByChannel):
             "bias_constraint": bias_constraint,
         }
         super().__init__(
-            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, settings, activity_regularizer,
+            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, options, activity_regularizer,
             depth_multiplier=depth_multiplier, **kwargs,
         )  # fmt: skip
         self.kernel: Any = None
@@ -186,7 +186,7 @@ class _SeparableConvolution(_ByChannel):
         bias_constraint: Any = None,
         **kwargs: Any,
     ):
-        settings = {
+        options = {
             "depthwise_initializer": depthwise_initializer,
             "pointwise_initializer": pointwise_initializer,
             "bias_initializer": bias_initializer,
@@ -198,10 +198,10 @@ class _SeparableConvolution(_ByChannel):
             "bias_constraint": bias_constraint,
         }
         super().__init__(
-            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, settings, activity_regularizer,
+            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, options, activity_regularizer,
             depth_multiplier=depth_multiplier, **kwargs,
         )  # fmt: skip
-        self.filters = _spatial.whole_number(type(self).__name__, "filters", filters)
+        self.filters = _checks.whole_number(self, "filters", filters)
         self.depthwise_kernel: Any = None
         self.pointwise_kernel: Any = None
 

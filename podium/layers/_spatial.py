@@ -12,17 +12,10 @@ from typing import Any
 import numpy as np
 
 from podium.core import nearest
+from podium.layers._checks import whole_number
 
 
-def whole_number(layer: str, argument: str, value: Any, lowest: int = 1) -> int:
-    """Return `value` as an int of at least `lowest`, or refuse it in the name of the layer's class."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < lowest:
-        kind = TypeError if not isinstance(value, (int, float, np.number)) else ValueError
-        raise kind(f"{layer} was given {argument}={value!r}; a whole number of at least {lowest} was expected.")
-    return int(value)
-
-
-def whole_numbers(layer: str, argument: str, value: Any, rank: int, lowest: int = 1) -> tuple[int, ...]:
+def whole_numbers(layer: Any, argument: str, value: Any, rank: int, lowest: int = 1) -> tuple[int, ...]:
     """Return an int for every spatial axis, from one int or a sequence of `rank` of them."""
     values = (value,) * rank if isinstance(value, (int, np.integer)) else value
     try:
@@ -30,15 +23,15 @@ def whole_numbers(layer: str, argument: str, value: Any, rank: int, lowest: int 
         if len(values) == rank:
             return tuple(whole_number(layer, argument, each, lowest) for each in values)
     except (TypeError, ValueError):
-        pass
+        pass  # said better below, with the whole argument
     many = f" or a tuple of {rank} of them" if rank > 1 else ""
     raise ValueError(
-        f"{layer} was given {argument}={value!r}; a whole number of at least {lowest}{many} was expected, such as "
+        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least {lowest}{many} was expected, such as "
         f"{argument}={(2,) * rank if rank > 1 else 2}."
     )
 
 
-def pairs(layer: str, argument: str, value: Any, rank: int) -> tuple[tuple[int, int], ...]:
+def pairs(layer: Any, argument: str, value: Any, rank: int) -> tuple[tuple[int, int], ...]:
     """Return (before, after) for every spatial axis, from one int, one int per axis, or one pair per axis."""
     try:
         each = (value,) * rank if isinstance(value, (int, np.integer)) else tuple(value)
@@ -46,26 +39,28 @@ def pairs(layer: str, argument: str, value: Any, rank: int) -> tuple[tuple[int, 
             two = [whole_numbers(layer, argument, item, 2, lowest=0) for item in each]
             return tuple((before, after) for before, after in two)
     except (TypeError, ValueError):
-        pass
+        pass  # said better below, with the whole argument
     raise ValueError(
-        f"{layer} was given {argument}={value!r}; a whole number of at least 0, a tuple of {rank} of them, or a tuple of "
-        f"{rank} pairs (before, after) was expected, such as {argument}={((1, 1),) * rank}."
+        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least 0, a tuple of {rank} of them, or "
+        f"a tuple of {rank} pairs (before, after) was expected, such as {argument}={((1, 1),) * rank}."
     )
 
 
-def choice(layer: str, argument: str, value: Any, choices: Sequence[str]) -> str:
+def choice(layer: Any, argument: str, value: Any, choices: Sequence[str]) -> str:
     """Return one of the given lower-case words, in any case, or refuse it and name the nearest."""
     word = value.lower() if isinstance(value, str) else value
     if word in choices:
         return word
     close = nearest(str(value), choices)
     hint = f" Did you mean {argument}={close!r}?" if close else ""
-    raise ValueError(f"{layer} was given {argument}={value!r}; one of {', '.join(map(repr, choices))} was expected.{hint}")
+    listed = ", ".join(map(repr, choices))
+    raise ValueError(f"{type(layer).__name__} was given {argument}={value!r}; one of {listed} was expected.{hint}")
 
 
-def layout(layer: str, data_format: str | None) -> str:
+def layout(layer: Any, data_format: str | None) -> str:
     """Return the layout: the one given, or channels last."""
-    return "channels_last" if data_format is None else choice(layer, "data_format", data_format, ("channels_last", "channels_first"))
+    given = "channels_last" if data_format is None else data_format
+    return choice(layer, "data_format", given, ("channels_last", "channels_first"))
 
 
 def channel_axis(data_format: str) -> int:
@@ -95,18 +90,15 @@ def window_length(length: int, window: int, stride: int, dilation: int, padding:
     return (length - 1) // stride + 1
 
 
-def refuse_empty(layer: Any, shape: Sequence[Any], lengths: Sequence[Any], settings: str) -> None:
-    """Raise an error if one of the output lengths is zero or negative."""
-    if any(isinstance(n, int) and n < 1 for n in lengths):
-        shown = tuple(max(n, 0) if isinstance(n, int) else n for n in lengths)
-        raise ValueError(
-            f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(shape)}, which with {settings} leaves "
-            f"an output of spatial size {shown}: nothing. {_wayout(layer)}"
-        )
-
-
-def _wayout(layer: Any) -> str:
-    if hasattr(layer, "cropping"):
-        return "Crop less, or give a larger input."
-    first = "" if layer.data_format == "channels_last" else " Check that the channels come first."
-    return f'Use a smaller window, padding="same", or a larger input.{first}'
+def refuse_empty(layer: Any, shape: Sequence[Any], lengths: Sequence[Any], *arguments: str) -> None:
+    """Raise an error that shows the named arguments, if one of the output lengths is zero or negative."""
+    if not any(isinstance(n, int) and n < 1 for n in lengths):
+        return
+    shown = tuple(max(n, 0) if isinstance(n, int) else n for n in lengths)
+    given = ", ".join(f"{name}={getattr(layer, name)!r}" for name in arguments)
+    way_out = "Crop less" if "cropping" in arguments else 'Use a smaller window or padding="same"'
+    raise ValueError(
+        f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(shape)}; with {given} and "
+        f"data_format={layer.data_format!r} nothing is left of it: the output's spatial size would be {shown}. {way_out}, "
+        "or give a larger input."
+    )

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-
 from podium.core import KerasTensor, Node, Tensor, convert_to_tensor, leaves_of, map_structure, nearest
 
 
@@ -77,8 +75,7 @@ class Graph:
         """All layers in the order they run, inputs first, each once."""
         starts = [symbol.node.layer for symbol in self.flat_inputs if symbol.node is not None and not symbol.node.inputs]
         found = starts + [node.layer for node in self.nodes if node.layer is not None]
-        extra = [leaf for node in self.nodes if node.layer is None for leaf in _layers_in(node)]
-        return list({id(layer): layer for layer in found + extra if layer is not None}.values())
+        return list({id(layer): layer for layer in found if layer is not None}.values())
 
     # --- running
 
@@ -154,8 +151,3 @@ def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:
     if argument == "inputs" and len({id(leaf) for leaf in flat}) != len(flat):
         raise ValueError(f"Model {name!r} lists the same input more than once. List each input once.")
     return flat
-
-
-def _layers_in(node: Node) -> list[Any]:
-    """List layers that an operation's function holds, such as a model called inside `ops.map`."""
-    return [leaf for leaf in jax.tree.leaves((node.args, node.kwargs), is_leaf=lambda v: hasattr(v, "weights")) if hasattr(leaf, "weights")]

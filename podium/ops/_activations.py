@@ -192,6 +192,7 @@ squareplus = row(
     "`(x + sqrt(x**2 + b)) / 2`: a smooth relu without exponentials.",
     f"ops.squareplus({_X})",
     "array([0.41421354, 1.        , 2.4142137 ], dtype=float32)",
+    b="How smooth the bend is.",
 )
 swish = row(
     "swish(x)",
@@ -238,6 +239,3 @@ def softmax(x, axis=-1):
             stacklevel=2,
         )
     return _softmax(x, axis=axis)
-
-
-softmax.raw = _softmax.raw

@@ -42,9 +42,15 @@ def dot_product_attention(
     mask = None if mask is None else mask.astype(bool)
     if attn_logits_soft_cap is not None:
         return _capped(query, key, value, bias, mask, scale, is_causal, attn_logits_soft_cap)
-    implementation = "cudnn" if flash_attention else "xla"
     return jax.nn.dot_product_attention(
-        query, key, value, bias=bias, mask=mask, scale=scale, is_causal=is_causal, implementation=implementation
+        query,
+        key,
+        value,
+        bias=bias,
+        mask=mask,
+        scale=scale,
+        is_causal=is_causal,
+        implementation="cudnn" if flash_attention else "xla",
     )
 
 

@@ -1,6 +1,7 @@
 """Loops and branches over `jax.lax`. The functions given to them are ordinary ones: they see Tensors and may use operators.
 
-Tensors and Variables that those functions read from outside are found too, so gradients reach them.
+Tensors and Variables that those functions read from outside are found too, so gradients reach them. For that a loop may be
+run twice, and `jax.lax` remembers traces by function: so each run makes a new raw function (`call_with_tensors`).
 """
 
 import jax
@@ -35,8 +36,11 @@ def cond(pred, true_fn, false_fn):
         30.0
     """
     _check_callable("cond", true_fn=true_fn, false_fn=false_fn)
-    branches = call_with_tensors(true_fn), call_with_tensors(false_fn)
-    return dispatch_closure(lambda pred: jax.lax.cond(as_array(pred).astype(bool), *branches), pred)
+
+    def run(pred):
+        return jax.lax.cond(as_array(pred).astype(bool), call_with_tensors(true_fn), call_with_tensors(false_fn))
+
+    return dispatch_closure(run, pred)
 
 
 def switch(index, branches, *operands):
@@ -53,8 +57,11 @@ def switch(index, branches, *operands):
     """
     branches = list(branches)
     _check_callable("switch", **{f"branches[{i}]": b for i, b in enumerate(branches)})
-    raw = [call_with_tensors(branch) for branch in branches]
-    return dispatch_closure(lambda index, *xs: jax.lax.switch(index, raw, *_arrays(xs)), index, *operands)
+
+    def run(index, *operands):
+        return jax.lax.switch(index, [call_with_tensors(branch) for branch in branches], *_arrays(operands))
+
+    return dispatch_closure(run, index, *operands)
 
 
 def while_loop(cond, body, loop_vars, maximum_iterations=None):
@@ -75,9 +82,10 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
     """
     _check_callable("while_loop", cond=cond, body=body)
     many = isinstance(loop_vars, (tuple, list))
-    raw_cond, raw_body = call_with_tensors(cond), call_with_tensors(body)
 
     def run(*values):
+        raw_cond, raw_body = call_with_tensors(cond), call_with_tensors(body)
+
         def goes_on(state):
             round_, values = state
             more = raw_cond(*values)
@@ -113,10 +121,9 @@ def fori_loop(lower, upper, body_fun, init_val):
         6
     """
     _check_callable("fori_loop", body_fun=body_fun)
-    raw = call_with_tensors(body_fun)
 
     def run(lower, upper, init):
-        return jax.lax.fori_loop(lower, upper, raw, _arrays(init))
+        return jax.lax.fori_loop(lower, upper, call_with_tensors(body_fun), _arrays(init))
 
     return dispatch_closure(run, lower, upper, init_val)
 
@@ -143,10 +150,10 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     _check_callable("scan", f=f)
     if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
         raise ValueError(f"ops.scan: unroll={unroll!r} was given. It must be a bool or an int of at least 1.")
-    raw = call_with_tensors(f)
 
     def run(init, xs):
-        return jax.lax.scan(raw, _arrays(init), _arrays(xs), length=length, reverse=reverse, unroll=unroll)
+        body = call_with_tensors(f)
+        return jax.lax.scan(body, _arrays(init), _arrays(xs), length=length, reverse=reverse, unroll=unroll)
 
     return dispatch_closure(run, init, xs)
 
@@ -165,8 +172,11 @@ def associative_scan(f, elems, reverse=False, axis=0):
         array([1, 3, 6], dtype=int32)
     """
     _check_callable("associative_scan", f=f)
-    raw = call_with_tensors(f)
-    return dispatch_closure(lambda e: jax.lax.associative_scan(raw, _arrays(e), reverse, axis), elems)
+
+    def run(elems):
+        return jax.lax.associative_scan(call_with_tensors(f), _arrays(elems), reverse, axis)
+
+    return dispatch_closure(run, elems)
 
 
 def map(f, xs):
@@ -184,8 +194,7 @@ def map(f, xs):
         array([2, 4, 6], dtype=int32)
     """
     _check_callable("map", f=f)
-    raw = call_with_tensors(f)
-    return dispatch_closure(lambda xs: jax.lax.map(raw, _arrays(xs)), xs)
+    return dispatch_closure(lambda xs: jax.lax.map(call_with_tensors(f), _arrays(xs)), xs)
 
 
 def vectorized_map(function, elements):
@@ -203,8 +212,7 @@ def vectorized_map(function, elements):
         array([2, 4, 6], dtype=int32)
     """
     _check_callable("vectorized_map", function=function)
-    raw = call_with_tensors(function)
-    return dispatch_closure(lambda xs: jax.vmap(raw)(_arrays(xs)), elements)
+    return dispatch_closure(lambda xs: jax.vmap(call_with_tensors(function))(_arrays(xs)), elements)
 
 
 def vectorize(pyfunc, *, excluded=None, signature=None):
@@ -225,9 +233,10 @@ def vectorize(pyfunc, *, excluded=None, signature=None):
     """
     if not callable(pyfunc):
         raise ValueError(f"ops.vectorize: `pyfunc` must be a function, and {pyfunc!r} was given.")
-    raw = jnp.vectorize(call_with_tensors(pyfunc), excluded=excluded or set(), signature=signature)
+    left_out = set(excluded or ())
 
-    def vectorized(*args):
-        return dispatch_closure(lambda *xs: raw(*(x if i in (excluded or ()) else as_array(x) for i, x in enumerate(xs))), *args)
+    def run(*args):
+        raw = jnp.vectorize(call_with_tensors(pyfunc), excluded=left_out, signature=signature)
+        return raw(*(x if i in left_out else as_array(x) for i, x in enumerate(args)))
 
-    return vectorized
+    return lambda *args: dispatch_closure(run, *args)

@@ -25,7 +25,8 @@ def _spatial_rank(inputs, name):
 def _check_kernel(inputs, kernel, name="kernel"):
     if kernel.ndim != inputs.ndim:
         raise ValueError(
-            f"`{name}` of shape {kernel.shape} needs {inputs.ndim} axes, one for each spatial axis of inputs {inputs.shape} and two for channels."
+            f"`{name}` of shape {kernel.shape} needs {inputs.ndim} axes: one for each spatial axis of inputs {inputs.shape}, "
+            "and two for channels."
         )
 
 
@@ -68,8 +69,9 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
     x = channels_last(inputs, data_format)
     if x.shape[-1] % kernel.shape[-2] or kernel.shape[-1] % (x.shape[-1] // kernel.shape[-2]):
         raise ValueError(
-            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the kernel of shape {kernel.shape} takes "
-            f"{kernel.shape[-2]}. They must be equal, or (for groups) divide the channels of inputs and outputs."
+            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the kernel of shape "
+            f"{kernel.shape} takes {kernel.shape[-2]}. They must be equal, or (for groups) divide the channels of "
+            "inputs and outputs."
         )
     out = _convolved(x, kernel, strides, padding, dilation_rate, groups=x.shape[-1] // kernel.shape[-2])
     return restore(out, data_format)
@@ -78,8 +80,8 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
 def _depthwise(x, kernel, strides, padding, dilation_rate, name="kernel"):
     if kernel.shape[-2] != x.shape[-1]:
         raise ValueError(
-            f"`{name}` of shape {kernel.shape} filters {kernel.shape[-2]} channels and inputs have {x.shape[-1]}. They must be equal; "
-            "check `data_format`."
+            f"`{name}` of shape {kernel.shape} filters {kernel.shape[-2]} channels and inputs have {x.shape[-1]}. "
+            "They must be equal; check `data_format`."
         )
     flat = jnp.reshape(kernel, (*kernel.shape[:-2], 1, kernel.shape[-2] * kernel.shape[-1]))
     return _convolved(x.astype(kernel.dtype), flat, strides, padding, dilation_rate, groups=x.shape[-1])
@@ -170,8 +172,8 @@ def conv_transpose(inputs, kernel, strides=1, padding="valid", output_padding=No
     x = channels_last(inputs, data_format)
     if kernel.shape[-1] != x.shape[-1]:
         raise ValueError(
-            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the kernel of shape {kernel.shape} takes "
-            f"{kernel.shape[-1]} (its last axis). They must be equal."
+            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the kernel of shape "
+            f"{kernel.shape} takes {kernel.shape[-1]} (its last axis). They must be equal."
         )
     out = _convolution.convolve_transpose(
         x.astype(kernel.dtype),

@@ -47,9 +47,7 @@ class Geometry:
         """The spatial size of y."""
         return tuple(
             max(0, (n + low + high - (k - 1) * d - 1) // s + 1)
-            for n, (low, high), k, d, s in zip(
-                self.size, self.padding, self.window, self.dilation, self.strides, strict=True
-            )
+            for n, (low, high), k, d, s in zip(self.size, self.padding, self.window, self.dilation, self.strides, strict=True)
         )
 
     @property
@@ -62,9 +60,7 @@ class Geometry:
 
     def offsets(self) -> Iterator[tuple[int, ...]]:
         """Where each kernel tap starts reading the padded x, in the kernel's own order."""
-        return itertools.product(
-            *(range(0, k * d, d) for k, d in zip(self.window, self.dilation, strict=True))
-        )
+        return itertools.product(*(range(0, k * d, d) for k, d in zip(self.window, self.dilation, strict=True)))
 
 
 # The three products ---------------------------------------------------------------------------
@@ -192,7 +188,7 @@ def _spread(y: Array, kernel: Array, geometry: Geometry) -> Array:
     """Each phase of x (positions equal modulo the stride) is a stride-1 convolution of y.
 
     A phase only sees the taps that reach it, so nothing is multiplied by an inserted zero:
-    2x for 4x4 128->128 with stride 2 to 28x28, even for 3x3. (One dot and a shift-add is as
+    2x for 4x4 128->128 with stride 2 to 28x28, equal for 3x3. (One dot and a shift-add is as
     fast, but needs blocks of the batch to stay in cache.)
     """
     flipped = _mirror(kernel, geometry)
@@ -233,7 +229,7 @@ def _lax_correlate_padded(x: Array, kernel: Array, geometry: Geometry) -> Array:
 
 def _dot_then_shift(x: Array, kernel: Array, geometry: Geometry) -> Array:
     """Few features: one dot for all taps, then add the results where they belong."""
-    *window, channels, features = kernel.shape
+    channels, features = kernel.shape[-2:]
     flat = jnp.moveaxis(kernel, -2, 0).reshape(channels, geometry.taps * features)
     products = _pad(_dot(x, flat), geometry.padding)
     total = sum(
@@ -258,7 +254,7 @@ def _dot_patches(x: Array, kernel: Array, geometry: Geometry) -> Array:
 
 def _correlate_depthwise(x: Array, kernel: Array, geometry: Geometry) -> Array:
     """Groups of one channel (or one feature): products of shifted arrays, no dot to be had."""
-    *window, channels, features = kernel.shape
+    channels, features = kernel.shape[-2:]
     groups = geometry.groups
     weights = kernel.reshape(geometry.taps, channels, groups, features // groups).swapaxes(1, 2)
     x = _pad(x, geometry.padding).astype(_accumulator(x))
@@ -336,8 +332,13 @@ def _weigh_patches_of_x(x: Array, y: Array, geometry: Geometry) -> Array:
 def _weigh_shifts_of_y(x: Array, y: Array, geometry: Geometry) -> Array:
     """The same with the smaller side repeated: for fewer features than channels, at stride 1."""
     shifts = [
-        _pad(y, [(at - low, n + low - at - o) for at, n, o, (low, _) in zip(
-            offset, geometry.size, geometry.output, geometry.padding, strict=True)])
+        _pad(
+            y,
+            [
+                (at - low, n + low - at - o)
+                for at, n, o, (low, _) in zip(offset, geometry.size, geometry.output, geometry.padding, strict=True)
+            ],
+        )
         for offset in geometry.offsets()
     ]
     products = _dot_positions(x, jnp.concatenate(shifts, axis=-1))
@@ -431,9 +432,7 @@ def _accumulator(x: Array) -> jnp.dtype:
 
 
 def _dot(a: Array, b: Array) -> Array:
-    return lax.dot_general(
-        a, b, (((a.ndim - 1,), (0,)), ((), ())), preferred_element_type=_accumulator(a)
-    )
+    return lax.dot_general(a, b, (((a.ndim - 1,), (0,)), ((), ())), preferred_element_type=_accumulator(a))
 
 
 def _dot_positions(a: Array, b: Array) -> Array:

@@ -102,6 +102,7 @@ identity = row(
     """array([[1., 0.],
        [0., 1.]], dtype=float32)""",
     "",
+    n="Number of rows and columns.",
 )
 ones = row(
     "ones(shape, dtype=None)",

@@ -149,7 +149,9 @@ def _decode_one(log_probs, past_end, beam_width, top_paths, blank):
 
     def step(beam, inputs):
         x, ended = inputs
-        return jax.lax.cond(ended, lambda *beam: beam, lambda *beam: prune(*extend(*beam, x)), *beam), None
+        return jax.lax.cond(
+            ended, lambda *beam: beam, lambda paths, scores, ends: prune(*extend(paths, scores, ends, x)), *beam
+        ), None
 
     count = min(classes, beam_width)
     first = jnp.argsort(log_probs[0])[-count:]

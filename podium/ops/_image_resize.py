@@ -59,9 +59,9 @@ def resize(
         raise ValueError("only one of `crop_to_aspect_ratio` and `pad_to_aspect_ratio` can be true.")
     x = channels_last(images, data_format, axis=-3)
     if crop_to_aspect_ratio:
-        x = _crop_to_ratio(x, *size)
+        x = _crop_to_ratio(x, size)
     elif pad_to_aspect_ratio:
-        x = _pad_to_ratio(x, *size, fill_value)
+        x = _pad_to_ratio(x, size, fill_value)
     if is_integer(x) and interpolation != "nearest":
         x = x.astype("float32")
     x = jax.image.resize(x, (*x.shape[:-3], *size, x.shape[-1]), method=interpolation, antialias=antialias)
@@ -70,16 +70,16 @@ def resize(
     return restore(x, data_format, axis=-3)
 
 
-def _crop_to_ratio(x, target_height, target_width):
-    height, width = x.shape[-3:-1]
+def _crop_to_ratio(x, size):
+    (height, width), (target_height, target_width) = x.shape[-3:-1], size
     new_height = max(min(height, width * target_height // target_width), 1)
     new_width = max(min(width, height * target_width // target_height), 1)
     top, left = (height - new_height) // 2, (width - new_width) // 2
     return x[..., top : top + new_height, left : left + new_width, :]
 
 
-def _pad_to_ratio(x, target_height, target_width, fill_value):
-    height, width = x.shape[-3:-1]
+def _pad_to_ratio(x, size, fill_value):
+    (height, width), (target_height, target_width) = x.shape[-3:-1], size
     rows = max(height, width * target_height // target_width) - height
     columns = max(width, height * target_width // target_height) - width
     pads = [(0, 0)] * (x.ndim - 3) + [(rows // 2, rows // 2), (columns // 2, columns // 2), (0, 0)]

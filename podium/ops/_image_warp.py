@@ -37,7 +37,8 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
     """
     if coordinates.ndim < 2 or coordinates.shape[0] != inputs.ndim:
         raise ValueError(
-            f"`coordinates` of shape {coordinates.shape} must have at least two axes, the first as long as inputs {inputs.shape} have axes."
+            f"`coordinates` of shape {coordinates.shape} must have at least two axes, and the first one entry for each axis "
+            f"of inputs {inputs.shape}."
         )
     check_choice("fill_mode", fill_mode, FILL_MODES)
     if order not in (0, 1):
@@ -129,7 +130,8 @@ def perspective_transform(images, start_points, end_points, interpolation="bilin
     check_images(images)
     if start_points.shape[-2:] != (4, 2) or start_points.ndim not in (2, 3) or start_points.shape != end_points.shape:
         raise ValueError(
-            f"`start_points` and `end_points` must both have shape (4, 2), or (batch, 4, 2), and are {start_points.shape} and {end_points.shape}."
+            f"`start_points` and `end_points` must both have shape (4, 2), or (batch, 4, 2), and are {start_points.shape} "
+            f"and {end_points.shape}."
         )
     x = channels_last(images, data_format, axis=-3)
     x = x if images.ndim == 4 else x[None]

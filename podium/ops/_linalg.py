@@ -49,7 +49,8 @@ def _cholesky(x, upper):
     # Outside a trace the values are known, and a failure can be told instead of spreading NaN.
     if not isinstance(factor, jax.core.Tracer) and bool(jnp.any(jnp.isnan(factor))):
         raise ValueError(
-            "the decomposition failed. `x` must be symmetric and positive definite; adding a small multiple of `ops.eye` often helps."
+            "the decomposition failed. `x` must be symmetric and positive definite; "
+            "adding a small multiple of `ops.eye` often helps."
         )
     return factor
 
@@ -146,7 +147,7 @@ lu_factor = row(
 )
 matrix_rank = row(
     "matrix_rank(x, tol=None)",
-    lambda x, tol: jnp.linalg.matrix_rank(_matrix(x), rtol=None if tol is None else tol).astype("int32"),
+    lambda x, tol: jnp.linalg.matrix_rank(_matrix(x), rtol=tol).astype("int32"),
     "The rank, by counting singular values that are not tiny.",
     "ops.matrix_rank([[1.0, 2.0], [2.0, 4.0]])",
     "array(1, dtype=int32)",
@@ -247,10 +248,9 @@ def jvp(fun, primals, tangents, has_aux=False):
         >>> float(value), float(slope)
         (9.0, 6.0)
     """
-    raw = call_with_tensors(fun)
 
     def run(primals, tangents):
         with plain_convolutions():  # the fast ones only know reverse mode
-            return jax.jvp(raw, primals, tangents, has_aux=has_aux)
+            return jax.jvp(call_with_tensors(fun), primals, tangents, has_aux=has_aux)
 
     return dispatch_closure(run, tuple(primals), tuple(tangents))

@@ -16,7 +16,8 @@ def _segment(reduce):
     def compute(data, segment_ids, num_segments, sorted):
         if segment_ids.ndim != 1 or data.ndim < 1 or segment_ids.shape[0] != data.shape[0]:
             raise ValueError(
-                f"`segment_ids` must be 1D with one entry for each row of `data`, and shapes are {segment_ids.shape} and {data.shape}."
+                f"`segment_ids` must be 1D with one entry for each row of `data`, and shapes are {segment_ids.shape} "
+                f"and {data.shape}."
             )
         if num_segments is None:
             if isinstance(segment_ids, jax.core.Tracer):
@@ -92,7 +93,8 @@ def in_top_k(targets, predictions, k):
     """
     if predictions.ndim < 1 or targets.shape != predictions.shape[:-1]:
         raise ValueError(
-            f"the shape of `targets` must be that of `predictions` without the last axis, and got {targets.shape} and {predictions.shape}."
+            f"the shape of `targets` must be that of `predictions` without the last axis, and got {targets.shape} "
+            f"and {predictions.shape}."
         )
     chosen = jnp.take_along_axis(predictions, targets[..., None].astype("int32"), axis=-1)
     chosen = jnp.where(jnp.isnan(chosen), -jnp.inf, chosen)
@@ -196,13 +198,12 @@ def _check_frames(sequence_length, sequence_stride, fft_length):
 def _frame_window(window, length, fft_length, dtype):
     """The window of a frame, padded evenly to the length of the transform."""
     if window is None:
-        values = jnp.ones(fft_length, dtype)
-        return values
+        return jnp.ones(fft_length, dtype)
     if isinstance(window, str):
         check_choice("window", window, ("hann", "hamming"))
         # Periodic windows, as scipy.signal.get_window gives.
-        values = {"hann": np.hanning, "hamming": np.hamming}[window](length + 1)[:-1] if length > 1 else np.ones(1)
-        values = jnp.asarray(values, dtype)
+        shape = np.hanning if window == "hann" else np.hamming
+        values = jnp.asarray(shape(length + 1)[:-1] if length > 1 else np.ones(1), dtype)
     else:
         values = as_array(window).astype(dtype)
     if values.shape != (length,):

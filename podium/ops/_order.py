@@ -60,7 +60,10 @@ def bincount(x, weights=None, minlength=0, sparse=False):
     if x.ndim != 2:
         return jnp.bincount(x, weights=weights, minlength=minlength)
     length = builtin_max(int(jnp.max(x)) + 1, minlength) if x.size else minlength
-    count = lambda *row: jnp.bincount(row[0], *row[1:], minlength=minlength, length=length)  # noqa: E731
+
+    def count(row, weights=None):
+        return jnp.bincount(row, weights=weights, minlength=minlength, length=length)
+
     return jax.vmap(count)(x) if weights is None else jax.vmap(count)(x, weights)
 
 

@@ -122,16 +122,17 @@ def einsum(subscripts, *operands, **kwargs):
         >>> ops.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]).numpy()
         array([3, 7], dtype=int32)
     """
-    operands = list(map(as_array, operands))
+    arrays = list(map(as_array, operands))
     groups = subscripts.split("->")[0].split(",")
-    if len(groups) != len(operands):
-        raise ValueError(f"{subscripts!r} names {len(groups)} operands, and {len(operands)} were given.")
-    if {x.dtype.name for x in operands} == {"int8"}:
+    if len(groups) != len(arrays):
+        raise ValueError(f"{subscripts!r} names {len(groups)} operands, and {len(arrays)} were given.")
+    if {x.dtype.name for x in arrays} == {"int8"}:
         kwargs["preferred_element_type"] = jnp.int32
     try:
-        return jnp.einsum(subscripts, *operands, **kwargs)
+        return jnp.einsum(subscripts, *arrays, **kwargs)
     except (TypeError, ValueError) as error:
-        shapes = ", ".join(f"{g.strip()}: {x.shape}" for g, x in zip(groups, operands, strict=True))
+        shapes = ", ".join(f"{g.strip()}: {x.shape}" for g, x in zip(groups, arrays, strict=True))
         raise ValueError(
-            f"the shapes do not fit {subscripts!r} ({shapes}): a letter for each axis, and one size for each letter. JAX says: {error}"
+            f"the shapes do not fit {subscripts!r} ({shapes}): a letter for each axis, and one size for each letter. "
+            f"JAX says: {error}"
         ) from error

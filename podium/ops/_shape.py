@@ -223,7 +223,8 @@ def rearrange(tensor, pattern, **axes_lengths):
     names = [name for group in before for name in group]
     if len(before) != tensor.ndim or sorted(names) != sorted(n for g in after for n in g):
         raise ValueError(
-            f"the left side names {len(before)} axes for a tensor of shape {tensor.shape}; both sides must name the same axes, once each."
+            f"the left side names {len(before)} axes for a tensor of shape {tensor.shape}; both sides must name the same "
+            "axes, once each."
         )
     sizes = dict(axes_lengths)
     for group, size in zip(before, tensor.shape, strict=True):

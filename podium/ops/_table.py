@@ -8,7 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from textwrap import indent
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -21,59 +21,45 @@ ARGUMENTS = {
     "M": "Number of columns. Defaults to `N`.",
     "a": "Input tensor.",
     "alpha": "Scale of the negative part.",
-    "angle": "Tensor of angles, in radians.",
-    "abs_": "Tensor of magnitudes.",
     "approximate": "Whether to use the faster tanh approximation.",
-    "array": "Input tensor.",
     "assume_unique": "Promise that both inputs hold no duplicates, which is faster.",
     "atol": "Absolute tolerance.",
-    "axes": "The axes to work on.",
     "axis": "Axis, or axes where that makes sense, to work along. `None` means over all elements.",
     "axis1": "First axis.",
     "axis2": "Second axis.",
     "axisa": "Axis of `x1` that holds the vectors.",
     "axisb": "Axis of `x2` that holds the vectors.",
     "axisc": "Axis of the result that holds the vectors.",
-    "b": "Smoothness, or the right-hand side.",
+    "b": "Right-hand side, a vector or a matrix.",
     "base": "Base of the exponent.",
     "beta": "Shape of the window: larger is narrower.",
-    "bins": "Increasing bin edges, or the number of bins.",
     "compute_uv": "Whether to return the vectors too.",
-    "condition": "Boolean tensor.",
-    "constant_values": "Value of the padding. Only for `mode='constant'`.",
     "data": "Input tensor.",
-    "decimals": "Number of decimals to keep.",
     "default_value": "Value used at and below the threshold.",
     "destination": "Where those axes go.",
     "dtype": "Dtype of the result. `None` means the default float, or the dtype of the input where there is one.",
     "dx": "Distance between samples when `x` is `None`.",
-    "elements": "Input tensor.",
     "endpoint": "Whether `stop` is included.",
     "equal_nan": "Whether two NaNs count as equal.",
     "fft_length": "Length of the transform. `None` means that of the input.",
     "fill_value": "Value of every element.",
     "full_matrices": "Whether to return square matrices of vectors.",
-    "increasing": "Whether powers grow from left to right.",
     "indices": "Integer tensor of positions.",
     "indices_or_sections": "Number of equal parts, or the positions to cut at.",
     "initial": "A value to start from, also the answer for an empty input.",
     "invert": "Whether to negate the answer.",
-    "k": "Which diagonal (0 is the main one, positive is above), or how many.",
+    "k": "Which diagonal: 0 is the main one, positive is above.",
     "keepdims": "Whether reduced axes stay, with size 1.",
     "kth": "Position that ends up sorted.",
     "lower": "Whether `a` is lower triangular.",
     "method": "How to interpolate: `linear`, `lower`, `higher`, `midpoint` or `nearest`.",
-    "mode": "Which variant to compute.",
-    "n": "How many times, or how many rows.",
+    "n": "How many times.",
     "nan": "What replaces NaN.",
     "negative_slope": "Slope of the negative part.",
     "neginf": "What replaces minus infinity. `None` means the smallest number.",
     "num": "Number of samples.",
-    "num_segments": "Number of segments, which fixes the shape of the result.",
     "offset": "Which diagonal: 0 is the main one, positive is above.",
-    "ord": "Order of the norm.",
     "posinf": "What replaces infinity. `None` means the largest number.",
-    "predictions": "Tensor of scores, one row a sample.",
     "q": "Probabilities or percentages to compute, scalar or 1D.",
     "rcond": "Singular values below `rcond` times the largest count as zero.",
     "repeats": "How often to repeat.",
@@ -82,33 +68,31 @@ ARGUMENTS = {
     "segment_ids": "1D integer tensor: the segment of each row of `data`.",
     "shape": "Shape of the result.",
     "shift": "How many places to move.",
-    "side": "`left` or `right`: which position to take among equals.",
-    "sorted": "Whether the input, or the result, is sorted.",
-    "sorted_sequence": "1D sorted tensor.",
     "source": "Axes to move.",
     "start": "First value.",
-    "step": "Distance between values. Defaults to 1.",
     "stop": "End of the interval.",
-    "targets": "Tensor of class numbers.",
     "threshold": "Where the function changes.",
-    "tol": "Singular values below this count as zero.",
+    "tol": "Singular values below `tol` times the largest count as zero.",
     "upper": "Whether the factor is upper triangular.",
-    "values": "Tensor of values.",
-    "variable": "Input tensor.",
-    "weights": "Tensor of weights, shaped like the input.",
     "x": "Input tensor.",
     "x1": "First tensor.",
     "x2": "Second tensor, broadcast against the first.",
-    "x_max": "Upper bound.",
-    "x_min": "Lower bound.",
     "xs": "List of tensors.",
     "y": "Second tensor.",
 }
 
 
+class Operation(Protocol):
+    """A public operation; `raw` is the same on bare arrays, without dispatch, for use inside other operations."""
+
+    raw: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
 def row(
     signature: str, fn: Callable, summary: str, example: str, output: str, arrays: str | None = None, **notes: str
-) -> Callable[..., Any]:
+) -> Operation:
     """One operation as a row of a table.
 
     Args:
@@ -121,7 +105,7 @@ def row(
         notes: What a parameter means, where `ARGUMENTS` does not say it well.
     """
     name, _, rest = signature.partition("(")
-    namespace: dict[str, Any] = {"fn": fn}
+    namespace: dict[str, Any] = {"fn": fn, "__name__": __name__}
     names = [part.split("=")[0].strip() for part in rest.rstrip(")").split(",")]
     exec(f"def {signature}: return fn({', '.join(names)})", namespace)  # a real signature costs nothing at call time
     raw = namespace[name]
@@ -132,14 +116,14 @@ def row(
     return op(arrays)(raw)
 
 
-def op(arrays: str | None = None) -> Callable[[Callable], Callable[..., Any]]:
+def op(arrays: str | None = None) -> Callable[[Callable], Operation]:
     """Decorate a pure JAX function so that it is a public operation on Tensors.
 
     Args:
         arrays: Names of the parameters to turn into arrays, separated by spaces. Defaults to those without a default.
     """
 
-    def decorate(fn: Callable) -> Callable[..., Any]:
+    def decorate(fn: Callable) -> Operation:
         raw = _guarded(fn, arrays)
 
         @functools.wraps(fn)
@@ -149,7 +133,7 @@ def op(arrays: str | None = None) -> Callable[[Callable], Callable[..., Any]]:
         public.__module__ = "podium.ops"
         public.__qualname__ = fn.__name__
         public.raw = raw  # type: ignore[attr-defined]
-        return public
+        return public  # type: ignore[return-value]
 
     return decorate
 
@@ -173,16 +157,17 @@ def _guarded(fn: Callable, arrays: str | None) -> Callable:
             if type(error) not in (TypeError, ValueError):
                 raise
             kind = ValueError if "shape" in str(error) else type(error)
-            raise kind(f"{_describe_call(fn.__name__, names, args, kwargs)}: {error}") from error
+            raise kind(f"{_describe_call(fn, names, args, kwargs)}: {error}") from error
 
     return raw
 
 
-def _describe_call(name: str, names: tuple[str, ...], args: Iterable[Any], kwargs: dict[str, Any]) -> str:
+def _describe_call(fn: Callable, names: tuple[str, ...], args: Iterable[Any], kwargs: dict[str, Any]) -> str:
     """The call as the user would recognise it: `ops.matmul(x1=float32[2,3], x2=float32[4,5])`."""
     given = [f"{names[min(i, len(names) - 1)]}={describe(a)}" for i, a in enumerate(args)]
     given += [f"{k}={describe(v)}" for k, v in kwargs.items()]
-    return f"ops.{name}({', '.join(given)})"
+    room = "ops.image" if "._image" in fn.__module__ else "ops"
+    return f"{room}.{fn.__name__}({', '.join(given)})"
 
 
 def describe(value: Any) -> str:

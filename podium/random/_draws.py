@@ -1,4 +1,5 @@
-"""Random draws. `seed` is an int (the same draw every time), a `SeedGenerator` (a new draw each call), or `None` (the global generator).
+"""Random draws. `seed` is an int (the same draw every time), a `SeedGenerator` (a new draw each call), or `None`
+(the global generator).
 
 The key is taken outside the recorded function, so replaying a draw repeats it.
 """

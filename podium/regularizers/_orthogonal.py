@@ -42,8 +42,7 @@ class OrthogonalRegularizer(Regularizer):
         """
         if len(x.shape) != 2:
             raise ValueError(
-                f"OrthogonalRegularizer was given a value of shape {tuple(x.shape)}; a matrix, so two dimensions, was "
-                "expected."
+                f"OrthogonalRegularizer was given a value of shape {tuple(x.shape)}; a matrix, so two dimensions, was expected."
             )
         return dispatch(_penalty, x, self.factor, self.mode == "columns", epsilon())
 
