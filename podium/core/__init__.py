@@ -3,6 +3,12 @@
 from podium.core._convert import convert_to_numpy as convert_to_numpy
 from podium.core._convert import convert_to_tensor as convert_to_tensor
 from podium.core._convert import is_tensor as is_tensor
+from podium.core._defaults import epsilon as epsilon
+from podium.core._defaults import floatx as floatx
+from podium.core._defaults import image_data_format as image_data_format
+from podium.core._defaults import set_epsilon as set_epsilon
+from podium.core._defaults import set_floatx as set_floatx
+from podium.core._defaults import set_image_data_format as set_image_data_format
 from podium.core._dispatch import call_with_tensors as call_with_tensors
 from podium.core._dispatch import dispatch as dispatch
 from podium.core._dispatch import dispatch_closure as dispatch_closure
@@ -10,13 +16,9 @@ from podium.core._dispatch import lift as lift
 from podium.core._dispatch import record_call as record_call
 from podium.core._dtypes import DTypePolicy as DTypePolicy
 from podium.core._dtypes import dtype_policy as dtype_policy
-from podium.core._dtypes import epsilon as epsilon
-from podium.core._dtypes import floatx as floatx
 from podium.core._dtypes import get_dtype_policy as get_dtype_policy
 from podium.core._dtypes import is_float_dtype as is_float_dtype
 from podium.core._dtypes import set_dtype_policy as set_dtype_policy
-from podium.core._dtypes import set_epsilon as set_epsilon
-from podium.core._dtypes import set_floatx as set_floatx
 from podium.core._dtypes import standardize_dtype as standardize_dtype
 from podium.core._errors import LeakedValueError as LeakedValueError
 from podium.core._errors import TapedValueError as TapedValueError

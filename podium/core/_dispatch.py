@@ -171,7 +171,8 @@ def call_with_tensors(fn: Callable) -> Callable:
     """Let JAX call a Python function written for Tensors: arrays in and out, Tensors for `fn`.
 
     For the bodies of loops and branches (`jax.lax.scan`, `cond`, ...). `fn` may read Variables but not
-    assign them: what happens inside a loop reaches the outside only as a result.
+    assign them: what happens inside a loop reaches the outside only as a result. JAX remembers loop bodies by
+    identity, so make the wrapped function anew for every loop.
 
     Example:
         >>> import jax
@@ -204,9 +205,10 @@ def dispatch_closure(fn: Callable, /, *args: Any) -> Any:
     Example:
         >>> import jax
         >>> w = podium.Variable(3.0)
-        >>> double = podium.core.call_with_tensors(lambda x: x * w)
+        >>> def scale_all(xs):
+        ...     return jax.lax.map(podium.core.call_with_tensors(lambda x: x * w), xs)
         >>> with podium.GradientTape() as tape:
-        ...     y = podium.core.dispatch_closure(lambda xs: jax.lax.map(double, xs), jnp.arange(3.0))
+        ...     y = podium.core.dispatch_closure(scale_all, jnp.arange(3.0))
         >>> float(tape.gradient(y, w))
         3.0
     """
@@ -216,7 +218,7 @@ def dispatch_closure(fn: Callable, /, *args: Any) -> Any:
     def body(*args: Any) -> Any:
         return _wrapped(fn(*unwrap_result(args)))
 
-    return record_call(body, args, {})
+    return record_call(body, args, {}, composite=False)
 
 
 # --- recording: one more entry

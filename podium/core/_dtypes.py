@@ -1,7 +1,7 @@
 """Number types: their names, the default float type, and dtype policies for mixed precision.
 
 A `DTypePolicy` says in which type a layer computes and in which it keeps its weights. This file owns
-the names and the two global defaults; casting itself happens in `dispatch` and in `Layer.__call__`.
+the names and the global policy; casting itself happens in `dispatch` and in `Layer.__call__`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core._errors import check_choice, unknown_choice
+from podium.core._defaults import floatx
+from podium.core._errors import unknown_choice
 
 FLOAT_TYPES = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 _INTEGER_TYPES = ("uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64")
 ALLOWED_DTYPES = FLOAT_TYPES + _INTEGER_TYPES + ("bool", "complex64", "complex128")
 
-_defaults: dict[str, Any] = {"floatx": "float32", "epsilon": 1e-7, "policy": None}
+_global: dict[str, Any] = {"policy": None}
 
 
 def standardize_dtype(dtype: Any) -> str:
@@ -59,48 +60,6 @@ def is_float_dtype(dtype: Any) -> bool:
 def is_differentiable(value: Any) -> bool:
     """Tell whether an array's type can carry a gradient (floats and complex numbers can)."""
     return jnp.issubdtype(value.dtype, jnp.inexact)
-
-
-def floatx() -> str:
-    """Return the default float type, `"float32"` unless `set_floatx` changed it.
-
-    Example:
-        >>> podium.core.floatx()
-        'float32'
-    """
-    return _defaults["floatx"]
-
-
-def set_floatx(value: str) -> None:
-    """Set the default float type: one of float16, bfloat16, float32, float64.
-
-    float64 needs `jax.config.update("jax_enable_x64", True)` as well; JAX computes in float32 otherwise.
-
-    Example:
-        >>> podium.core.set_floatx("float32")
-    """
-    _defaults["floatx"] = check_choice("floatx", value, ("float16", "bfloat16", "float32", "float64"))
-
-
-def epsilon() -> float:
-    """Return the small number used to keep divisions and logarithms finite, 1e-7 by default.
-
-    Example:
-        >>> podium.core.epsilon()
-        1e-07
-    """
-    return _defaults["epsilon"]
-
-
-def set_epsilon(value: float) -> None:
-    """Set the number that `epsilon()` returns.
-
-    Example:
-        >>> podium.core.set_epsilon(1e-7)
-    """
-    if not value > 0:
-        raise ValueError(f"epsilon={value!r} was given; a number above zero was expected.")
-    _defaults["epsilon"] = float(value)
 
 
 class DTypePolicy:
@@ -174,7 +133,7 @@ def dtype_policy() -> DTypePolicy:
         >>> podium.core.dtype_policy().name
         'float32'
     """
-    return _defaults["policy"] or DTypePolicy(floatx())
+    return _global["policy"] or DTypePolicy(floatx())
 
 
 def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
@@ -186,7 +145,7 @@ def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
         'bfloat16'
         >>> podium.core.set_dtype_policy(None)
     """
-    _defaults["policy"] = None if policy is None else get_dtype_policy(policy)
+    _global["policy"] = None if policy is None else get_dtype_policy(policy)
 
 
 def get_dtype_policy(identifier: Any) -> DTypePolicy:

@@ -44,11 +44,11 @@ def stop_gradient(variable: Any) -> Any:
     return map_structure(cut, variable)
 
 
-def custom_gradient(fn: Callable) -> Callable:
+def custom_gradient(f: Callable) -> Callable:
     """Give a function a gradient of your own.
 
     Args:
-        fn: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient of the
+        f: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient of the
             result and returns the gradient of each argument: one value, or a tuple for several arguments.
 
     Returns:
@@ -66,7 +66,7 @@ def custom_gradient(fn: Callable) -> Callable:
     """
 
     def raw(*args: Any) -> tuple[Any, Callable]:
-        result, grad = fn(*map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args))
+        result, grad = f(*map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args))
 
         def raw_grad(upstream: Any) -> Any:
             wrapped = jax.tree.map(wrap, upstream)
@@ -77,10 +77,10 @@ def custom_gradient(fn: Callable) -> Callable:
 
     with_rule = jax.custom_gradient(raw)
 
-    @functools.wraps(fn)
+    @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            raise TypeError(f"{fn.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}.")
+            raise TypeError(f"{f.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}.")
         return dispatch(with_rule, *args)
 
     return run

@@ -27,20 +27,33 @@ def promoting(fn: Callable) -> Callable:
 
     @functools.wraps(fn)
     def promoted(*args: Any, **kwargs: Any) -> Any:
+        if jax.config.jax_numpy_dtype_promotion == "standard":
+            return fn(*args, **kwargs)  # the usual case, spared the cost of a context
         with jax.numpy_dtype_promotion("standard"):
             return fn(*args, **kwargs)
 
     return promoted
 
 
-_add, _subtract, _multiply = promoting(jnp.add), promoting(jnp.subtract), promoting(jnp.multiply)
-_divide, _floor_divide = promoting(jnp.true_divide), promoting(jnp.floor_divide)
-_remainder, _power, _matmul = promoting(jnp.remainder), promoting(jnp.power), promoting(jnp.matmul)
-_equal, _not_equal = promoting(jnp.equal), promoting(jnp.not_equal)
-_less, _less_equal = promoting(jnp.less), promoting(jnp.less_equal)
-_greater, _greater_equal = promoting(jnp.greater), promoting(jnp.greater_equal)
-_and, _or, _xor = promoting(jnp.bitwise_and), promoting(jnp.bitwise_or), promoting(jnp.bitwise_xor)
-_left_shift, _right_shift = promoting(jnp.left_shift), promoting(jnp.right_shift)
+def _sign(fn: Callable) -> Callable:
+    """Make a binary JAX function take lists beside arrays, and promote."""
+    promoted = promoting(fn)
+
+    @functools.wraps(fn)
+    def run(left: Any, right: Any) -> Any:
+        left = jnp.asarray(left) if isinstance(left, (list, tuple)) else left
+        right = jnp.asarray(right) if isinstance(right, (list, tuple)) else right
+        return promoted(left, right)
+
+    return run
+
+
+_add, _subtract, _multiply, _divide = map(_sign, (jnp.add, jnp.subtract, jnp.multiply, jnp.true_divide))
+_floor_divide, _remainder, _power, _matmul = map(_sign, (jnp.floor_divide, jnp.remainder, jnp.power, jnp.matmul))
+_equal, _not_equal, _less, _less_equal = map(_sign, (jnp.equal, jnp.not_equal, jnp.less, jnp.less_equal))
+_greater, _greater_equal = map(_sign, (jnp.greater, jnp.greater_equal))
+_and, _or, _xor = map(_sign, (jnp.bitwise_and, jnp.bitwise_or, jnp.bitwise_xor))
+_left_shift, _right_shift = map(_sign, (jnp.left_shift, jnp.right_shift))
 
 
 def getitem(x: Any, key: Any) -> Any:

@@ -92,7 +92,7 @@ def global_seed_generator() -> SeedGenerator:
 
 def _fresh_seed() -> int:
     """Draw a seed for a new generator from Python's generator, which `set_random_seed` fixes."""
-    return python_random.randint(1, 2**31 - 1)
+    return python_random.randint(1, 10**9)  # Keras's range, so that one seed gives Keras's default weights
 
 
 def draw_seed(seed: Any = None) -> jax.Array:

@@ -140,7 +140,7 @@ class Family:
         if isinstance(identifier, str):
             member = self._lookup(identifier)
             return member() if isinstance(member, type) else member
-        if isinstance(identifier, type) and self.base is not None and issubclass(identifier, self.base):
+        if isinstance(identifier, type) and self.base is not None:
             return identifier()
         if callable(identifier) or (self.base is not None and isinstance(identifier, self.base)):
             return identifier

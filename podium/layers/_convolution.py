@@ -56,7 +56,7 @@ class BaseConvolution(Layer):
         self.bias: Any = None
 
     def _channels_of(self, input_shape: Any) -> int:
-        """Return the number of input channels, and hold later inputs to it."""
+        """Return the number of input channels; refuse shapes that no weights can be made for."""
         axis = _spatial.channel_axis(self.data_format)
         channels = input_shape[axis]
         if channels is None:
@@ -65,8 +65,14 @@ class BaseConvolution(Layer):
                 f"channels (axis {axis}, data_format={self.data_format!r}) must be known. Give it in `Input(shape=...)`."
             )
         self.compute_output_shape(input_shape)  # an empty output is refused before weights are made
-        self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
         return channels
+
+    def _new_bias(self, length: int, input_shape: Any) -> None:
+        """End a `build`: make the bias, if there is one, and hold later inputs to this number of channels."""
+        axis = _spatial.channel_axis(self.data_format)
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: input_shape[axis]})
+        if self.use_bias:
+            self.bias = self._new_weight("bias", (length,), "bias")
 
     def _new_weight(self, name: str, shape: tuple[int, ...], prefix: str) -> Any:
         """Make a weight with the options `<prefix>_initializer`, `<prefix>_regularizer` and `<prefix>_constraint`."""
@@ -189,8 +195,7 @@ class _Convolution(BaseConvolution):
                 "check where the channels are."
             )
         self.kernel = self._new_weight("kernel", (*self.kernel_size, channels // self.groups, self.filters), "kernel")
-        if self.use_bias:
-            self.bias = self._new_weight("bias", (self.filters,), "bias")
+        self._new_bias(self.filters, input_shape)
 
     def convolution_op(self, inputs: Any, kernel: Any) -> Any:
         """Convolve the inputs; override it to treat the kernel first, for example to standardise it."""

@@ -89,8 +89,7 @@ class _ConvolutionTranspose(BaseConvolution):
         """Make the kernel and the bias."""
         channels = self._channels_of(input_shape)
         self.kernel = self._new_weight("kernel", (*self.kernel_size, self.filters, channels), "kernel")
-        if self.use_bias:
-            self.bias = self._new_weight("bias", (self.filters,), "bias")
+        self._new_bias(self.filters, input_shape)
 
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""

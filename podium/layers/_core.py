@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import regularizers
-from podium.core import dispatch, get_registered_name, get_registered_object
+from podium.core import KerasTensor, dispatch, get_registered_name, get_registered_object, map_structure
 from podium.layers import _calls
 from podium.layers._layer import Layer
 from podium.layers._nested import deserialize_layer, serialize_layer
@@ -35,6 +35,10 @@ class Identity(Layer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the inputs."""
         return input_shape
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Return the shapes and types of the inputs."""
+        return map_structure(lambda x: KerasTensor(x.shape, x.dtype), inputs)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -211,6 +215,10 @@ class Lambda(Layer):
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Return the mask of the outputs."""
         return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace the function: only that tells the type of what it returns."""
+        return super().compute_output_spec(*args, **kwargs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs."""

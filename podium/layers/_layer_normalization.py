@@ -14,6 +14,7 @@ from podium.layers._checks import axes_of, check_axes, set_weight_options, weigh
 from podium.layers._core import Wrapper
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
+from podium.layers._normalization import at_least_float32
 
 
 class _ScaledNormalization(Layer):
@@ -173,7 +174,7 @@ class RMSNormalization(Layer):
 
 
 def _rms_normalize(x: Any, scale: Any, axes: tuple, epsilon: float) -> Any:
-    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    wide = at_least_float32(x)
     factor = jax.lax.rsqrt(jnp.mean(jnp.square(wide), axis=axes, keepdims=True) + epsilon)
     positions = [axis % x.ndim for axis in axes]
     shape = [length if i in positions else 1 for i, length in enumerate(x.shape)]
@@ -258,7 +259,7 @@ def _group_normalize(x: Any, gamma: Any, beta: Any, *, groups: int, axis: int, e
     channels = x.shape[axis]
     groups = channels if groups == -1 else groups
     split = (groups, channels // groups)
-    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32)).reshape(*x.shape[:axis], *split, *x.shape[axis + 1 :])
+    wide = at_least_float32(x).reshape(*x.shape[:axis], *split, *x.shape[axis + 1 :])
     axes = tuple(i for i in range(1, wide.ndim) if i != axis)  # all but the batch and the groups
     factor = jax.lax.rsqrt(jnp.var(wide, axes, keepdims=True) + epsilon)
     mean = jnp.mean(wide, axes, keepdims=True)

@@ -34,6 +34,7 @@ def folded(operation: Callable) -> Callable:
 
 @promoting
 def mean(values: list[Any], masks: Any = None) -> Any:
+    """Take the mean, element by element."""
     return functools.reduce(jnp.add, _aligned(values)) / len(values)
 
 
@@ -85,10 +86,12 @@ def product(values: list[Any], masks: Any = None) -> Any:
 
 @promoting
 def joined(values: list[Any], axis: int) -> Any:
+    """Join along one axis."""
     return jnp.concatenate(values, axis)
 
 
 def joined_mask(values: list[Any], masks: list[Any], axis: int) -> Any:
+    """Join masks as their arrays are joined; an array without a mask counts as kept."""
     trailing = max(max(x.ndim - m.ndim for x, m in zip(values, masks, strict=True) if m is not None), 1)
     parts = [jnp.ones(x.shape, bool) if m is None else m for x, m in zip(values, _spread(values, masks), strict=True)]
     return jnp.any(jnp.concatenate(parts, axis), axis=tuple(range(-trailing, 0)))

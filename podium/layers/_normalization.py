@@ -181,7 +181,7 @@ def _checked_clipping(clipping: dict[str, float]) -> dict[str, float]:
 
 def _normalize(x: Any, mean: Any, variance: Any, gamma: Any, beta: Any, *, axis: int, epsilon: float, dtype: str) -> Any:
     """Normalise by given statistics, in float32 at least."""
-    x = _wide(x)
+    x = at_least_float32(x)
     shape = [1] * x.ndim
     shape[axis] = mean.shape[0]
     factor = jax.lax.rsqrt(variance.astype(x.dtype) + epsilon)
@@ -195,7 +195,7 @@ def _normalize_batch(
     x: Any, mask: Any, moving_mean: Any, moving_variance: Any, gamma: Any, beta: Any, *, momentum: float, **common: Any
 ) -> Any:
     """Normalise by the batch's statistics; returns the outputs and the moved averages."""
-    mean, variance = _moments(_wide(x), mask, common["axis"])
+    mean, variance = _moments(at_least_float32(x), mask, common["axis"])
     outputs = _normalize(x, mean, variance, gamma, beta, **common)
     return outputs, _moved(moving_mean, mean, momentum), _moved(moving_variance, variance, momentum)
 
@@ -205,7 +205,7 @@ def _renormalize_batch(
 ) -> Any:
     """Normalise by the batch's statistics, corrected towards long-term ones without a gradient through the correction."""
     moving_mean, moving_stddev, renorm_mean, renorm_stddev = averages
-    mean, variance = _moments(_wide(x), mask, common["axis"])
+    mean, variance = _moments(at_least_float32(x), mask, common["axis"])
     stddev = jnp.sqrt(variance + common["epsilon"])
     reference = jnp.maximum(renorm_stddev, common["epsilon"] ** 0.5)
     r = jax.lax.stop_gradient(jnp.clip(stddev / reference, clipping.get("rmin"), clipping.get("rmax")))
@@ -226,8 +226,9 @@ def _renormalize_batch(
     return outputs, moved
 
 
-def _wide(x: Any) -> Any:
-    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
+def at_least_float32(x: Any) -> Any:
+    """Return integers and half-precision floats as float32, for sums that need it."""
+    return x if x.dtype in (jnp.float32, jnp.float64) else x.astype(jnp.float32)
 
 
 def _moved(average: Any, value: Any, momentum: float) -> Any:

@@ -89,8 +89,7 @@ class _DepthwiseConvolution(_ByChannel):
         """Make the kernel and the bias."""
         channels = self._channels_of(input_shape)
         self.kernel = self._new_weight("kernel", (*self.kernel_size, channels, self.depth_multiplier), "depthwise")
-        if self.use_bias:
-            self.bias = self._new_weight("bias", (channels * self.depth_multiplier,), "bias")
+        self._new_bias(channels * self.depth_multiplier, input_shape)
 
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""
@@ -212,8 +211,7 @@ class _SeparableConvolution(_ByChannel):
         mixed = (*once, channels * self.depth_multiplier, self.filters)
         self.depthwise_kernel = self._new_weight("depthwise_kernel", apart, "depthwise")
         self.pointwise_kernel = self._new_weight("pointwise_kernel", mixed, "pointwise")
-        if self.use_bias:
-            self.bias = self._new_weight("bias", (self.filters,), "bias")
+        self._new_bias(self.filters, input_shape)
 
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core import nearest
+from podium.core import image_data_format, nearest
 from podium.layers._checks import whole_number
 
 
@@ -59,7 +59,7 @@ def choice(layer: Any, argument: str, value: Any, choices: Sequence[str]) -> str
 
 def layout(layer: Any, data_format: str | None) -> str:
     """Return the layout: the one given, or channels last."""
-    given = "channels_last" if data_format is None else data_format
+    given = image_data_format() if data_format is None else data_format
     return choice(layer, "data_format", given, ("channels_last", "channels_first"))
 
 

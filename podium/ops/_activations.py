@@ -29,7 +29,7 @@ def _sparsemax(x, axis):
     # The support is the longest prefix (of the sorted values) that stays above its own threshold.
     support = ordered - (totals - 1) / rank > 0
     count = jnp.sum(support, axis=axis, keepdims=True)
-    threshold = (jnp.sum(jnp.where(support, totals, 0), axis=axis, keepdims=True) - 1) / count.astype(x.dtype)
+    threshold = (jnp.sum(jnp.where(support, ordered, 0), axis=axis, keepdims=True) - 1) / count.astype(x.dtype)
     return jnp.maximum(x - threshold, 0)
 
 
@@ -184,7 +184,7 @@ sparsemax = row(
     _sparsemax,
     "The nearest probabilities: like softmax, with exact zeros.",
     "ops.sparsemax([1.0, 1.5, -1.0])",
-    "array([0., 0., 0.], dtype=float32)",
+    "array([0.25, 0.75, 0.  ], dtype=float32)",
 )
 squareplus = row(
     "squareplus(x, b=4)",

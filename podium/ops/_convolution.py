@@ -12,6 +12,7 @@ from contextvars import ContextVar
 import jax
 from jax import Array
 
+from podium.core._state import current
 from podium.ops._convolution_gradients import (
     Geometry,
     correlate,
@@ -161,7 +162,7 @@ def convolve_transpose(
 
 def _use_plain() -> bool:
     # XLA's own gradients are good on GPU and TPU.
-    return _plain.get() or jax.default_backend() != "cpu"
+    return _plain.get() or current.forward_mode or jax.default_backend() != "cpu"
 
 
 def _check(x: Array, kernel: Array, strides: tuple[int, ...], dilation: tuple[int, ...]) -> None:

@@ -5,14 +5,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core import check_choice
+from podium.core import check_choice, image_data_format
 
 FORMATS = ("channels_last", "channels_first")
 
 
 def data_format_of(data_format: str | None) -> str:
     """The layout to use: the one given, or the default."""
-    return "channels_last" if data_format is None else check_choice("data_format", data_format, FORMATS)
+    return image_data_format() if data_format is None else check_choice("data_format", data_format, FORMATS)
 
 
 def channels_last(x: jax.Array, data_format: str, axis: int = 1) -> jax.Array:

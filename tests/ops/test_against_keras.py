@@ -22,6 +22,9 @@ VALUES = {name: convert_to_tensor(array) for name, array in recorded.inputs().it
 # Sums of float32 in another order: stft windows and decompositions differ in the last digits.
 LOOSE = ("stft", "istft", "ssim", "lstsq", "pinv", "cholesky_inverse", "inv", "conv_transpose", "image.perspective_transform")
 
+# Keras 3.15 takes the wrong threshold here, and its result does not sum to one (`test_nn_ops.py` checks that ours does).
+DEVIATIONS = ("sparsemax(x)", "sparsemax(batch, axis=-1)")
+
 
 def tolerance(case, dtype):
     if dtype in ("float16", "bfloat16"):
@@ -39,7 +42,9 @@ def test_operation_answers_as_keras_does(number):
         want, limit = ARRAYS[f"{number}.{index}"], tolerance(case, dtype)
         assert np.shape(result) == want.shape
         got = np.asarray(result)
-        if got.dtype.kind in "fcV":
+        if case in DEVIATIONS:
+            assert not np.allclose(got, want)
+        elif got.dtype.kind in "fcV":
             np.testing.assert_allclose(got.astype(want.dtype), want, rtol=limit, atol=limit)
         else:
             np.testing.assert_array_equal(got, want)

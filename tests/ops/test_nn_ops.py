@@ -71,6 +71,13 @@ def test_crossentropy_from_logits_equals_that_of_probabilities():
     np.testing.assert_allclose(ops.sparse_categorical_crossentropy([0], ops.softmax(logits)).numpy(), direct, rtol=1e-5)
 
 
+def test_sparsemax_gives_probabilities_with_exact_zeros():
+    x = np.random.default_rng(0).normal(size=(5, 6)).astype("float32")
+    result = ops.sparsemax(x, axis=0).numpy()
+    np.testing.assert_allclose(result.sum(axis=0), 1.0, rtol=1e-5)
+    assert (result == 0.0).any() and (result >= 0.0).all()
+
+
 def test_ctc_loss_has_gradients():
     logits = podium.Variable(np.zeros((1, 4, 3), "float32"))
     with podium.GradientTape() as tape:

@@ -32,7 +32,17 @@ import podium
 # Deliberate differences: pattern of case ids -> (parts not compared, reason). A part is what a sentence of
 # `Result.problems` starts with: "weights", "outputs", "gradients", "masks", "state", "losses", "shape", "config", ...
 # A deviation that no longer happens fails the test.
-DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {}
+DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
+    "activation/sparsemax/*": (
+        ("outputs", "gradients"),
+        "Keras 3.15 takes a wrong threshold, so that its results do not sum to 1; Podium's are the projection",
+    ),
+    "initializer/Identity/*": (("config[gain]",), "Keras loses `gain` in the config; Podium keeps it"),
+    "layer/MultiHeadAttention/scores_mask": (
+        ("masks[1]",),
+        "Keras's scores carry a mask as a side effect of an inner Softmax; Podium's carry none",
+    ),
+}
 
 # Config keys not compared, in configs of any depth: key -> reason.
 CONFIG_KEYS = {
