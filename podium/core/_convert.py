@@ -67,7 +67,7 @@ def _stack(parts: Any) -> Any:
 
 def _narrowed(array: np.ndarray) -> np.ndarray:
     """Refuse 64-bit integers that JAX would silently wrap around when it keeps 32 bits."""
-    if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:
+    if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
         if array.min() < low or array.max() > high:
             raise OverflowError(

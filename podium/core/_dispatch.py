@@ -398,6 +398,15 @@ def record_call(
 
     Returns:
         The result of `body`.
+
+    Example:
+        >>> w = podium.Variable(3.0)
+        >>> def body(x):
+        ...     return jnp.square(x) * w
+        >>> with podium.GradientTape() as tape:
+        ...     y = podium.core.record_call(body, (podium.Tensor(2.0),), {})
+        >>> float(tape.gradient(y, w))
+        4.0
     """
     if not any(tape.recording for tape in current.recorders):
         return body(*args, **kwargs)
@@ -424,7 +433,8 @@ class _RecordedCall:
         ]
         self._values = [self._leaves[slot] for slot in self._slots] + known
         self._paused = tuple(tape for tape in current.recorders if tape.recording)
-        self._inherited = {"scope": current.scope, "autocast": current.autocast, "arrays": current.arrays}
+        self._parent = current.scope
+        self._inherited: dict[str, Any] = {"autocast": current.autocast, "arrays": current.arrays}
         self._reads: dict[int, tuple] = {}  # what was read beside the inputs, so that it can run again
         self._scope = Scope()
         self._layout = _Layout()
@@ -468,7 +478,7 @@ class _RecordedCall:
         """Run the body with the given values of its inputs; returns result, scope and the inner inputs."""
         inputs = {id(v): (v, raw) for v, raw in zip(self._values, values, strict=True)}
         paused = () if recorders else self._paused
-        scope = Scope(inputs, self._inherited["scope"], dict(self._reads), paused)
+        scope = Scope(inputs, self._parent, dict(self._reads), paused)
         leaves = list(self._leaves)
         for slot, raw in zip(self._slots, values, strict=False):
             leaves[slot] = wrap(raw)
@@ -478,8 +488,7 @@ class _RecordedCall:
             for value in inner:
                 tape.watch(value)
         args, kwargs = jax.tree.unflatten(self._treedef, leaves)
-        settings = {**self._inherited, "scope": scope, "recorders": recorders}
-        with setting(**settings):
+        with setting(scope=scope, recorders=recorders, **self._inherited):
             result = self._body(*args, **kwargs)
             return (result if recorders else unwrap_result(result)), scope, inner
 

@@ -41,7 +41,7 @@ class ForwardAccumulator(Recorder):
                 f"ForwardAccumulator was given {len(starts)} primals and {len(directions)} tangents; give one "
                 "tangent for each primal."
             )
-        self._tangents: dict[int, Tensor] = {}
+        self._tangents: dict[int, Tensor | Variable] = {}
         for primal, tangent in zip(starts, directions, strict=True):
             self.watch(primal)
             tangent = tangent if isinstance(tangent, (Tensor, Variable)) else wrap(jnp.asarray(tangent))

@@ -177,6 +177,11 @@ class Function:
         return self._bound[instance]
 
     @property
+    def name(self) -> str:
+        """The name of the original."""
+        return getattr(self.python_function, "__name__", type(self.python_function).__name__)
+
+    @property
     def trace_count(self) -> int:
         """The number of compiled programs: one per combination of shapes, types and static arguments."""
         return len(self._programs)
@@ -226,7 +231,7 @@ class Function:
         if len(self._programs) == 10 and not self._warned:
             self._warned = True
             warnings.warn(
-                f"`{self.__name__}` has been compiled 10 times, once for each new shape, type or Python value among its "
+                f"`{self.name}` has been compiled 10 times, once for each new shape, type or Python value among its "
                 "arguments. Pad batches to one size, and pass numbers that change as arrays: `np.float32(0.1)` instead of `0.1`.",
                 stacklevel=3,
             )
@@ -235,13 +240,13 @@ class Function:
         expected = jax.tree.leaves(self.input_signature, is_leaf=lambda s: isinstance(s, TensorSpec))
         if len(expected) != len(given):
             raise TypeError(
-                f"`{self.__name__}` was called with {len(given)} values; its input_signature has {len(expected)}: {expected}."
+                f"`{self.name}` was called with {len(given)} values; its input_signature has {len(expected)}: {expected}."
             )
         for position, (spec, value) in enumerate(zip(expected, given, strict=True)):
             value = value if hasattr(value, "shape") else np.asarray(value)
             if not spec.accepts(value):
                 raise TypeError(
-                    f"Argument {position} of `{self.__name__}` has shape {tuple(value.shape)} and type {value.dtype}; its "
+                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and type {value.dtype}; its "
                     f"input_signature asks for {spec}. Convert the value, or relax the signature with None."
                 )
 
@@ -263,7 +268,7 @@ class Function:
         """
         structure = specs or self.input_signature
         if structure is None:
-            raise TypeError(f"`{self.__name__}`.export() needs TensorSpecs, or an input_signature.")
+            raise TypeError(f"`{self.name}`.export() needs TensorSpecs, or an input_signature.")
         symbols = jax.export.SymbolicScope()
         flat, treedef = jax.tree.flatten(structure, is_leaf=lambda s: isinstance(s, TensorSpec))
         shapes = [_symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
@@ -276,7 +281,7 @@ class Function:
             if scope.writes:
                 names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
                 raise ValueError(
-                    f"`{self.__name__}` cannot be exported: it writes {names}, and an exported program has no state. "
+                    f"`{self.name}` cannot be exported: it writes {names}, and an exported program has no state. "
                     "Export a function that only reads, such as a call with `training=False`."
                 )
             return result
@@ -284,7 +289,7 @@ class Function:
         return jax.export.export(jax.jit(pure), platforms=platforms)(*shapes)
 
     def __repr__(self) -> str:
-        return f"<podium.Function {self.__name__}, {self.trace_count} programs>"
+        return f"<podium.Function {self.name}, {self.trace_count} programs>"
 
 
 def _symbolic_spec(spec: Any, index: int, symbols: Any) -> jax.ShapeDtypeStruct:
@@ -364,7 +369,7 @@ class Program:
         self._store: Store | None = None
         self._read_values: list[Any] = []
         self._read_version = -1
-        self._jitted: Callable | None = None
+        self._jitted: Callable = self._not_discovered
         self._donates = True
         self._ran = False
         self._tracing = False
@@ -372,6 +377,9 @@ class Program:
         self._out_leaves: list[tuple[bool, Any]] = []  # is it an array? if not, the leaf itself
 
     # --- the pure form
+
+    def _not_discovered(self, *_: Any) -> Any:
+        raise RuntimeError(f"The program of `{self._name}` was called before its Variables were found.")
 
     def _body(self, arrays: Sequence[Any], scope: Scope) -> list[Any]:
         """Run the Python function on tracers inside `scope`; returns the arrays of its result."""
@@ -412,7 +420,7 @@ class Program:
                 names = ", ".join(repr(variable.path) for variable in scope.created[:3])
                 raise ValueError(_errors.VARIABLE_PER_CALL.format(function=self._name, names=names))
             known_before.update(id(variable) for variable in scope.created)
-        self._donates = not (_has_callback(closed.jaxpr) or jax.config.jax_debug_nans)
+        self._donates = not (_has_callback(closed.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
         self._take_variables(scope)
 
     def _take_variables(self, scope: Scope) -> None:

@@ -7,7 +7,6 @@ promoted as NumPy users expect, whatever JAX's promotion mode is.
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -27,7 +26,7 @@ def promoting(fn: Callable) -> Callable:
 
     @functools.wraps(fn)
     def promoted(*args: Any, **kwargs: Any) -> Any:
-        if jax.config.jax_numpy_dtype_promotion == "standard":
+        if jax.config.jax_numpy_dtype_promotion == "standard":  # type: ignore[attr-defined]
             return fn(*args, **kwargs)  # the usual case, spared the cost of a context
         with jax.numpy_dtype_promotion("standard"):
             return fn(*args, **kwargs)
@@ -48,12 +47,14 @@ def _sign(fn: Callable) -> Callable:
     return run
 
 
-_add, _subtract, _multiply, _divide = map(_sign, (jnp.add, jnp.subtract, jnp.multiply, jnp.true_divide))
-_floor_divide, _remainder, _power, _matmul = map(_sign, (jnp.floor_divide, jnp.remainder, jnp.power, jnp.matmul))
-_equal, _not_equal, _less, _less_equal = map(_sign, (jnp.equal, jnp.not_equal, jnp.less, jnp.less_equal))
-_greater, _greater_equal = map(_sign, (jnp.greater, jnp.greater_equal))
-_and, _or, _xor = map(_sign, (jnp.bitwise_and, jnp.bitwise_or, jnp.bitwise_xor))
-_left_shift, _right_shift = map(_sign, (jnp.left_shift, jnp.right_shift))
+_add, _subtract, _multiply = _sign(jnp.add), _sign(jnp.subtract), _sign(jnp.multiply)
+_divide, _floor_divide = _sign(jnp.true_divide), _sign(jnp.floor_divide)
+_remainder, _power, _matmul = _sign(jnp.remainder), _sign(jnp.power), _sign(jnp.matmul)
+_equal, _not_equal = _sign(jnp.equal), _sign(jnp.not_equal)
+_less, _less_equal = _sign(jnp.less), _sign(jnp.less_equal)
+_greater, _greater_equal = _sign(jnp.greater), _sign(jnp.greater_equal)
+_and, _or, _xor = _sign(jnp.bitwise_and), _sign(jnp.bitwise_or), _sign(jnp.bitwise_xor)
+_left_shift, _right_shift = _sign(jnp.left_shift), _sign(jnp.right_shift)
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -180,6 +181,9 @@ class Operators:
     def __getitem__(self, key: Any) -> Any:
         return self._dispatch(getitem, self, _plain_key(key))
 
+    def __index__(self) -> int:
+        raise TypeError(f"{self!r} is no known whole number, so it cannot be an index.")
+
     def __iter__(self) -> Iterator[Any]:
         shape = self.shape  # type: ignore[attr-defined]
         if not shape or shape[0] is None:
@@ -202,6 +206,7 @@ def _plain_key(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(_plain_key(part) for part in key)
     if isinstance(key, slice):
-        parts = (key.start, key.stop, key.step)
-        return slice(*(operator.index(p) if isinstance(p, Operators) else p for p in parts))
+        bounds = (key.start, key.stop, key.step)
+        start, stop, step = (bound.__index__() if isinstance(bound, Operators) else bound for bound in bounds)
+        return slice(start, stop, step)
     return key

@@ -67,7 +67,7 @@ class Scope:
     ):
         self.inputs = inputs or {}
         self.parent = parent
-        self.paused = paused or (parent.paused if parent is not None else ())
+        self.paused: tuple = paused or (parent.paused if parent is not None else ())
         self.touched: set[int] = set()
         self.reads: dict[int, tuple] = reads if reads is not None else {}
         self.writes: dict[int, tuple] = {}

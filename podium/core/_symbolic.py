@@ -99,6 +99,12 @@ class Node:
         kwargs: Named arguments; leaves may be KerasTensors.
         outputs: The structure of KerasTensors that came out.
         layer: The layer, when `run` is one.
+
+    Example:
+        >>> x = podium.Input((3,), name="x")
+        >>> node = (x * 2).node
+        >>> node.name, [symbol.name for symbol in node.inputs]
+        ('multiply', ['x'])
     """
 
     def __init__(self, run: Callable, args: tuple, kwargs: dict, outputs: Any, layer: Any = None):
@@ -131,7 +137,12 @@ def is_symbolic(value: Any) -> bool:
 
 
 def leaves_of(structure: Any) -> list[Any]:
-    """List the leaves of a structure, Podium's own values counted as leaves."""
+    """List the leaves of a structure, Podium's own values counted as leaves.
+
+    Example:
+        >>> podium.core.leaves_of({"a": 1, "b": [podium.Tensor(2.0), 3]})
+        [1, <podium.Tensor shape=(), dtype=float32, value=2.>, 3]
+    """
     return jax.tree.leaves(structure, is_leaf=lambda value: isinstance(value, Operators))
 
 

@@ -430,19 +430,20 @@ class Recording:
 
     def jacobians(self, batched: bool) -> list:
         """Return the Jacobian of the one target by each source, as Tensors or None."""
-        connected = [index for index, source in enumerate(self.sources) if self._leaf_of(source) is not None]
+        positions = {index: self._leaf_of(source) for index, source in enumerate(self.sources)}
+        connected = {index: position for index, position in positions.items() if position is not None}
         if not self.targets or not connected:
             return [None] * len(self.sources)
 
         def replay(*values: Any) -> list:
             def target_of(*source_values: Any) -> Any:
                 changed = list(values)
-                for index, value in zip(connected, source_values, strict=True):
-                    changed[self._leaf_of(self.sources[index])] = value
+                for position, value in zip(connected.values(), source_values, strict=True):
+                    changed[position] = value
                 target = self._forward(changed, pullbacks=False)[0][id(self.targets[0])]
                 return target.sum(axis=0) if batched else target
 
-            own = [values[self._leaf_of(self.sources[index])] for index in connected]
+            own = [values[position] for position in connected.values()]
             found = jax.jacrev(target_of, argnums=tuple(range(len(own))))(*own)
             results: list[Any] = [None] * len(self.sources)
             for index, value, jacobian in zip(connected, own, found, strict=True):
@@ -489,8 +490,8 @@ class Recording:
         """Compute everything again from the leaves; returns values by id, and the pullbacks if wanted."""
         start = dict(zip(self.leaves, values, strict=True))
         by_id: dict[int, Any] = {}
-        for (key, _), value in zip(self.leaves, values, strict=True):
-            by_id.setdefault(key, value)
+        for (node, _), value in zip(self.leaves, values, strict=True):
+            by_id.setdefault(node, value)
         pulls = []
         for entry in self.entries:
             own = []

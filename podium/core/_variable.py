@@ -6,6 +6,7 @@ Store, or in the Scope of a running trace) is settled in `_state.py`; this file 
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -212,6 +213,9 @@ must be equal; reshape the value, or make a new Variable.
 
     def __float__(self) -> float:
         return read_numbers(float, self.read())
+
+    def __index__(self) -> int:
+        return read_numbers(operator.index, self.read())
 
     def __format__(self, spec: str) -> str:
         return format(self.read_value(), spec) if spec else str(self)
@@ -423,5 +427,9 @@ def _flatten(variable: Variable) -> tuple[tuple[Any], None]:
     return (variable._expose(),), None
 
 
+def _unflatten(_: None, children: Any) -> Any:
+    return wrap(children[0])
+
+
 # Raw JAX reads a Variable as its value: `jnp.dot(x, self.kernel)` works, and gives an array.
-jax.tree_util.register_pytree_node(Variable, _flatten, lambda _, children: wrap(children[0]))
+jax.tree_util.register_pytree_node(Variable, _flatten, _unflatten)

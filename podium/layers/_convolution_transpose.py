@@ -189,8 +189,8 @@ class Conv3DTranspose(_ConvolutionTranspose):
         kernel_size: Depth, height and width of a window, or one number for all.
         strides: By how much depth, height and width grow.
         padding: "valid" keeps all that the windows reach, "same" keeps `strides` times the size.
-        output_padding: Sets the size more exactly; see `Conv2DTranspose`.
         data_format: "channels_last" (default) or "channels_first".
+        output_padding: Sets the size more exactly; see `Conv2DTranspose`.
         dilation_rate: The distance between the voxels of a window. Not together with `strides`.
         activation: A name or function; None for none.
         use_bias: Whether to add a bias to every channel.
@@ -210,6 +210,20 @@ class Conv3DTranspose(_ConvolutionTranspose):
     """
 
     rank = 3
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: int | tuple[int, int, int],
+        strides: int | tuple[int, int, int] = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        output_padding: int | tuple[int, int, int] | None = None,
+        *args: Any,
+        **kwargs: Any,
+    ):
+        # Keras has these two the other way round than in 1D and 2D.
+        super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, *args, **kwargs)
 
 
 Convolution1DTranspose, Convolution2DTranspose, Convolution3DTranspose = Conv1DTranspose, Conv2DTranspose, Conv3DTranspose

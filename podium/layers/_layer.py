@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -58,6 +58,7 @@ class Layer(LayerState):
         ((2, 3), ['scale'])
     """
 
+    _init_arguments: tuple[tuple, dict[str, Any]]
     # `call` of Functional and Sequential models: their layers are recorded one by one.
     _records_layers_inside = False
 
@@ -229,7 +230,7 @@ class Layer(LayerState):
                 self._clear_losses()
             outputs = self._call_with_what_it_takes(given)
             if self.activity_regularizer is not None:
-                self._regularize_activity(outputs)
+                self._regularize_activity(self.activity_regularizer, outputs)
             masks = self._output_masks(given, outputs)
         return outputs, masks
 
@@ -259,10 +260,10 @@ class Layer(LayerState):
         args, kwargs = self._call_signature.unbind(given)
         return self.call(*args, **kwargs)
 
-    def _regularize_activity(self, outputs: Any) -> None:
+    def _regularize_activity(self, regularizer: Callable, outputs: Any) -> None:
         for output in leaves_of(outputs):
             batch = output.shape[0] if output.shape else 1
-            self.add_loss(self.activity_regularizer(output) / batch)
+            self.add_loss(regularizer(output) / batch)
 
     def _output_masks(self, given: dict[str, Any], outputs: Any) -> Any:
         """Return the masks for the outputs, or None."""
@@ -300,10 +301,8 @@ class Layer(LayerState):
                 parameters[n].default is inspect.Parameter.empty for n in names if n not in by_name
             )):  # fmt: skip
                 self.build(**by_name)
-            elif names:
-                self.build(first)
             else:
-                self.build()
+                self.build(*[first][: len(names)])
         self.built = True
         self.built_shape = first
 
@@ -327,10 +326,8 @@ class Layer(LayerState):
         named = dict(given)
         if explicit_training is None:
             named.pop("training", None)  # decided anew when the graph runs
-        if self._call_signature.first in named:
-            args = (named.pop(self._call_signature.first),)
-        else:
-            args = ()
+        first = self._call_signature.first
+        args = (named.pop(first),) if first in named else ()
         node = Node(self, args, named, outputs, layer=self)
         self._inbound_nodes.append(node)
         return outputs

@@ -274,7 +274,7 @@ class LayerState:
     @property
     def losses(self) -> list[Any]:
         """The losses of this layer and the layers inside it, with the penalties of their regularizers."""
-        found = []
+        found: list[Any] = []
         for layer in self._flatten_layers():
             found.extend(value() if _is_lazy(value) else value for value in layer._loss_values.get())
         for variable in self.trainable_weights:

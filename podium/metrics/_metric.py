@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from podium import initializers
 from podium.core import (
     Variable,
     auto_name,
@@ -72,15 +73,11 @@ class Metric:
         if isinstance(shape, str):  # Keras 2: add_weight(name, shape)
             name, shape = shape, initializer if isinstance(initializer, (tuple, list)) else ()
             initializer = None
-        first = jnp.zeros(tuple(shape), dtype or self.dtype)
-        if callable(initializer):
-            first = lambda: initializer(tuple(shape), dtype=dtype or self.dtype)  # noqa: E731
-        elif initializer == "ones":
-            first = jnp.ones_like(first)
-        elif initializer not in (None, "zeros", "zero"):
-            raise ValueError(f"initializer={initializer!r} was given to a metric; 'zeros', 'ones' or a callable was expected.")
+        initializer = initializers.get("zeros" if initializer is None else initializer)
         with name_scope(self.name):
-            variable = Variable(first, trainable=False, aggregation=aggregation, name=name)
+            variable = Variable(
+                initializer, tuple(shape), dtype or self.dtype, trainable=False, aggregation=aggregation, name=name
+            )
         self._variables.append(variable)
         return variable
 
@@ -193,4 +190,9 @@ class Mean(Metric):
 
     def result(self) -> Any:
         """Return the mean so far."""
-        return dispatch(lambda total, count: total / jnp.maximum(count, jnp.finfo(count.dtype).tiny), self.total, self.count)
+        return dispatch(_ratio, self.total, self.count)
+
+
+def _ratio(total: Any, count: Any) -> Any:
+    """Divide, with 0 for nothing seen yet."""
+    return jnp.where(count == 0, jnp.zeros_like(total), total / jnp.where(count == 0, jnp.ones_like(count), count))

@@ -56,7 +56,7 @@ class Sequential(Model):
         if any(layer.name == known.name for known in self._stack):
             raise ValueError(f"Sequential model {self.name!r} has a layer named {layer.name!r} already. Give it another `name=`.")
         if not self._stack and layer.batch_input_shape is not None and not isinstance(layer, InputLayer):
-            self._stack.append(Input(batch_shape=layer.batch_input_shape).node.layer)
+            self._stack.append(InputLayer(batch_shape=layer.batch_input_shape))
         self._stack.append(layer)
         if rebuild:
             self._rebuild()

@@ -93,7 +93,7 @@ def _output_shape(layer: Any) -> str:
 
 def _connections(model: Any, layer: Any) -> str:
     """Name the layers that feed this one, seen through raw operations."""
-    sources = []
+    sources: list[str] = []
     for node in model._graph.nodes:
         if node.layer is layer:
             sources.extend(symbol.node.name if symbol.node is not None else symbol.name for symbol in node.inputs)

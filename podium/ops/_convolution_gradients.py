@@ -21,7 +21,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 
 import jax
 import jax.numpy as jnp
@@ -232,11 +232,11 @@ def _dot_then_shift(x: Array, kernel: Array, geometry: Geometry) -> Array:
     channels, features = kernel.shape[-2:]
     flat = jnp.moveaxis(kernel, -2, 0).reshape(channels, geometry.taps * features)
     products = _pad(_dot(x, flat), geometry.padding)
-    total = sum(
+    parts = [
         lax.slice_in_dim(part, tap * features, (tap + 1) * features, axis=-1)
         for tap, part in enumerate(_reads(products, geometry))
-    )
-    return total.astype(x.dtype)
+    ]
+    return reduce(jnp.add, parts).astype(x.dtype)
 
 
 def _dot_patches(x: Array, kernel: Array, geometry: Geometry) -> Array:

@@ -41,8 +41,7 @@ def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], paddin
         [3.0, 5.0, 4.0]
     """
     pads = _pads(x, window, strides, padding)
-    lowest = -jnp.inf if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min
-    lowest = np.asarray(lowest, x.dtype)
+    lowest = np.asarray(-jnp.inf if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min, x.dtype)
     if jax.default_backend() != "cpu" or math.prod(window) > MOST_TAPS:
         return lax.reduce_window(x, lowest, lax.max, *_lax_window(window, strides, pads))
     # XLA's gradient of the above searches every window again, one scalar at a time. This one

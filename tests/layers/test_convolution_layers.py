@@ -107,6 +107,13 @@ def test_convolution_op_can_be_overridden():
     np.testing.assert_allclose(y, plain(x) * 2, rtol=1e-5, atol=1e-5)
 
 
+def test_positional_arguments_are_in_kerass_order():
+    assert layers.Conv2DTranspose(2, 3, 2, "same", 1).output_padding == (1, 1)
+    assert layers.Conv3DTranspose(2, 3, 2, "same", "channels_first", 1).output_padding == (1, 1, 1)
+    assert layers.DepthwiseConv2D(3, 2, "same", 4).depth_multiplier == 4
+    assert layers.SeparableConv2D(8, 3, 1, "same", None, 1, 4).depth_multiplier == 4
+
+
 def test_aliases():
     assert layers.Convolution2D is layers.Conv2D and layers.Convolution1DTranspose is layers.Conv1DTranspose
     assert layers.SeparableConvolution2D is layers.SeparableConv2D
