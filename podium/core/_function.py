@@ -31,6 +31,7 @@ from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
 _run_eagerly = [False]
+_array_types: set[type] = set()  # the types of real arrays met so far; tracers are never among them
 
 
 class TensorSpec:
@@ -159,6 +160,7 @@ class Function:
         self.input_signature = None if input_signature is None else tuple(input_signature)
         functools.update_wrapper(self, python_function)
         self._programs: dict[Any, Program] = {}
+        self._plain_programs: dict[Any, Program] = {}  # the same, for calls with positional arrays only
         self._bound: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
         self._warned = False
 
@@ -187,6 +189,23 @@ class Function:
         return len(self._programs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and not _run_eagerly[0] and current.scope is None and not current.recorders:
+            arrays, key = [], []
+            for arg in args:
+                if type(arg) is Tensor:
+                    arg = arg._value
+                if type(arg) not in _array_types:
+                    break
+                arrays.append(arg)
+                key += (arg.shape, arg.dtype, arg.weak_type)
+            else:  # nothing but arrays: the common case, without flattening a structure
+                program = self._plain_programs.get(tuple(key))
+                if program is not None:
+                    return program(arrays)
+        return self._call_with_structure(args, kwargs)
+
+    def _call_with_structure(self, args: tuple, kwargs: dict) -> Any:
+        """Sort all leaves of the arguments into arrays and constants, and find or make their program."""
         if _run_eagerly[0]:
             return self.python_function(*args, **kwargs)
         leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=_is_value)
@@ -221,6 +240,9 @@ class Function:
             program = Program(self.python_function, leaves, treedef)
             program.discover(arrays)
             self._remember(key, program)
+        if len(arrays) == len(leaves) == len(args) and not kwargs:
+            _array_types.update(map(type, arrays))
+            self._plain_programs[tuple(part for spec in key[1:] for part in spec)] = program
         return program(arrays)
 
     def _remember(self, key: tuple, program: Program) -> None:
@@ -308,7 +330,7 @@ def _is_value(value: Any) -> bool:
 def _drop(function: weakref.ref, key: tuple) -> None:
     owner = function()
     if owner is not None:
-        owner._programs.pop(key, None)
+        owner._programs.pop(key, None)  # such a program has a static argument, so it is in no other table
 
 
 class _ByIdentity:
@@ -375,6 +397,7 @@ class Program:
         self._tracing = False
         self._out_treedef: Any = None
         self._out_leaves: list[tuple[bool, Any]] = []  # is it an array? if not, the leaf itself
+        self._returns_one_array = False
 
     # --- the pure form
 
@@ -401,6 +424,7 @@ class Program:
                 variable.source = None  # a tracer must not outlive its trace
         flat, self._out_treedef = jax.tree.flatten(result)
         self._out_leaves = [(True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat]
+        self._returns_one_array = isinstance(result, jax.Array)
         return [leaf for leaf in flat if isinstance(leaf, jax.Array)]
 
     def discover(self, arrays: Sequence[Any]) -> None:
@@ -453,7 +477,11 @@ class Program:
                     self._take_variables(more.scope)
                 except jax.errors.UnexpectedTracerError as error:
                     raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
-        return self._result(outputs)
+        if self._returns_one_array:
+            return wrap(outputs[0])
+        found = iter(outputs)
+        flat = [wrap(next(found)) if is_array else leaf for is_array, leaf in self._out_leaves]
+        return jax.tree.unflatten(self._out_treedef, flat)
 
     def _step(self, arrays: list) -> list:
         """Take state, compute, put state back: nothing between can lose it.
@@ -461,7 +489,9 @@ class Program:
         The result goes straight from XLA into `box`, within one C call. An interrupt can come before
         (nothing donated yet) or after it (`box` holds the new state, and `finally` keeps it), never between.
         """
-        store = self._claimed_store()
+        store = self._store
+        if store is None or not store.valid:
+            store = self._claimed_store()
         if self._read_version != writes[0]:
             self._read_values = [variable.stored for variable in self._read]
         if store.exposed:
@@ -471,11 +501,7 @@ class Program:
             if self._ran and self._donates:
                 box.extend(map(self._jitted, (store.values,), (self._read_values,), (arrays,)))
             else:
-                with _interrupts_deferred(lambda: self._tracing):
-                    made = self._jitted(store.values, self._read_values, arrays)
-                    if not self._donates:
-                        made = jax.block_until_ready(made)  # a failing callback must show before state changes
-                    box.append(made)
+                self._first_step(box, store.values, arrays)
         finally:
             if box:
                 store.values, outputs = box[0]
@@ -484,6 +510,14 @@ class Program:
                     writes[0] += 1
                 self._read_version = writes[0]
         return outputs
+
+    def _first_step(self, box: list, values: list, arrays: list) -> None:
+        """Step through JAX's slower Python path, where an interrupt could fall between donation and result."""
+        with _interrupts_deferred(unless=lambda: self._tracing):
+            made = self._jitted(values, self._read_values, arrays)
+            if not self._donates:
+                made = jax.block_until_ready(made)  # a failing callback must show before state changes
+            box.append(made)
 
     def _claimed_store(self) -> Store:
         if self._store is None or not self._store.valid:
@@ -496,11 +530,6 @@ class Program:
         for slot in store.exposed:
             store.values[slot] = jnp.array(store.values[slot], copy=True)
         store.exposed.clear()
-
-    def _result(self, outputs: list) -> Any:
-        found = iter(outputs)
-        flat = [wrap(next(found)) if is_array else leaf for is_array, leaf in self._out_leaves]
-        return jax.tree.unflatten(self._out_treedef, flat)
 
 
 def _is_traced(leaf: Any) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
-from podium.layers._recurrent_cell import RecurrentCell, gated_matmul
+from podium.layers._recurrent_cell import RecurrentCell
 from podium.layers._recurrent_layer import RecurrentLayer
+from podium.layers._recurrent_loop import Step, gated_matmul
 
 
 class GRUCell(RecurrentCell):
@@ -84,30 +84,26 @@ class GRUCell(RecurrentCell):
         width = 3 * self.units
         return (2, width) if self.reset_after else (width,)  # a second bias for the recurrent product
 
-    def _step(self) -> Callable:
-        return _gru_step if self.reset_after else _gru_step_reset_before
+    def _step(self) -> Step:
+        return Step(_gru, summed=False) if self.reset_after else Step(_gru_reset_before, own_product=True)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
         return super().get_config() | {"reset_after": self.reset_after}
 
 
-def _gru_step(weights: Any, x: Any, states: list, masks: Any, activations: tuple) -> list:
+def _gru(x: Any, h: Any, states: list, activations: tuple) -> list:
     activation, gate = activations
-    (state,) = states
-    _, recurrent_kernel, bias = weights
-    inner = gated_matmul(state, recurrent_kernel, masks)
-    inner = inner if bias is None else inner + bias[1]
     x_z, x_r, x_h = jnp.split(x, 3, axis=-1)
-    h_z, h_r, h_h = jnp.split(inner, 3, axis=-1)
+    h_z, h_r, h_h = jnp.split(h, 3, axis=-1)
     z = gate(x_z + h_z)
-    return [z * state + (1 - z) * activation(x_h + gate(x_r + h_r) * h_h)]
+    return [z * states[0] + (1 - z) * activation(x_h + gate(x_r + h_r) * h_h)]
 
 
-def _gru_step_reset_before(weights: Any, x: Any, states: list, masks: Any, activations: tuple) -> list:
+def _gru_reset_before(x: Any, kernel: Any, masks: Any, states: list, activations: tuple) -> list:
     activation, gate = activations
     (state,) = states
-    gates_kernel, state_kernel = jnp.split(weights[1], [2 * state.shape[-1]], axis=-1)
+    gates_kernel, state_kernel = jnp.split(kernel, [2 * state.shape[-1]], axis=-1)
     x_zr, x_h = jnp.split(x, [2 * state.shape[-1]], axis=-1)
     z, r = jnp.split(gate(x_zr + gated_matmul(state, gates_kernel, None if masks is None else masks[:2])), 2, axis=-1)
     seen = state if masks is None else state * masks[2]

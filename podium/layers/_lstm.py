@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import dispatch
-from podium.layers._recurrent_cell import RecurrentCell, gated_matmul
+from podium.layers._recurrent_cell import RecurrentCell
 from podium.layers._recurrent_layer import RecurrentLayer
+from podium.layers._recurrent_loop import Step
 
 
 class LSTMCell(RecurrentCell):
@@ -93,19 +93,18 @@ class LSTMCell(RecurrentCell):
         kinds = (self.bias_initializer, initializers.get("ones"), self.bias_initializer)
         return dispatch(jnp.concatenate, [kind((size,), dtype) for kind, size in zip(kinds, sizes, strict=True)])
 
-    def _step(self) -> Callable:
-        return _lstm_step
+    def _step(self) -> Step:
+        return Step(_lstm)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
         return super().get_config() | {"unit_forget_bias": self.unit_forget_bias}
 
 
-def _lstm_step(weights: Any, x: Any, states: list, masks: Any, activations: tuple) -> list:
+def _lstm(z: Any, states: list, activations: tuple) -> list:
     activation, gate = activations
-    state, carry = states
-    i, f, c, o = jnp.split(x + gated_matmul(state, weights[1], masks), 4, axis=-1)
-    carry = gate(f) * carry + gate(i) * activation(c)
+    i, f, c, o = jnp.split(z, 4, axis=-1)
+    carry = gate(f) * states[1] + gate(i) * activation(c)
     return [gate(o) * activation(carry), carry]
 
 

@@ -1,27 +1,23 @@
-"""What the built-in recurrent cells share: weights, dropout, and the loop over time as one pure, compiled function.
+"""What the built-in recurrent cells share: weights, dropout, one step, and how the loop over time is called.
 
-A cell is a pure step `(weights, projected input, states, recurrent masks, activations) -> states` around the weights
-`(kernel, recurrent_kernel, bias)`. The product of the inputs with the kernel does not depend on the states, so it is
-taken out of the loop: one large matmul over all steps. `_rnn.py` owns everything else about sequences.
+A cell is a pure function of two products, `inputs @ kernel` and `state @ recurrent_kernel`, and of the states. This
+file owns weights and dropout; `_recurrent_loop.py` owns the compiled loop, `_rnn.py` everything else about sequences.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from podium import activations
 from podium.core import SeedGenerator, dispatch, draw_seed
-from podium.core._dispatch import unwrap_result
-from podium.core._state import setting
+from podium.core._state import current
 from podium.layers._checks import fraction, set_weight_options, weight_options, weight_options_config, whole_number
 from podium.layers._dropout import drop
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
+from podium.layers._recurrent_loop import Step, all_steps, one_step
 
 
 class RecurrentCell(Layer):
@@ -83,12 +79,12 @@ class RecurrentCell(Layer):
     def _bias_options(self) -> dict[str, Any]:
         return weight_options(self, "bias")
 
-    def _step(self) -> Callable:
-        """Return the pure step; a function of a module, because compiled loops are found again by it."""
+    def _step(self) -> Step:
+        """Return the pure step."""
         raise NotImplementedError
 
-    def _activations(self) -> tuple:
-        return self.activation, self.recurrent_activation
+    def _options(self) -> dict[str, Any]:
+        return {"step": self._step(), "activations": (self.activation, self.recurrent_activation)}
 
     # --- one step, and all steps
 
@@ -97,17 +93,20 @@ class RecurrentCell(Layer):
         nested = isinstance(states, (list, tuple))
         masks = self.draw_masks(inputs, training)
         weights = (self.kernel, self.recurrent_kernel, self.bias)
-        options = {"step": self._step(), "activations": self._activations()}
-        new = dispatch(_one_step, inputs, list(states) if nested else [states], weights, *masks, **options)
+        loop = self._compiled(one_step)
+        new = dispatch(loop, inputs, list(states) if nested else [states], weights, *masks, **self._options())
         return new[0], new if nested else new[0]
 
     def run(self, sequences: Any, states: Any, mask: Any, training: bool, **options: Any) -> tuple:
         """Compute all steps of `(batch, time, features)`: returns last output, all outputs (or None) and states."""
         masks = self.draw_masks(sequences, training)
         weights = (self.kernel, self.recurrent_kernel, self.bias)
-        loop = _all_steps if all(map(_is_pure, self._activations())) else _all_steps.__wrapped__
-        options |= {"step": self._step(), "activations": self._activations()}
-        return dispatch(loop, sequences, states, weights, mask, *masks, **options)
+        options |= self._options() | {"forward_mode": current.forward_mode}
+        return dispatch(self._compiled(all_steps), sequences, states, weights, mask, *masks, **options)
+
+    def _compiled(self, fn: Any) -> Any:
+        """Return the compiled form that JAX keeps, unless an activation of the user's may read what JAX cannot see."""
+        return fn if _is_pure(self.activation) and _is_pure(self.recurrent_activation) else fn.__wrapped__
 
     def draw_masks(self, inputs: Any, training: bool) -> tuple[Any, Any]:
         """Draw what dropout keeps of inputs and states: `(count, batch, width)` arrays, or None where nothing drops."""
@@ -145,111 +144,3 @@ def _draw_masks(keys: Any, rates: Any, shapes: Any, dtype: Any) -> tuple[Any, An
         for own, rate, shape in zip(keys, rates, shapes, strict=True)
     )
     return inputs, states
-
-
-def on_arrays(activation: Any) -> Callable:
-    """Return an activation as a function of bare arrays."""
-
-    def run(x: Any) -> Any:
-        with setting(arrays=True):
-            return unwrap_result(activation(x))
-
-    return run if activation is not None else lambda x: x
-
-
-def gated_matmul(x: Any, kernel: Any, masks: Any) -> Any:
-    """Multiply by the kernel; with several masks, each gate sees its own part of `x`."""
-    if masks is None:
-        return x @ kernel
-    kernels = jnp.split(kernel, masks.shape[0], axis=-1)
-    return jnp.concatenate([(x * mask) @ part for mask, part in zip(masks, kernels, strict=True)], axis=-1)
-
-
-def _project(x: Any, weights: Any, masks: Any) -> Any:
-    kernel, _, bias = weights
-    projected = gated_matmul(x, kernel, masks)
-    return projected if bias is None else projected + (bias[0] if bias.ndim == 2 else bias)
-
-
-@functools.partial(jax.jit, static_argnames=("step", "activations"))
-def _one_step(
-    inputs: Any, states: list, weights: Any, input_masks: Any, state_masks: Any, *, step: Callable, activations: tuple
-) -> list:
-    functions = tuple(map(on_arrays, activations))
-    return step(weights, _project(inputs, weights, input_masks), states, state_masks, functions)
-
-
-@functools.partial(
-    jax.jit,
-    static_argnames=("step", "activations", "return_sequences", "unroll", "zero_output_for_mask"),
-)
-def _all_steps(
-    sequences: Any,
-    states: list,
-    weights: Any,
-    mask: Any,
-    input_masks: Any,
-    state_masks: Any,
-    *,
-    step: Callable,
-    activations: tuple,
-    return_sequences: bool,
-    unroll: bool,
-    zero_output_for_mask: bool,
-) -> tuple:
-    functions = tuple(map(on_arrays, activations))
-    projected = _project(jnp.swapaxes(sequences, 0, 1), weights, input_masks)  # time first, as the loop wants it
-
-    def one(x: Any, states: list) -> tuple:
-        new = step(weights, x, states, state_masks, functions)
-        return new[0], new
-
-    options = {"unroll": unroll, "zero_output_for_mask": zero_output_for_mask, "return_sequences": return_sequences}
-    return over_time(one, projected, states, states[0], mask, **options)
-
-
-def over_time(
-    step: Callable,
-    inputs: Any,
-    states: Any,
-    output: Any,
-    mask: Any,
-    *,
-    return_sequences: bool,
-    unroll: bool,
-    zero_output_for_mask: bool,
-    scan: Callable = jax.lax.scan,
-) -> tuple:
-    """Run `step(x, states) -> (output, states)` over the first axis of `inputs`, holding still where `mask` is False.
-
-    Args:
-        step: The step.
-        inputs: What it takes, time first.
-        states: The states it starts from, in any structure.
-        output: What counts as the output before the first step.
-        mask: `(batch, time)`, or None.
-        return_sequences: Whether to keep all outputs.
-        unroll: Whether to write the loop out.
-        zero_output_for_mask: Whether a masked step gives zeros instead of the output before it.
-        scan: What loops.
-
-    Returns:
-        The last output, all outputs `(batch, time, ...)` or None, and the last states.
-    """
-
-    def body(carry: Any, x_and_keep: Any) -> Any:
-        states, previous = carry
-        x, keep = x_and_keep
-        output, new = step(x, states)
-        if keep is not None:
-            output = _where(keep, output, jnp.zeros_like(output) if zero_output_for_mask else previous)
-            new = jax.tree.map(functools.partial(_where, keep), new, states)
-        return (new, output), output if return_sequences else None
-
-    keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
-    (states, output), outputs = scan(body, (states, output), (inputs, keep), unroll=unroll)
-    return output, None if outputs is None else jnp.swapaxes(outputs, 0, 1), states
-
-
-def _where(keep: Any, new: Any, old: Any) -> Any:
-    return jnp.where(keep.reshape(keep.shape[0], *[1] * (new.ndim - 1)), new, old)

@@ -18,7 +18,8 @@ from podium.core._dispatch import unwrap_result
 from podium.layers._layer import Layer
 from podium.layers._loops import dispatch_loop, on_tensors, trace_only
 from podium.layers._nested import deserialize_layer, serialize_layer
-from podium.layers._recurrent_cell import RecurrentCell, over_time
+from podium.layers._recurrent_cell import RecurrentCell
+from podium.layers._recurrent_loop import hold
 
 
 class StackedRNNCells(Layer):
@@ -331,7 +332,19 @@ def _run_custom(cell: Any, sequences: Any, states: list, mask: Any, training: bo
         like = jax.eval_shape(lambda x, s: trace_only(step)(x, s)[0], inputs[0], states)
         first = jax.tree.leaves(states)[0]
         same = first.shape == like.shape  # then it stands for the output before the first step, as in built-in cells
-        first = first.astype(like.dtype) if same else jnp.zeros(like.shape, like.dtype)
-        return over_time(step, inputs, states, first, mask, scan=scan, **options)
+        output = first.astype(like.dtype) if same else jnp.zeros(like.shape, like.dtype)
+
+        def body(carry: tuple, x_and_keep: tuple) -> tuple:
+            (x, keep), (states, previous) = x_and_keep, carry
+            output, new = step(x, states)
+            if keep is not None:
+                zeros = options["zero_output_for_mask"]
+                output = hold(keep, output, jnp.zeros_like(output) if zeros else previous)
+                new = jax.tree.map(lambda fresh, old: hold(keep, fresh, old), new, states)
+            return (new, output), output if options["return_sequences"] else None
+
+        keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
+        (states, output), outputs = scan(body, (states, output), (inputs, keep), unroll=options["unroll"])
+        return output, None if outputs is None else jnp.swapaxes(outputs, 0, 1), states
 
     return dispatch_loop(run, sequences, states, mask)

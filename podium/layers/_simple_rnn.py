@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from podium.layers._recurrent_cell import RecurrentCell, gated_matmul
+from podium.layers._recurrent_cell import RecurrentCell
 from podium.layers._recurrent_layer import RecurrentLayer
+from podium.layers._recurrent_loop import Step
 
 
 class SimpleRNNCell(RecurrentCell):
@@ -71,8 +71,8 @@ class SimpleRNNCell(RecurrentCell):
             units, activation, None, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs
         )
 
-    def _step(self) -> Callable:
-        return _simple_step
+    def _step(self) -> Step:
+        return Step(_simple)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
@@ -81,8 +81,8 @@ class SimpleRNNCell(RecurrentCell):
         return config
 
 
-def _simple_step(weights: Any, x: Any, states: list, masks: Any, activations: tuple) -> list:
-    return [activations[0](x + gated_matmul(states[0], weights[1], masks))]
+def _simple(z: Any, states: list, activations: tuple) -> list:
+    return [activations[0](z)]
 
 
 class SimpleRNN(RecurrentLayer):

@@ -8,6 +8,9 @@ import podium
 from podium import layers
 
 IMAGE, IMAGE_FIRST = (2, 6, 5, 4), (2, 4, 6, 5)
+# Random kernels take seconds to compile, once per shape; where numbers do not matter, zeros do.
+ZEROS, APART = {"kernel_initializer": "zeros"}, {"depthwise_initializer": "zeros"}
+BOTH = APART | {"pointwise_initializer": "zeros"}
 CASES = [
     ("Conv1D", {"filters": 3, "kernel_size": 3, "padding": "causal", "dilation_rate": 2}, (2, 7, 4)),
     ("Conv1D", {"filters": 4, "kernel_size": 2, "groups": 2, "data_format": "channels_first"}, (2, 4, 7)),
@@ -34,11 +37,11 @@ def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, c
 
 def test_spatial_lengths_may_be_unknown():
     image = podium.Input((None, None, 3))
-    assert layers.Conv2D(8, 3, strides=2)(image).shape == (None, None, None, 8)
-    assert layers.Conv2DTranspose(8, 3, strides=2)(image).shape == (None, None, None, 8)
-    assert layers.SeparableConv2D(8, 3)(image).shape == (None, None, None, 8)
-    assert layers.DepthwiseConv2D(3)(podium.Input((None, 9, 3))).shape == (None, None, 7, 3)
-    assert layers.Conv1D(8, 2, dilation_rate=512)(podium.Input((None, 3))).shape == (None, None, 8)
+    assert layers.Conv2D(8, 3, strides=2, **ZEROS)(image).shape == (None, None, None, 8)
+    assert layers.Conv2DTranspose(8, 3, strides=2, **ZEROS)(image).shape == (None, None, None, 8)
+    assert layers.SeparableConv2D(8, 3, **BOTH)(image).shape == (None, None, None, 8)
+    assert layers.DepthwiseConv2D(3, **APART)(podium.Input((None, 9, 3))).shape == (None, None, 7, 3)
+    assert layers.Conv1D(8, 2, dilation_rate=512, **ZEROS)(podium.Input((None, 3))).shape == (None, None, 8)
 
 
 def test_weights_have_kerass_names_order_and_shapes():
@@ -46,10 +49,11 @@ def test_weights_have_kerass_names_order_and_shapes():
         layer.build(shape)
         return [(w.path.split("/")[-1], w.shape) for w in layer.weights]
 
-    assert weights(layers.Conv2D(8, 3, groups=2), (None, 9, 9, 4)) == [("kernel", (3, 3, 2, 8)), ("bias", (8,))]
-    assert weights(layers.Conv2DTranspose(8, (3, 2)), (None, 9, 9, 4)) == [("kernel", (3, 2, 8, 4)), ("bias", (8,))]
-    assert weights(layers.DepthwiseConv2D(3, depth_multiplier=2), (None, 9, 9, 4)) == [("kernel", (3, 3, 4, 2)), ("bias", (8,))]
-    assert weights(layers.SeparableConv1D(8, 3, depth_multiplier=2), (None, 9, 4)) == [
+    assert weights(layers.Conv2D(8, 3, groups=2, **ZEROS), (None, 9, 9, 4)) == [("kernel", (3, 3, 2, 8)), ("bias", (8,))]
+    assert weights(layers.Conv2DTranspose(8, (3, 2), **ZEROS), (None, 9, 9, 4)) == [("kernel", (3, 2, 8, 4)), ("bias", (8,))]
+    depthwise = layers.DepthwiseConv2D(3, depth_multiplier=2, **APART)
+    assert weights(depthwise, (None, 9, 9, 4)) == [("kernel", (3, 3, 4, 2)), ("bias", (8,))]
+    assert weights(layers.SeparableConv1D(8, 3, depth_multiplier=2, **BOTH), (None, 9, 4)) == [
         ("depthwise_kernel", (3, 4, 2)),
         ("pointwise_kernel", (1, 8, 8)),
         ("bias", (8,)),
@@ -75,7 +79,7 @@ def test_both_layouts_give_the_same_numbers():
 
 
 def test_gradients_reach_inputs_and_weights():
-    layer, x = layers.SeparableConv2D(3, 2, activation="relu"), podium.convert_to_tensor(inputs_of(IMAGE))
+    layer, x = layers.SeparableConv2D(3, 2), podium.convert_to_tensor(inputs_of(IMAGE))
     layer.build(IMAGE)
     with podium.GradientTape() as tape:
         tape.watch(x)
@@ -86,13 +90,13 @@ def test_gradients_reach_inputs_and_weights():
 
 def test_mixed_precision_computes_in_bfloat16_and_keeps_float32_weights():
     for name, config in [("Conv2D", {"filters": 3, "kernel_size": 2}), ("Conv2DTranspose", {"filters": 3, "kernel_size": 2})]:
-        layer = getattr(layers, name)(**config, dtype="mixed_bfloat16")
+        layer = getattr(layers, name)(**config, **ZEROS, dtype="mixed_bfloat16")
         assert layer(inputs_of(IMAGE)).dtype == "bfloat16" and layer.kernel.dtype == "float32"
         assert layer(podium.Input(IMAGE[1:])).dtype == "bfloat16"
 
 
 def test_integers_are_converted():
-    assert layers.Conv2D(3, 2)(np.ones(IMAGE, "uint8")).dtype == "float32"
+    assert layers.Conv2D(3, 2, **ZEROS)(np.ones(IMAGE, "uint8")).dtype == "float32"
 
 
 def test_convolution_op_can_be_overridden():
@@ -152,7 +156,7 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
 
 
 def test_a_window_that_does_not_fit_names_layer_shapes_and_way_out():
-    layer = layers.Conv2D(4, 3, name="stem")
+    layer = layers.Conv2D(4, 3, name="stem", **ZEROS)
     with pytest.raises(
         ValueError, match=r"Layer 'stem' \(Conv2D\) .*\(1, 2, 8, 3\).*kernel_size=\(3, 3\).*\(0, 6\).*padding=\"same\""
     ):
@@ -167,7 +171,7 @@ def test_a_window_that_does_not_fit_names_layer_shapes_and_way_out():
 
 
 def test_wrong_inputs_are_refused():
-    layer = layers.Conv2D(4, 3, groups=2)
+    layer = layers.Conv2D(4, 3, groups=2, **ZEROS)
     with pytest.raises(ValueError, match=r"4 dimensions were expected, 3 were given"):
         layer(inputs_of((2, 8, 8)))
     with pytest.raises(ValueError, match=r"3 channels .* do not divide evenly into groups=2"):
