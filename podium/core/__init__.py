@@ -41,6 +41,7 @@ from podium.core._names import reset_names as reset_names
 from podium.core._names import snake_case as snake_case
 from podium.core._operators import promoting as promoting
 from podium.core._random import SeedGenerator as SeedGenerator
+from podium.core._random import draw_flat as draw_flat
 from podium.core._random import draw_seed as draw_seed
 from podium.core._random import global_seed_generator as global_seed_generator
 from podium.core._random import set_random_seed as set_random_seed

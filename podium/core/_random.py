@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random as python_random
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -116,6 +118,24 @@ def draw_seed(seed: Any = None) -> jax.Array:
     else:
         raise TypeError(f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected.")
     return jax.random.wrap_key_data(words, impl=_KEY_KIND)
+
+
+def draw_flat(draw: Callable[[tuple], jax.Array], shape: Any) -> jax.Array:
+    """Draw random numbers in one dimension and give them their shape: the same numbers, compiled far sooner.
+
+    XLA takes 4 to 6 seconds on CPU to compile a draw of shape (3, 3, 4, 9), and 0.35 for the flat one.
+
+    Args:
+        draw: A function of a shape, such as `lambda shape: jax.random.normal(key, shape)`.
+        shape: The wanted shape.
+
+    Example:
+        >>> import jax
+        >>> podium.core.draw_flat(lambda shape: jax.random.uniform(jax.random.key(0), shape), (2, 3)).shape
+        (2, 3)
+    """
+    shape = tuple(shape)
+    return draw(shape) if len(shape) < 2 else draw((math.prod(shape),)).reshape(shape)
 
 
 def set_random_seed(seed: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core import SeedGenerator, check_choice, dispatch, draw_seed
+from podium.core import SeedGenerator, check_choice, dispatch, draw_flat, draw_seed
 from podium.layers._checks import fraction
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
@@ -84,7 +84,7 @@ def drop(key: Any, x: Any, rate: float, noise_shape: Any = None) -> Any:
     """Zero a share `rate` of an array and scale up the rest: a pure function of the key."""
     if rate >= 1:
         return jnp.zeros_like(x)
-    keep = jax.random.bernoulli(key, 1.0 - rate, x.shape if noise_shape is None else noise_shape)
+    keep = draw_flat(lambda flat: jax.random.bernoulli(key, 1.0 - rate, flat), x.shape if noise_shape is None else noise_shape)
     return jnp.where(keep, x / (1.0 - rate), jnp.zeros((), x.dtype))
 
 
@@ -121,7 +121,7 @@ class AlphaDropout(Dropout):
             return jnp.zeros_like(x)
         floor = -1.6732632423543772 * 1.0507009873554805  # what selu gives far below zero
         scale = ((1 - self.rate) * (1 + self.rate * floor**2)) ** -0.5
-        keep = jax.random.uniform(key, self._noise_lengths(x)) >= self.rate
+        keep = draw_flat(lambda flat: jax.random.uniform(key, flat), self._noise_lengths(x)) >= self.rate
         return scale * jnp.where(keep, x, jnp.asarray(floor, x.dtype)) - scale * floor * self.rate
 
 
@@ -147,7 +147,7 @@ class GaussianDropout(_Noise):
 
     def _disturb(self, key: Any, x: Any) -> Any:
         spread = math.sqrt(self.rate / (1.0 - self.rate))
-        return x * (1 + spread * jax.random.normal(key, x.shape, x.dtype))
+        return x * (1 + spread * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -173,7 +173,7 @@ class GaussianNoise(_Noise):
         self.stddev = stddev
 
     def _disturb(self, key: Any, x: Any) -> Any:
-        return x + self.stddev * jax.random.normal(key, x.shape, x.dtype)
+        return x + self.stddev * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""

@@ -8,6 +8,7 @@ on, records the call on open tapes as one entry, and collects losses. What a lay
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -61,6 +62,14 @@ class Layer(LayerState):
     _init_arguments: tuple[tuple, dict[str, Any]]
     # `call` of Functional and Sequential models: their layers are recorded one by one.
     _records_layers_inside = False
+
+    # Does a finished `build` mean that all weights exist? (A model may wait for its layers.)
+    _build_is_final = True
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls):
+            cls.build = _noting_that_it_was_built(cls.build)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
         layer = super().__new__(cls)
@@ -430,6 +439,22 @@ class Layer(LayerState):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self._name}, built={self.built}>"
+
+
+def _noting_that_it_was_built(build: Callable) -> Callable:
+    """Wrap a `build` method so that building by hand counts, and its weights get the layer's name."""
+
+    @functools.wraps(build)
+    def noting(self: Layer, *args: Any, **kwargs: Any) -> None:
+        scope = name_scope(self._name) if current.names[-1:] != (self._name,) else contextlib.nullcontext()
+        with scope:
+            build(self, *args, **kwargs)
+        if self._build_is_final:
+            self.built = True
+            if self.built_shape is None:
+                self.built_shape = args[0] if args else next(iter(kwargs.values()), None)
+
+    return noting
 
 
 def _overrides(layer: Layer, method: str) -> bool:

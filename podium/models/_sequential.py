@@ -28,6 +28,8 @@ class Sequential(Model):
         ((None, 1), 41)
     """
 
+    _build_is_final = False
+
     def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None, **kwargs: Any):
         super().__init__(trainable=trainable, name=name, **kwargs)
         self._stack: list[Layer] = []

@@ -6,6 +6,7 @@ arguments as users write them.
 
 import itertools
 import math
+from functools import partial
 from collections.abc import Iterator
 
 import jax
@@ -17,6 +18,11 @@ from jax import Array, lax
 MOST_TAPS = 16
 
 
+# One compiled call when used eagerly; inlined inside compiled functions.
+_compiled = partial(jax.jit, static_argnames=("window", "strides", "padding"), inline=True)
+
+
+@_compiled
 def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: str) -> Array:
     """The largest element of every window.
 
@@ -55,6 +61,7 @@ def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], paddin
     return best
 
 
+@_compiled
 def average_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: str) -> Array:
     """The mean of every window; with `"same"` padding, of those elements that are inside x.
 

@@ -9,7 +9,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from podium.core import check_choice, dispatch, draw_seed, floatx, is_float_dtype, standardize_dtype
+from podium.core import check_choice, dispatch, draw_flat, draw_seed, floatx, is_float_dtype, standardize_dtype
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -35,6 +35,17 @@ def _float(dtype):
     return dtype
 
 
+def _between(draw, shape, dtype):
+    """A draw between two bounds; bounds that are arrays themselves need the draw in their shape."""
+
+    def run(key, low, high):
+        if jnp.ndim(low) or jnp.ndim(high):
+            return draw(key, shape, dtype, low, high)
+        return draw_flat(lambda flat: draw(key, flat, dtype, low, high), shape)
+
+    return run
+
+
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """Draw from a normal distribution.
 
@@ -50,7 +61,7 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
         (2, 3)
     """
     dtype = _float(dtype)
-    return _draw(lambda key, m, s: (jax.random.normal(key, shape, dtype) * s + m).astype(dtype), seed, mean, stddev)
+    return _draw(lambda key, m, s: (draw_flat(lambda flat: jax.random.normal(key, flat, dtype), shape) * s + m).astype(dtype), seed, mean, stddev)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
@@ -70,7 +81,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     dtype = _float(dtype)
 
     def draw(key, m, s):
-        return (jax.random.truncated_normal(key, -2.0, 2.0, shape, dtype) * s + m).astype(dtype)
+        return (draw_flat(lambda flat: jax.random.truncated_normal(key, -2.0, 2.0, flat, dtype), shape) * s + m).astype(dtype)
 
     return _draw(draw, seed, mean, stddev)
 
@@ -91,7 +102,7 @@ def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
         True
     """
     dtype = _float(dtype)
-    return _draw(lambda key, low, high: jax.random.uniform(key, shape, dtype, low, high), seed, minval, maxval)
+    return _draw(_between(jax.random.uniform, shape, dtype), seed, minval, maxval)
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):
@@ -110,7 +121,11 @@ def randint(shape, minval, maxval, dtype="int32", seed=None):
     """
     dtype = check_choice("dtype", standardize_dtype(dtype), _INTEGERS)
     dtype = jax.dtypes.canonicalize_dtype(dtype)
-    return _draw(lambda key, low, high: jax.random.randint(key, shape, low, high, dtype), seed, minval, maxval)
+
+    def draw(key, flat, dtype, low, high):
+        return jax.random.randint(key, flat, low, high, dtype)
+
+    return _draw(_between(draw, shape, dtype), seed, minval, maxval)
 
 
 def categorical(logits, num_samples, dtype="int32", seed=None):
@@ -164,7 +179,7 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
         shape = x.shape
         if noise_shape is not None:
             shape = tuple(x.shape[i] if size is None else size for i, size in enumerate(noise_shape))
-        keep = jax.random.bernoulli(key, 1.0 - rate, shape)
+        keep = draw_flat(lambda flat: jax.random.bernoulli(key, 1.0 - rate, flat), shape)
         return jnp.where(keep, x / (1.0 - rate), 0).astype(x.dtype)
 
     return _draw(draw, seed, inputs)
