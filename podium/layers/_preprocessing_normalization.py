@@ -35,7 +35,7 @@ class Normalization(Layer):
 
     def __init__(self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
-        self.axis = () if axis is None else axes_of(self, axis) if axis != () else ()
+        self.axis = () if axis is None or axis in ((), []) else axes_of(self, axis)
         self.invert = invert
         self.supports_masking = True
         self.input_mean = mean

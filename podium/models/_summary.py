@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import rich.console
-import rich.table
 
 from podium.core import unknown_choice
 
@@ -24,6 +22,9 @@ def print_summary(
     layer_range: Any,
 ) -> None:
     """Draw the layers of a model as a table, and totals below it."""
+    import rich.console  # here, because it would add a tenth to the time that `import podium` takes
+    import rich.table
+
     table = rich.table.Table(title=f'Model: "{model.name}"', title_justify="left", title_style="bold", show_lines=True)
     table.add_column("Layer (type)", style="bold")
     table.add_column("Output shape")

@@ -37,6 +37,14 @@ DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
         ("outputs", "gradients"),
         "Keras 3.15 takes a wrong threshold, so that its results do not sum to 1; Podium's are the projection",
     ),
+    "layer/EinsumDense/*c*": (
+        ("output_shape", "output_shape_batch_none"),
+        "Keras forgets lengths that the equation does not change; Podium keeps them",
+    ),
+    "layer/Bidirectional/backward_layer": (
+        ("output_shape", "output_shape_batch_none"),
+        "Keras takes both directions to be as wide as the forward one; Podium adds up their real widths",
+    ),
     "initializer/Identity/*": (("config[gain]",), "Keras loses `gain` in the config; Podium keeps it"),
     "layer/MultiHeadAttention/scores_mask": (
         ("masks[1]",),
