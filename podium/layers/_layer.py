@@ -188,11 +188,12 @@ class Layer(LayerState):
             return self._call_symbolically(given, training, explicit_training)
         self._fill_masks(given)
         if self._records_layers_inside:
-            outputs, masks = self._run(given, training)
-        else:
+            outputs, masks = self._run(given, training)  # the layers inside are recorded, one by one
+        elif any(tape.recording for tape in current.recorders):
             composite = bool(self._own_layers())
-            variables = self.trainable_variables if any(t.recording for t in current.recorders) else ()
-            outputs, masks = record_call(self._run, (given, training), {}, variables, composite)
+            outputs, masks = record_call(self._run, (given, training), {}, self.trainable_variables, composite)
+        else:
+            outputs, masks = self._run(given, training)
         return _with_masks(outputs, masks)
 
     def _training_for(self, given: dict[str, Any]) -> bool | None:

@@ -34,6 +34,8 @@ from podium.metrics import Mean, Metric
 # Attributes that are not searched for what the layer owns: they are lists of our own, or point outwards.
 _NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics"})
 
+_some_loss_was_added: list[bool] = []  # by any layer of the process
+
 
 class LayerState:
     """Name, types, weights, losses and metrics of a layer."""
@@ -270,6 +272,7 @@ class LayerState:
         values = loss if isinstance(loss, (list, tuple)) else [loss]
         kept = [value if _is_lazy(value) else _as_tensor(value) for value in values]
         self._loss_values.set((*self._loss_values.get(), *kept))
+        _some_loss_was_added[:] = [True]
 
     @property
     def losses(self) -> list[Any]:
@@ -283,6 +286,8 @@ class LayerState:
         return found
 
     def _clear_losses(self) -> None:
+        if not _some_loss_was_added:
+            return  # spares most programs a walk through all layers on every eager call
         for layer in self._flatten_layers():
             if layer._loss_values.get():
                 layer._loss_values.set(tuple(value for value in layer._loss_values.get() if _is_lazy(value)))

@@ -6,12 +6,13 @@ file owns weights and dropout; `_recurrent_loop.py` owns the compiled loop, `_rn
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
 
 from podium import activations
-from podium.core import SeedGenerator, dispatch, draw_seed
+from podium.core import SeedGenerator, dispatch, dispatch_closure, draw_seed
 from podium.core._state import current
 from podium.layers._checks import fraction, set_weight_options, weight_options, weight_options_config, whole_number
 from podium.layers._dropout import drop
@@ -71,6 +72,9 @@ class RecurrentCell(Layer):
         )
         if self.use_bias:
             self.bias = self.add_weight(name="bias", shape=self._bias_shape(), **self._bias_options())
+        for activation in (self.activation, self.recurrent_activation):
+            if isinstance(activation, Layer):  # its weights must not be made inside the loop
+                activation.build_from_config({"input_shape": (input_shape[0], self.units)})
         self.input_spec = InputSpec(axes={-1: input_shape[-1]})
 
     def _bias_shape(self) -> tuple:
@@ -83,62 +87,25 @@ class RecurrentCell(Layer):
         """Return the pure step."""
         raise NotImplementedError
 
-    def _options(self) -> dict[str, Any]:
-        return {"step": self._step(), "activations": (self.activation, self.recurrent_activation)}
-
     # --- one step, and all steps
 
     def call(self, inputs: Any, states: Any, training: bool = False) -> tuple:
         """Compute one step: returns the output and the new states."""
         nested = isinstance(states, (list, tuple))
-        masks = self.draw_masks(inputs, training)
-        weights = (self.kernel, self.recurrent_kernel, self.bias)
-        loop = self._compiled(one_step)
-        new = dispatch(loop, inputs, list(states) if nested else [states], weights, *masks, **self._options())
+        states = list(states) if nested else [states]
+        new = self._dispatch(one_step, inputs, states, *self._weights_and_masks(inputs, training))
         return new[0], new if nested else new[0]
 
     def run(self, sequences: Any, states: Any, mask: Any, training: bool, **options: Any) -> tuple:
         """Compute all steps of `(batch, time, features)`: returns last output, all outputs (or None) and states."""
-        masks = self.draw_masks(sequences, training)
-        weights = (self.kernel, self.recurrent_kernel, self.bias)
-        options |= self._options() | {"forward_mode": current.forward_mode}
-        return dispatch(self._compiled(all_steps), sequences, states, weights, mask, *masks, **options)
+        weights, *masks = self._weights_and_masks(sequences, training)
+        options["plain"] = current.forward_mode or not self._is_pure()
+        return self._dispatch(all_steps, sequences, states, weights, mask, *masks, **options)
 
-    def _compiled(self, fn: Any) -> Any:
-        """Return the compiled form that JAX keeps, unless an activation of the user's may read what JAX cannot see."""
-        return fn if _is_pure(self.activation) and _is_pure(self.recurrent_activation) else fn.__wrapped__
+    def _weights_and_masks(self, inputs: Any, training: bool) -> tuple:
+        return (self.kernel, self.recurrent_kernel, self.bias), *self.draw_masks(inputs, training)
 
-    def draw_masks(self, inputs: Any, training: bool) -> tuple[Any, Any]:
-        """Draw what dropout keeps of inputs and states: `(count, batch, width)` arrays, or None where nothing drops."""
-        if not training or self.seed_generator is None:
-            return None, None
-        count = self._gates if self.implementation == 1 else 1
-        rates = (self.dropout, self.recurrent_dropout)
-        keys = [[draw_seed(self.seed_generator) for _ in range(count)] if rate > 0 else None for rate in rates]
-        batch = inputs.shape[0]
-        return dispatch(_draw_masks, keys, rates, ((batch, inputs.shape[-1]), (batch, self.units)), inputs.dtype)
-
-    def get_initial_state(self, batch_size: Any = None) -> list:
-        """Return states of zeros."""
-        return [dispatch(jnp.zeros, (batch_size, self.units), self.compute_dtype) for _ in range(self._states)]
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this cell again."""
-        names = ("units", "use_bias", "dropout", "recurrent_dropout", "seed")
-        own = {name: getattr(self, name) for name in names}
-        own["activation"] = activations.serialize(self.activation)
-        own["recurrent_activation"] = activations.serialize(self.recurrent_activation)
-        return super().get_config() | own | weight_options_config(self, "kernel", "recurrent", "bias")
-
-
-def _is_pure(activation: Any) -> bool:
-    """Tell whether an activation is one of ours: it then reads no Variables, and a compiled loop may be kept."""
-    return activation is None or (
-        getattr(activation, "__module__", "").startswith("podium.") and not isinstance(activation, Layer)
-    )
-
-
-def _draw_masks(keys: Any, rates: Any, shapes: Any, dtype: Any) -> tuple[Any, Any]:
+    def _draw_masks(keys: Any, rates: Any, shapes: Any, dtype: Any) -> tuple[Any, Any]:
     inputs, states = (
         None if own is None else jnp.stack([drop(key, jnp.ones(shape, dtype), rate) for key in own])
         for own, rate, shape in zip(keys, rates, shapes, strict=True)
