@@ -9,11 +9,8 @@ from podium.core._defaults import image_data_format as image_data_format
 from podium.core._defaults import set_epsilon as set_epsilon
 from podium.core._defaults import set_floatx as set_floatx
 from podium.core._defaults import set_image_data_format as set_image_data_format
-from podium.core._dispatch import call_with_tensors as call_with_tensors
 from podium.core._dispatch import dispatch as dispatch
-from podium.core._dispatch import dispatch_closure as dispatch_closure
 from podium.core._dispatch import lift as lift
-from podium.core._dispatch import record_call as record_call
 from podium.core._dtypes import DTypePolicy as DTypePolicy
 from podium.core._dtypes import dtype_policy as dtype_policy
 from podium.core._dtypes import get_dtype_policy as get_dtype_policy
@@ -51,6 +48,9 @@ from podium.core._registry import get_custom_objects as get_custom_objects
 from podium.core._registry import get_registered_name as get_registered_name
 from podium.core._registry import get_registered_object as get_registered_object
 from podium.core._registry import register_keras_serializable as register_keras_serializable
+from podium.core._stateful_call import call_with_tensors as call_with_tensors
+from podium.core._stateful_call import dispatch_closure as dispatch_closure
+from podium.core._stateful_call import record_call as record_call
 from podium.core._symbolic import KerasTensor as KerasTensor
 from podium.core._symbolic import Node as Node
 from podium.core._symbolic import is_symbolic as is_symbolic

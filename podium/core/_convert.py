@@ -45,7 +45,9 @@ Turn the strings into numbers first, for example with `np.unique(x, return_inver
     if isinstance(x, jax.Array):
         raw = x if dtype is None else x.astype(dtype)
         return raw if current.arrays else wrap(raw)
-    if isinstance(x, (list, tuple)) and any(isinstance(leaf, (Tensor, Variable, KerasTensor, jax.Array)) for leaf in leaves_of(x)):
+    if isinstance(x, (list, tuple)) and any(
+        isinstance(leaf, (Tensor, Variable, KerasTensor, jax.Array)) for leaf in leaves_of(x)
+    ):
         return dispatch(lambda parts: _astype(_stack(parts), dtype), x)
     array = as_number_array(x, "x")
     if dtype is None and array.dtype == np.float64:

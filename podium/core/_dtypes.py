@@ -87,9 +87,7 @@ class DTypePolicy:
         elif name in ALLOWED_DTYPES:
             self._compute_dtype = self._variable_dtype = name
         else:
-            raise unknown_choice(
-                "dtype policy", name, (*FLOAT_TYPES[:4], "int32", "mixed_float16", "mixed_bfloat16")
-            )
+            raise unknown_choice("dtype policy", name, (*FLOAT_TYPES[:4], "int32", "mixed_float16", "mixed_bfloat16"))
         self._name = name
 
     @property

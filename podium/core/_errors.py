@@ -169,8 +169,7 @@ def as_number_array(value: Any, argument: str = "value") -> np.ndarray:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(
-            f"`{argument}` cannot become an array: {error}. Every row must have the same length and "
-            "type; pad the shorter rows."
+            f"`{argument}` cannot become an array: {error}. Every row must have the same length and type; pad the shorter rows."
         ) from error
     check_numeric(array, argument)
     return array

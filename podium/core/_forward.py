@@ -7,8 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium.core._errors import check_choice
+from podium.core._recorder import Recorder
+from podium.core._recording import Recording
 from podium.core._symbolic import leaves_of, map_structure
-from podium.core._tape import Recorder, Recording
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import jax
 
-from podium.core._dispatch import dispatch, read_raw, unwrap_result
+from podium.core._dispatch import dispatch, unwrap_result
+from podium.core._entries import read_raw
 from podium.core._state import current
 from podium.core._symbolic import is_symbolic, map_structure
 from podium.core._tensor import Tensor, wrap

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from podium.core._state import current, setting
 
@@ -59,6 +60,11 @@ def name_scope(name: str) -> Iterator[str]:
         raise ValueError(f"name_scope was given {name!r}; a non-empty string without '/' was expected.")
     with setting(names=(*current.names, name)):
         yield name
+
+
+def own_scope(name: str) -> contextlib.AbstractContextManager[Any]:
+    """Open a scope for a layer, unless it is the innermost one already."""
+    return contextlib.nullcontext() if current.names[-1:] == (name,) else name_scope(name)
 
 
 def current_path(name: str) -> str:

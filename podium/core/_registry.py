@@ -144,9 +144,7 @@ class Family:
             return identifier()
         if callable(identifier) or (self.base is not None and isinstance(identifier, self.base)):
             return identifier
-        raise TypeError(
-            f"{identifier!r} was given as {self.kind}; a name, a callable, an instance or None was expected."
-        )
+        raise TypeError(f"{identifier!r} was given as {self.kind}; a name, a callable, an instance or None was expected.")
 
     def serialize(self, member: Any) -> Any:
         """Return a config (a name for functions) that `deserialize` turns back into the member."""

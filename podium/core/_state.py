@@ -67,7 +67,8 @@ class Scope:
     ):
         self.inputs = inputs or {}
         self.parent = parent
-        self.paused: tuple = paused or (parent.paused if parent is not None else ())
+        self.paused = paused
+        self.watches_tensors: bool = bool(paused) or (parent is not None and parent.watches_tensors)
         self.touched: set[int] = set()
         self.reads: dict[int, tuple] = reads if reads is not None else {}
         self.writes: dict[int, tuple] = {}
@@ -95,10 +96,9 @@ class Scope:
             return self.inputs[key][1]
         if key in self.reads:
             return self.reads[key][1]
-        if not any(tape.tracks(tensor) for tape in self.paused):
-            return tensor._value
         value = self.parent.read_tensor(tensor) if self.parent is not None else tensor._value
-        self.reads[key] = (tensor, value)
+        if any(tape.tracks(tensor) for tape in self.paused):
+            self.reads[key] = (tensor, value)
         return value
 
     def write(self, variable: Any, value: Any) -> None:

@@ -165,9 +165,7 @@ def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
     values = [leaf for leaf in leaves_of((args, kwargs)) if isinstance(leaf, KerasTensor)]
 
     def shapes(stand_in: int) -> Any:
-        specs = [
-            jax.ShapeDtypeStruct([stand_in if d is None else d for d in v.shape], v.dtype) for v in values
-        ]
+        specs = [jax.ShapeDtypeStruct([stand_in if d is None else d for d in v.shape], v.dtype) for v in values]
 
         def run(arrays: list[Any]) -> Any:
             found = iter(arrays)

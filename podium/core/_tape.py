@@ -1,82 +1,24 @@
 """GradientTape: records what is computed while it is open, and gives gradients of it.
 
-A tape keeps Entries (made in `_dispatch.py`) and knows values by identity. `gradient` walks the entries
-backwards. When another tape is still recording, the walk itself is recorded there as one pure function,
-so tapes nest to any depth. `Recording` is the part of a tape between some sources and some targets.
+This file owns what users may ask of a tape and the answers to wrong questions. Entries are made in
+`_entries.py`; the walk back through them is in `_recording.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
-from podium.core._dispatch import Entry, bridge, enter, read_raw
 from podium.core._dtypes import is_differentiable
-from podium.core._errors import TapedValueError, check_choice
-from podium.core._state import current, setting
+from podium.core._errors import check_choice
+from podium.core._recorder import Recorder
+from podium.core._recording import Recording
 from podium.core._symbolic import leaves_of, map_structure
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
-
-
-class Recorder:
-    """What tapes and forward accumulators share: an open/closed state, known values, entries."""
-
-    wants_pullback = True
-
-    def __init__(self, watch_accessed_variables: bool = True):
-        self.recording = False
-        self._watch_accessed = watch_accessed_variables
-        self.entries: list[Entry] = []
-        self._known: dict[int, Any] = {}  # id -> value; holding the value keeps its id from being reused
-        self._variables: dict[int, Variable] = {}
-
-    def tracks(self, value: Any) -> bool:
-        """Tell whether results computed from `value` belong on this tape."""
-        if id(value) in self._known:
-            return True
-        return isinstance(value, Variable) and value.trainable and self._watch_accessed
-
-    def append(self, entry: Entry) -> None:
-        """Take an entry; its outputs are known from now on."""
-        self.entries.append(entry)
-        for output in entry.outputs:
-            self._known[id(output)] = output
-        for value in entry.inputs:
-            if isinstance(value, Variable):
-                self._variables[id(value)] = value
-
-    def watch(self, tensor: Any) -> None:
-        """Follow a Tensor or Variable (or a structure of them) from here on."""
-        for value in leaves_of(tensor):
-            if not isinstance(value, (Tensor, Variable)):
-                raise TypeError(
-                    f"tape.watch was given a {type(value).__name__}; a Tensor or Variable was expected, because "
-                    "the tape must see what is done with it. Convert it first: "
-                    "`x = podium.convert_to_tensor(x)`, and compute with that x."
-                )
-            if not is_differentiable(value):
-                raise TypeError(
-                    f"tape.watch was given values of type {value.dtype}, which have no gradient. Convert them "
-                    "first: `x = ops.cast(x, 'float32')`."
-                )
-            self._known[id(value)] = value
-            if isinstance(value, Variable):
-                self._variables[id(value)] = value
-
-    def _open(self) -> None:
-        if self in current.recorders:
-            raise RuntimeError(f"This {type(self).__name__} is already open; leave its `with` block first.")
-        current.recorders = (*current.recorders, self)
-        self.recording = True
-
-    def _close(self) -> None:
-        current.recorders = tuple(recorder for recorder in current.recorders if recorder is not self)
-        self.recording = False
 
 
 class GradientTape(Recorder):
@@ -267,10 +209,7 @@ class GradientTape(Recorder):
 
 def _unseen_target(method: str, target: Any) -> str:
     if isinstance(target, Tensor) and not is_differentiable(target):
-        return (
-            f"tape.{method} was given a target of type {target.dtype}, which has no gradient. "
-            "Compute the target in floats."
-        )
+        return f"tape.{method} was given a target of type {target.dtype}, which has no gradient. Compute the target in floats."
     what = f"a {type(target).__name__}" if not isinstance(target, Tensor) else f"a Tensor of shape {target.shape}"
     return (
         f"tape.{method} was given {what} as target that this tape never saw. The target must be computed inside "
@@ -288,9 +227,7 @@ def _wants_zero(unconnected_gradients: Any) -> bool:
 
 def _matching_seeds(targets: list, seeds: list) -> list:
     if len(seeds) != len(targets):
-        raise ValueError(
-            f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one for each target."
-        )
+        raise ValueError(f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one for each target.")
     return [seed if isinstance(seed, (Tensor, Variable)) else wrap(jnp.asarray(seed)) for seed in seeds]
 
 
@@ -305,226 +242,3 @@ def _fill(sources: Any, found: Iterator, zero: bool, outer: tuple = (), drop_bat
         return result
 
     return map_structure(one, sources)
-
-
-_UNREACHABLE = (
-    "The gradient was asked by a value that a layer's `call` computes on its way to the target, and that `call` uses "
-    "raw JAX functions, which leave no trace on a tape. Use `podium.ops` in its `call`, or compute the two parts in "
-    "two calls."
-)
-
-
-class Recording:
-    """The entries between some sources and some targets, as a pure function of the values they start from."""
-
-    def __init__(self, entries: list[Entry], targets: list, sources: list, tracks: Callable[[Any], bool]):
-        self.targets = targets
-        self._outside: dict[int, Any] = {}  # id of a value met inside -> what outer tapes know it by
-        self.sources = [source if tracks(source) else None for source in sources]
-        self.entries = self._between(entries)
-        self._open_shared_entries()
-        self._list_leaves()
-
-    # --- which entries matter
-
-    def _between(self, entries: list[Entry]) -> list[Entry]:
-        """Keep the entries on a way from a source to a target."""
-        from_sources = {id(source) for source in self.sources if source is not None}
-        ahead = []
-        for entry in entries:
-            makes_source = entry.opened is not None and any(id(output) in from_sources for output in entry.outputs)
-            if makes_source or any(id(value) in from_sources for value in entry.inputs):
-                from_sources.update(id(output) for output in entry.outputs)
-                ahead.append(entry)
-        to_targets = {id(target) for target in self.targets}
-        kept = []
-        for entry in reversed(ahead):
-            if any(id(output) in to_targets for output in entry.outputs):
-                to_targets.update(id(value) for value in entry.inputs)
-                kept.append(entry)
-        return kept[::-1]
-
-    def _open_shared_entries(self) -> None:
-        """Replace calls that have a source and something later among their outputs by their inner steps.
-
-        Also replace calls whose outputs are used only in part, so that Variables behind the other
-        outputs get None, not zeros.
-        """
-        source_ids = {id(source) for source in self.sources if source is not None}
-        used = {id(target) for target in self.targets}
-        used.update(id(value) for entry in self.entries for value in entry.inputs)
-        opened: list[Entry] = []
-        for entry in self.entries:
-            shares_source = any(id(output) in source_ids for output in entry.outputs)
-            in_part = any(id(output) not in used for output in entry.outputs)
-            if len(entry.outputs) < 2 or entry.opened is None:
-                opened.append(entry)
-            elif shares_source or (in_part and entry.opened.composite):
-                opened.extend(self._inner_entries(entry, required=shares_source))
-            else:
-                opened.append(entry)
-        self.entries = self._between(opened)
-
-    def _inner_entries(self, entry: Entry, required: bool) -> list[Entry]:
-        inside = Recorder(watch_accessed_variables=True)
-        inside.recording = True
-        try:
-            inner_inputs, inner_outputs = entry.opened.open(entry.values, inside)
-        except TapedValueError as error:
-            if not required:
-                return [entry]
-            raise ValueError(_UNREACHABLE) from error
-        ways_in = [
-            bridge(outer, raw, inner)
-            for outer, raw, inner in zip(entry.inputs, entry.values, inner_inputs, strict=True)
-            if outer is not inner
-        ]
-        ways_out = []
-        for outer, inner in zip(entry.outputs, inner_outputs, strict=True):
-            if inside.tracks(inner):
-                ways_out.append(bridge(inner, inner._value, outer))
-            elif any(source is outer for source in self.sources):
-                raise ValueError(_UNREACHABLE)
-            # A source is met inside under its inner identity, where later inner steps consume it.
-            self.sources = [inner if source is outer else source for source in self.sources]
-            self._outside[id(inner)] = outer
-        return ways_in + inside.entries + ways_out
-
-    def _list_leaves(self) -> None:
-        """List the values that the entries start from; a source counts as a start even if it is computed."""
-        source_ids = {id(source) for source in self.sources if source is not None}
-        made: set[int] = set()
-        self.leaves: dict[tuple[int, int], tuple[Any, Any]] = {}
-        for entry in self.entries:
-            for value, raw in zip(entry.inputs, entry.values, strict=True):
-                if id(value) not in made or id(value) in source_ids:
-                    # A Variable may have been read with different values: each is a start of its own.
-                    self.leaves.setdefault(self._key(value, raw), (value, raw))
-                    if entry.is_bridge and isinstance(value, Variable):
-                        # It had been assigned: outer tapes know this reading of it, not the Variable.
-                        self._outside[id(raw)] = entry.outputs[0]
-            made.update(id(output) for output in entry.outputs)
-
-    @staticmethod
-    def _key(value: Any, raw: Any) -> tuple[int, int]:
-        return (id(value), id(raw) if isinstance(value, Variable) else 0)
-
-    # --- running
-
-    def gradients(self, seeds: list) -> list:
-        """Return the gradient by each source, as Tensors or None."""
-        starts = self._starts()
-        given = [seed for seed in seeds if seed is not None]
-        if not any(tape.recording and any(map(tape.tracks, starts + given)) for tape in current.recorders):
-            with setting(recorders=()):
-                raw_seeds = [None if seed is None else read_raw(seed) for seed in seeds]
-                found = self._backward([entry.pull for entry in self.entries], raw_seeds)
-            return [None if gradient is None else wrap(gradient) for gradient in found]
-
-        def replay(*values: Any) -> list:
-            raw_seeds = iter(values[len(self.leaves) :])
-            _, pulls = self._forward(values[: len(self.leaves)], pullbacks=True)
-            return self._backward(pulls, [None if seed is None else next(raw_seeds) for seed in seeds])
-
-        return enter(replay, starts + given, self._start_values() + [read_raw(seed) for seed in given])
-
-    def jacobians(self, batched: bool) -> list:
-        """Return the Jacobian of the one target by each source, as Tensors or None."""
-        positions = {index: self._leaf_of(source) for index, source in enumerate(self.sources)}
-        connected = {index: position for index, position in positions.items() if position is not None}
-        if not self.targets or not connected:
-            return [None] * len(self.sources)
-
-        def replay(*values: Any) -> list:
-            def target_of(*source_values: Any) -> Any:
-                changed = list(values)
-                for position, value in zip(connected.values(), source_values, strict=True):
-                    changed[position] = value
-                target = self._forward(changed, pullbacks=False)[0][id(self.targets[0])]
-                return target.sum(axis=0) if batched else target
-
-            own = [values[position] for position in connected.values()]
-            found = jax.jacrev(target_of, argnums=tuple(range(len(own))))(*own)
-            results: list[Any] = [None] * len(self.sources)
-            for index, value, jacobian in zip(connected, own, found, strict=True):
-                axis = jacobian.ndim - value.ndim
-                results[index] = jnp.moveaxis(jacobian, axis, 0) if batched else jacobian
-            return results
-
-        return enter(replay, self._starts(), self._start_values())
-
-    def tangent(self, tangents: dict[int, Any], target: Any) -> Any:
-        """Return the directional derivative of `target` along `tangents` (id of a source -> Tensor)."""
-        moved = [index for index, (value, _) in enumerate(self.leaves.values()) if id(value) in tangents]
-        starts = self._starts()
-        given = [tangents[id(starts[index])] for index in moved]
-
-        def replay(*values: Any) -> Any:
-            def target_of(*moving: Any) -> Any:
-                changed = list(values[: len(starts)])
-                for index, value in zip(moved, moving, strict=True):
-                    changed[index] = value
-                return self._forward(changed, pullbacks=False)[0][id(target)]
-
-            primals = tuple(values[index] for index in moved)
-            with setting(forward_mode=True):
-                return jax.jvp(target_of, primals, tuple(values[len(starts) :]))[1]
-
-        return enter(replay, starts + given, self._start_values() + [read_raw(g) for g in given])
-
-    def _starts(self) -> list:
-        known = self._outside
-        return [known.get(id(value), known.get(id(raw), value)) for value, raw in self.leaves.values()]
-
-    def _start_values(self) -> list:
-        return [raw for _, raw in self.leaves.values()]
-
-    def _leaf_of(self, source: Any) -> int | None:
-        """Return the position of a source among the leaves, or None if the target does not depend on it."""
-        for index, (value, _) in enumerate(self.leaves.values()):
-            if value is source:
-                return index
-        return None
-
-    def _forward(self, values: Sequence[Any], pullbacks: bool) -> tuple[dict[int, Any], list]:
-        """Compute everything again from the leaves; returns values by id, and the pullbacks if wanted."""
-        start = dict(zip(self.leaves, values, strict=True))
-        by_id: dict[int, Any] = {}
-        for (node, _), value in zip(self.leaves, values, strict=True):
-            by_id.setdefault(node, value)
-        pulls = []
-        for entry in self.entries:
-            own = []
-            for value, raw in zip(entry.inputs, entry.values, strict=True):
-                key = self._key(value, raw)
-                own.append(start[key] if key in start else by_id[id(value)])
-            if pullbacks:
-                outputs, pull, _ = jax.vjp(entry.pure, *own, has_aux=True)
-                pulls.append(pull)
-            else:
-                outputs, _ = entry.pure(*own)
-            for output, value in zip(entry.outputs, outputs, strict=True):
-                by_id[id(output)] = value
-        return by_id, pulls
-
-    def _backward(self, pulls: Sequence[Any], seeds: list) -> list:
-        """Pull the targets' seeds (ones where None) back to the sources."""
-        cotangents: dict[int, Any] = {}
-        for target, seed in zip(self.targets, seeds, strict=True):
-            like = read_raw(target)
-            seed = jnp.ones(like.shape, like.dtype) if seed is None else jnp.broadcast_to(seed, like.shape)
-            _accumulate(cotangents, target, seed.astype(like.dtype))
-        for entry, pull in zip(reversed(self.entries), reversed(pulls), strict=True):
-            if not any(id(output) in cotangents for output in entry.outputs):
-                continue
-            given = [
-                cotangents[id(o)] if id(o) in cotangents else jnp.zeros(o.shape, o.dtype) for o in entry.outputs
-            ]
-            for value, cotangent in zip(entry.inputs, pull(given), strict=True):
-                _accumulate(cotangents, value, cotangent)
-        return [None if source is None else cotangents.get(id(source)) for source in self.sources]
-
-
-def _accumulate(cotangents: dict[int, Any], value: Any, cotangent: Any) -> None:
-    key = id(value)
-    cotangents[key] = cotangents[key] + cotangent if key in cotangents else cotangent

@@ -124,7 +124,6 @@ class Tensor(Operators):
         return Tensor(self._value)  # arrays never change, so a copy may share them
 
 
-
 def wrap(value: Any) -> Tensor:
     """Make a Tensor of a jax.Array without any check: for results of our own."""
     tensor = Tensor.__new__(Tensor)

@@ -1,7 +1,7 @@
 """Layers: computations with weights."""
 
-from podium.layers._activation_layers import Activation as Activation
 from podium.layers._activation_layers import ELU as ELU
+from podium.layers._activation_layers import Activation as Activation
 from podium.layers._activation_layers import LeakyReLU as LeakyReLU
 from podium.layers._activation_layers import PReLU as PReLU
 from podium.layers._activation_layers import ReLU as ReLU
@@ -66,8 +66,8 @@ from podium.layers._merging import maximum as maximum
 from podium.layers._merging import minimum as minimum
 from podium.layers._merging import multiply as multiply
 from podium.layers._merging import subtract as subtract
-from podium.layers._multi_head_attention import GroupQueryAttention as GroupQueryAttention
 from podium.layers._multi_head_attention import GroupedQueryAttention as GroupedQueryAttention
+from podium.layers._multi_head_attention import GroupQueryAttention as GroupQueryAttention
 from podium.layers._multi_head_attention import MultiHeadAttention as MultiHeadAttention
 from podium.layers._normalization import BatchNormalization as BatchNormalization
 from podium.layers._padding import Cropping1D as Cropping1D
@@ -122,6 +122,8 @@ from podium.layers._separable import SeparableConv1D as SeparableConv1D
 from podium.layers._separable import SeparableConv2D as SeparableConv2D
 from podium.layers._separable import SeparableConvolution1D as SeparableConvolution1D
 from podium.layers._separable import SeparableConvolution2D as SeparableConvolution2D
+from podium.layers._serialization import deserialize as deserialize
+from podium.layers._serialization import serialize as serialize
 from podium.layers._simple_rnn import SimpleRNN as SimpleRNN
 from podium.layers._simple_rnn import SimpleRNNCell as SimpleRNNCell
 from podium.layers._time_distributed import TimeDistributed as TimeDistributed

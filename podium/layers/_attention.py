@@ -150,7 +150,7 @@ def _attend(
     causal: bool,
     rate: float,
 ) -> tuple:
-    scores = _scores(query, key, *weights, mode)
+    scores = _scores(query, key, weights, mode)
     mask = None if value_mask is None else value_mask.astype(bool)[..., None, :]
     if causal:
         seen = jnp.tril(jnp.ones((1, *scores.shape[-2:]), bool))
@@ -166,8 +166,9 @@ def _attend(
     return outputs, shares
 
 
-def _scores(query: Any, key: Any, scale: Any, concat_weight: Any, mode: str) -> Any:
+def _scores(query: Any, key: Any, weights: Any, mode: str) -> Any:
     """Return how well each key fits each query: `(batch, targets, sources)`."""
+    scale, concat_weight = weights
     if mode == "dot":
         scores = query @ jnp.swapaxes(key, -2, -1)
         return scores if scale is None else scores * scale

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 
 from podium.core import check_choice, dispatch, leaves_of
 from podium.layers._layer import Layer
-from podium.layers._nested import deserialize_layer, serialize_layer
+from podium.layers._serialization import deserialize, serialize
 
-_MERGE = {
+_MERGE: dict[str, Any] = {
     "concat": lambda a, b: jnp.concatenate([a, b], axis=-1),
     "sum": jnp.add,
     "mul": jnp.multiply,
@@ -132,9 +132,7 @@ class Bidirectional(Layer):
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Return the shape of the outputs, and of the states if they are returned."""
-        ahead, back = (
-            layer.compute_output_shape(sequences_shape) for layer in (self.forward_layer, self.backward_layer)
-        )
+        ahead, back = (layer.compute_output_shape(sequences_shape) for layer in (self.forward_layer, self.backward_layer))
         states: tuple = ()
         if self.return_state:
             ahead, back, states = ahead[0], back[0], (*ahead[1:], *back[1:])
@@ -147,14 +145,14 @@ class Bidirectional(Layer):
         """Return the arguments that make this layer again."""
         return super().get_config() | {
             "merge_mode": self.merge_mode,
-            "layer": serialize_layer(self.forward_layer),
-            "backward_layer": serialize_layer(self.backward_layer),
+            "layer": serialize(self.forward_layer),
+            "backward_layer": serialize(self.backward_layer),
         }
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Bidirectional:
         """Make a layer from `get_config`'s result."""
-        made = {name: deserialize_layer(config.get(name), custom_objects) for name in ("layer", "backward_layer")}
+        made = {name: deserialize(config.get(name), custom_objects) for name in ("layer", "backward_layer")}
         return cls(**(dict(config) | made))
 
 

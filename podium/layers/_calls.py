@@ -63,7 +63,9 @@ class CallSignature:
         """Turn named arguments back into positional and keyword ones."""
         known = {name: value for name, value in given.items() if name in self.all_names}
         extra = {name: value for name, value in given.items() if name not in self.all_names}
-        bound = inspect.BoundArguments(self._signature, {name: known[name] for name in self._signature.parameters if name in known})
+        bound = inspect.BoundArguments(
+            self._signature, {name: known[name] for name in self._signature.parameters if name in known}
+        )
         return bound.args, bound.kwargs | extra
 
 

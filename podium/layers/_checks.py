@@ -18,7 +18,7 @@ def whole_number(layer: Any, name: str, value: Any, at_least: int = 1) -> int:
     return int(value)
 
 
-def fraction(layer: Any, name: str, value: Any) -> float:
+def fraction(layer: Any, name: str, value: Any) -> Any:
     """Return `value` if it lies between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= 1:
         raise ValueError(

@@ -13,7 +13,7 @@ from podium import regularizers
 from podium.core import KerasTensor, dispatch, get_registered_name, get_registered_object, map_structure
 from podium.layers import _calls
 from podium.layers._layer import Layer
-from podium.layers._nested import deserialize_layer, serialize_layer
+from podium.layers._serialization import deserialize, serialize
 
 
 class Identity(Layer):
@@ -293,10 +293,10 @@ class Wrapper(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        return super().get_config() | {"layer": serialize_layer(self.layer)}
+        return super().get_config() | {"layer": serialize(self.layer)}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
         """Make a layer from `get_config`'s result."""
         arguments = dict(config)
-        return cls(deserialize_layer(arguments.pop("layer"), custom_objects), **arguments)
+        return cls(deserialize(arguments.pop("layer"), custom_objects), **arguments)

@@ -80,7 +80,7 @@ class EinsumDense(Layer):
     def build(self, input_shape: Any) -> None:
         """Make the kernel and the bias."""
         lengths = self._lengths(input_shape)
-        inputs, kernel, outputs = self._letters
+        inputs, kernel, _ = self._letters
         options = weight_options(self, "kernel")
         options["initializer"] = self._oriented(options["initializer"])
         self.kernel = self.add_weight(name="kernel", shape=[lengths[letter] for letter in kernel], **options)
@@ -192,7 +192,7 @@ def _split_equation(equation: str) -> tuple[str, str, str]:
     for letter in outputs + kernel:
         if letter not in inputs and not (letter in kernel and letter in outputs):
             raise ValueError(
-                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no length: every letter of the output must "
-                "be in the inputs or the kernel, and every letter of the kernel in the inputs or the output."
+                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no length: every letter of the output "
+                "must be in the inputs or the kernel, and every letter of the kernel in the inputs or the output."
             )
     return match[1] + inputs + match[3], kernel, match[1] + outputs + match[3]

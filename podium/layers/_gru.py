@@ -75,9 +75,7 @@ class GRUCell(RecurrentCell):
             "recurrent_constraint": recurrent_constraint,
             "bias_constraint": bias_constraint,
         }
-        super().__init__(
-            units, activation, recurrent_activation, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs
-        )
+        super().__init__(units, activation, recurrent_activation, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs)
         self.reset_after = reset_after
 
     def _bias_shape(self) -> tuple:

@@ -25,18 +25,19 @@ from podium.core import (
     is_symbolic,
     leaves_of,
     map_structure,
-    name_scope,
     record_call,
     unknown_choice,
 )
 from podium.core._dispatch import unwrap_result
 from podium.core._errors import TENSOR_IN_LAX
+from podium.core._names import own_scope
 from podium.core._state import Scope, current, setting
 from podium.core._symbolic import symbolic_outputs
 from podium.core._tensor import wrap
 from podium.layers import _calls
 from podium.layers._input_spec import check_inputs
 from podium.layers._layer_state import LayerState
+
 
 class Layer(LayerState):
     """A computation with state. Subclass it, make weights in `build`, and compute in `call`.
@@ -69,7 +70,7 @@ class Layer(LayerState):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "build" in vars(cls):
-            cls.build = _noting_that_it_was_built(cls.build)
+            type.__setattr__(cls, "build", _noting_that_it_was_built(vars(cls)["build"]))
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Layer:
         layer = super().__new__(cls)
@@ -235,7 +236,7 @@ class Layer(LayerState):
     def _run(self, given: dict[str, Any], training: bool | None) -> tuple[Any, Any]:
         """Compute outputs and their masks, with the settings that hold inside this layer."""
         cast = self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
-        with _calls.inside_call(training) as outermost, setting(autocast=cast), name_scope(self._name):
+        with _calls.inside_call(training) as outermost, setting(autocast=cast), own_scope(self._name):
             if outermost:
                 self._clear_losses()
             outputs = self._call_with_what_it_takes(given)
@@ -287,9 +288,7 @@ class Layer(LayerState):
         if mask is None:
             return None
         masks = mask if isinstance(mask, (list, tuple)) else [mask]
-        if len(masks) != len(flat):
-            masks = [masks[0]] * len(flat) if len(masks) == 1 else list(masks)[: len(flat)]
-        return list(masks)
+        return [*masks, *[None] * len(flat)][: len(flat)]
 
     # --- building
 
@@ -306,7 +305,7 @@ class Layer(LayerState):
         names = [n for n in list(parameters)[1:] if parameters[n].kind is not inspect.Parameter.VAR_KEYWORD]
         by_name = {name: shapes[name.removesuffix("_shape")] for name in names if name.removesuffix("_shape") in shapes}
         first = shapes.get(self._call_signature.first) if self._call_signature.first else None
-        with name_scope(self._name), setting(autocast=None, arrays=False):
+        with own_scope(self._name), setting(autocast=None, arrays=False):
             if len(names) > 1 and by_name and not (len(by_name) < len(names) and any(
                 parameters[n].default is inspect.Parameter.empty for n in names if n not in by_name
             )):  # fmt: skip
@@ -319,9 +318,7 @@ class Layer(LayerState):
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Build with the shapes that `get_build_config` returned."""
         if config and config.get("input_shape") is not None and not self.built:
-            with name_scope(self._name):
-                self.build(config["input_shape"])
-            self.built, self.built_shape = True, config["input_shape"]
+            self.build(config["input_shape"])
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Return the shapes that this layer was built with."""
@@ -428,10 +425,12 @@ class Layer(LayerState):
         inputs = {}
         for variables, values in pairs:
             if len(variables) != len(values):
-                raise ValueError(f"stateless_call on {self._name!r} was given {len(values)} values for {len(variables)} Variables.")
+                raise ValueError(
+                    f"stateless_call on {self._name!r} was given {len(values)} values for {len(variables)} Variables."
+                )
             for variable, value in zip(variables, values, strict=True):
                 inputs[id(variable)] = (variable, unwrap_result(value))
-        scope = Scope(inputs)
+        scope = Scope(inputs, current.scope)
         with setting(scope=scope, recorders=()):
             outputs = unwrap_result(self(*args, **kwargs))
             losses = unwrap_result(self.losses) if return_losses else []
@@ -447,8 +446,7 @@ def _noting_that_it_was_built(build: Callable) -> Callable:
 
     @functools.wraps(build)
     def noting(self: Layer, *args: Any, **kwargs: Any) -> None:
-        scope = name_scope(self._name) if current.names[-1:] != (self._name,) else contextlib.nullcontext()
-        with scope:
+        with own_scope(self._name):
             build(self, *args, **kwargs)
         if self._build_is_final:
             self.built = True

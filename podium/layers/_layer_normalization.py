@@ -155,9 +155,7 @@ class RMSNormalization(Layer):
     def build(self, input_shape: Any) -> None:
         """Make the scale."""
         check_axes(self, self._axes, input_shape)
-        self.scale = self.add_weight(
-            name="scale", shape=tuple(input_shape[axis] for axis in self._axes), initializer="ones"
-        )
+        self.scale = self.add_weight(name="scale", shape=tuple(input_shape[axis] for axis in self._axes), initializer="ones")
 
     def call(self, x: Any) -> Any:
         """Normalise the inputs."""

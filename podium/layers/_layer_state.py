@@ -6,7 +6,6 @@ runs per step: attributes are walked when somebody asks.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,10 +22,10 @@ from podium.core import (
     convert_to_tensor,
     get_dtype_policy,
     is_float_dtype,
-    name_scope,
     snake_case,
 )
-from podium.core._state import TraceLocal, current
+from podium.core._names import own_scope
+from podium.core._state import TraceLocal
 from podium.core._tensor import wrap
 from podium.layers import _tracking
 from podium.metrics import Mean, Metric
@@ -141,7 +140,7 @@ class LayerState:
                 f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape {shape}: a length that the "
                 "weight depends on is unknown (None). Give that dimension a length in `Input(shape=...)`."
             )
-        with name_scope(self._name) if not current.names or current.names[-1] != self._name else contextlib.nullcontext():
+        with own_scope(self._name):
             variable = Variable(
                 initializers.get(initializer),
                 shape,

@@ -45,6 +45,7 @@ class LSTMCell(RecurrentCell):
 
     _gates = 4
     _states = 2
+    bias_initializer: Any
 
     def __init__(
         self,
@@ -78,9 +79,7 @@ class LSTMCell(RecurrentCell):
             "recurrent_constraint": recurrent_constraint,
             "bias_constraint": bias_constraint,
         }
-        super().__init__(
-            units, activation, recurrent_activation, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs
-        )
+        super().__init__(units, activation, recurrent_activation, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs)
         self.unit_forget_bias = unit_forget_bias
 
     def _bias_options(self) -> dict[str, Any]:

@@ -37,9 +37,7 @@ class _HeadAttention(Layer):
         self._dropout = fraction(self, "dropout", dropout)
         self._use_bias = use_bias
         self._use_gate = use_gate
-        self._sliding_window = (
-            None if sliding_window is None else whole_number(self, "sliding_window", sliding_window)
-        )
+        self._sliding_window = None if sliding_window is None else whole_number(self, "sliding_window", sliding_window)
         if flash_attention and dropout > 0:
             raise ValueError(
                 f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; the fused kernel has no dropout. "
@@ -112,8 +110,8 @@ class _HeadAttention(Layer):
         """
         if self._flash_attention and return_attention_scores:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was made with flash_attention=True, which computes no scores. Leave "
-                "`flash_attention` or `return_attention_scores` out."
+                f"Layer {self.name!r} ({type(self).__name__}) was made with flash_attention=True, which computes no scores. "
+                "Leave `flash_attention` or `return_attention_scores` out."
             )
         key = value if key is None else key
         masks = (self._mask_of_query(query, query_mask), value_mask, key_mask, attention_mask)
@@ -264,7 +262,7 @@ class MultiHeadAttention(_HeadAttention):
         """The projection of the outputs."""
         return self._output_dense
 
-    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
+    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:  # type: ignore[override]
         """Make the projections."""
         key_shape = value_shape if key_shape is None else key_shape
         self._check_lengths(value_shape, key_shape)
@@ -372,11 +370,11 @@ class GroupedQueryAttention(_HeadAttention):
         self.num_key_value_heads = whole_number(self, "num_key_value_heads", num_key_value_heads)
         if num_query_heads % num_key_value_heads:
             raise ValueError(
-                f"GroupedQueryAttention was given num_query_heads={num_query_heads} and num_key_value_heads={num_key_value_heads}; "
-                "the first must be a multiple of the second."
+                f"GroupedQueryAttention was given num_query_heads={num_query_heads} and num_key_value_heads="
+                f"{num_key_value_heads}; the first must be a multiple of the second."
             )
 
-    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
+    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:  # type: ignore[override]
         """Make the projections."""
         key_shape = value_shape if key_shape is None else key_shape
         self._check_lengths(value_shape, key_shape)
@@ -415,7 +413,15 @@ def _fresh(option: Any) -> Any:
 
 
 def _joined_mask(
-    query_mask: Any, value_mask: Any, key_mask: Any, attention_mask: Any, targets: Any, sources: Any, *, causal: bool, window: int | None
+    query_mask: Any,
+    value_mask: Any,
+    key_mask: Any,
+    attention_mask: Any,
+    targets: Any,
+    sources: Any,
+    *,
+    causal: bool,
+    window: int | None,
 ) -> Any:
     """Return who may see whom, `(batch, targets, sources)`: where all masks agree."""
     parts = [] if attention_mask is None else [attention_mask.astype(bool)]

@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium import initializers
-from podium.core import dispatch, epsilon as keras_epsilon, unknown_choice
+from podium.core import dispatch, unknown_choice
+from podium.core import epsilon as keras_epsilon
 from podium.layers._checks import axes_of, check_axes, fraction, set_weight_options, weight_options, weight_options_config
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
@@ -52,6 +52,9 @@ class BatchNormalization(Layer):
         >>> layer.moving_mean.numpy()
         array([1.], dtype=float32)
     """
+
+    moving_mean_initializer: Any
+    moving_variance_initializer: Any
 
     def __init__(
         self,
@@ -128,7 +131,7 @@ class BatchNormalization(Layer):
         return self.add_weight(name=name, shape=shape, initializer=initializer, trainable=False, autocast=False)
 
     def _initial_stddev(self, shape: Any, dtype: Any = None) -> Any:
-        return dispatch(jnp.sqrt, initializers.get(self.moving_variance_initializer)(shape, dtype))
+        return dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
         """Normalise the inputs; `mask` (one dimension less) leaves entries out of the statistics."""
@@ -201,7 +204,16 @@ def _normalize_batch(
 
 
 def _renormalize_batch(
-    x: Any, mask: Any, averages: Any, gamma: Any, beta: Any, *, momentum: float, renorm_momentum: float, clipping: Any, **common: Any
+    x: Any,
+    mask: Any,
+    averages: Any,
+    gamma: Any,
+    beta: Any,
+    *,
+    momentum: float,
+    renorm_momentum: float,
+    clipping: Any,
+    **common: Any,
 ) -> Any:
     """Normalise by the batch's statistics, corrected towards long-term ones without a gradient through the correction."""
     moving_mean, moving_stddev, renorm_mean, renorm_stddev = averages

@@ -96,7 +96,9 @@ class Normalization(Layer):
             data: An array, or an iterable of batches; of a batch that is a tuple, the first part counts.
         """
         if self.input_mean is not None:
-            raise ValueError(f"Layer {self.name!r} (Normalization) was made with `mean` and `variance`: there is nothing to adapt.")
+            raise ValueError(
+                f"Layer {self.name!r} (Normalization) was made with `mean` and `variance`: there is nothing to adapt."
+            )
         if isinstance(data, (np.ndarray, Tensor)) or hasattr(data, "__array__"):
             data = [np.asarray(data)]
         if not isinstance(data, Iterable):

@@ -105,7 +105,44 @@ class RecurrentCell(Layer):
     def _weights_and_masks(self, inputs: Any, training: bool) -> tuple:
         return (self.kernel, self.recurrent_kernel, self.bias), *self.draw_masks(inputs, training)
 
-    def _draw_masks(keys: Any, rates: Any, shapes: Any, dtype: Any) -> tuple[Any, Any]:
+    def _is_pure(self) -> bool:
+        """Tell whether the activations are ours: they read no Variables then, and JAX may keep the compiled loop."""
+        return all(
+            activation is None
+            or (getattr(activation, "__module__", "").startswith("podium.") and not isinstance(activation, Layer))
+            for activation in (self.activation, self.recurrent_activation)
+        )
+
+    def _dispatch(self, fn: Any, *args: Any, **options: Any) -> Any:
+        options |= {"step": self._step(), "activations": (self.activation, self.recurrent_activation)}
+        if self._is_pure():
+            return dispatch(fn, *args, **options)
+        return dispatch_closure(functools.partial(fn.__wrapped__, **options), *args)
+
+    def draw_masks(self, inputs: Any, training: bool) -> tuple[Any, Any]:
+        """Draw what dropout keeps of inputs and states: `(count, batch, width)` arrays, or None where nothing drops."""
+        if not training or self.seed_generator is None:
+            return None, None
+        count = self._gates if self.implementation == 1 else 1
+        rates = (self.dropout, self.recurrent_dropout)
+        keys = [[draw_seed(self.seed_generator) for _ in range(count)] if rate > 0 else None for rate in rates]
+        batch = inputs.shape[0]
+        return dispatch(_draw_masks, keys, rates, ((batch, inputs.shape[-1]), (batch, self.units)), inputs.dtype)
+
+    def get_initial_state(self, batch_size: Any = None) -> list:
+        """Return states of zeros."""
+        return [dispatch(jnp.zeros, (batch_size, self.units), self.compute_dtype) for _ in range(self._states)]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this cell again."""
+        names = ("units", "use_bias", "dropout", "recurrent_dropout", "seed")
+        own = {name: getattr(self, name) for name in names}
+        own["activation"] = activations.serialize(self.activation)
+        own["recurrent_activation"] = activations.serialize(self.recurrent_activation)
+        return super().get_config() | own | weight_options_config(self, "kernel", "recurrent", "bias")
+
+
+def _draw_masks(keys: Any, rates: Any, shapes: Any, dtype: Any) -> tuple[Any, Any]:
     inputs, states = (
         None if own is None else jnp.stack([drop(key, jnp.ones(shape, dtype), rate) for key in own])
         for own, rate, shape in zip(keys, rates, shapes, strict=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 from podium.core import check_choice
 from podium.layers._input_spec import InputSpec
-from podium.layers._layer import Layer
 from podium.layers._rnn import RNN
 
 _OF_CELL = (
@@ -54,7 +53,7 @@ class RecurrentLayer(RNN):
     @classmethod
     def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
         """Make a layer from `get_config`'s result."""
-        return Layer.from_config.__func__(cls, config)
+        return cls(**dict(config))
 
 
 def _snake_name(cell_class: type) -> str:

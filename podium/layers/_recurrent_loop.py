@@ -25,6 +25,8 @@ from podium.core._state import setting
 from podium.core._tensor import wrap
 from podium.layers._layer import Layer
 
+_scan: Any = jax.lax.scan  # its types cannot tell what a body returns
+
 
 class Step(NamedTuple):
     """A cell's pure step, and what it takes. Functions of modules only: compiled loops are found again by them.
@@ -97,9 +99,7 @@ def all_steps(
     return last, jnp.swapaxes(outputs, 0, 1) if return_sequences else None, states
 
 
-def _advance(
-    x: Any, states: list, weights: tuple, keep: Any, masks: tuple, step: Step, activations: tuple
-) -> list:
+def _advance(x: Any, states: list, weights: tuple, keep: Any, masks: tuple, step: Step, activations: tuple) -> list:
     """Compute the states after one step; samples where `keep` is False hold still."""
     functions = tuple(map(_on_arrays, activations))
     if step.own_product:
@@ -147,8 +147,8 @@ def _plain(
         new = _advance(x_and_keep[0], states, weights, x_and_keep[1], masks, step, activations)
         return new, new[0]
 
-    states, outputs = jax.lax.scan(body, states, (inputs, keep), unroll=unroll)
-    return outputs, states
+    last, outputs = _scan(body, states, (inputs, keep), unroll=unroll)
+    return outputs, last
 
 
 # --- the loop whose weights get their gradients after it
@@ -180,7 +180,7 @@ def _forward(settings: _Settings, inputs: Any, states: list, weights: tuple, kee
         new, pull = jax.vjp(after_products, products, states)
         return new, (new[0], pull)
 
-    last, (outputs, pulls) = jax.lax.scan(body, states, (inputs, keep), unroll=settings.unroll)
+    last, (outputs, pulls) = _scan(body, states, (inputs, keep), unroll=settings.unroll)
     return (outputs, last), (inputs, states[0], weights, outputs, pulls)
 
 
@@ -193,7 +193,7 @@ def _backward(settings: _Settings, saved: tuple, gradients: tuple) -> tuple:
         products, states = pull([states[0] + gradient, *states[1:]])
         return [states[0] + products[-1] @ transposed, *states[1:]], products
 
-    states, products = jax.lax.scan(body, gradients[1], (gradients[0], pulls), reverse=True, unroll=settings.unroll)
+    states, products = _scan(body, gradients[1], (gradients[0], pulls), reverse=True, unroll=settings.unroll)
     by_input, by_state = products[0], products[-1]  # one and the same if the step takes their sum
     before = jnp.concatenate([first[None], outputs[:-1]])
     both = ((0, 1), (0, 1))

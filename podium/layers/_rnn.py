@@ -17,9 +17,9 @@ from podium.core import Variable, dispatch, leaves_of, map_structure, name_scope
 from podium.core._dispatch import unwrap_result
 from podium.layers._layer import Layer
 from podium.layers._loops import dispatch_loop, on_tensors, trace_only
-from podium.layers._nested import deserialize_layer, serialize_layer
 from podium.layers._recurrent_cell import RecurrentCell
 from podium.layers._recurrent_loop import hold
+from podium.layers._serialization import deserialize, serialize
 
 
 class StackedRNNCells(Layer):
@@ -73,13 +73,13 @@ class StackedRNNCells(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
-        return super().get_config() | {"cells": [serialize_layer(cell) for cell in self.cells]}
+        return super().get_config() | {"cells": [serialize(cell) for cell in self.cells]}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> StackedRNNCells:
         """Make a cell from `get_config`'s result."""
         arguments = dict(config)
-        return cls([deserialize_layer(cell, custom_objects) for cell in arguments.pop("cells")], **arguments)
+        return cls([deserialize(cell, custom_objects) for cell in arguments.pop("cells")], **arguments)
 
 
 class RNN(Layer):
@@ -202,8 +202,9 @@ class RNN(Layer):
     def _first_states(self, sequences: Any, initial_state: Any) -> list:
         if self.stateful and sequences.shape[0] != self._kept.batch_size:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states for {self._kept.batch_size} samples; "
-                f"it was called with shape {tuple(sequences.shape)}. Use that batch size, or make a new layer."
+                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states for "
+                f"{self._kept.batch_size} samples; it was called with shape {tuple(sequences.shape)}. Use that batch size, or "
+                "make a new layer."
             )
         if initial_state is None:
             states = self._kept.variables if self.stateful else self.get_initial_state(sequences.shape[0])
@@ -256,13 +257,13 @@ class RNN(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
         names = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")
-        return super().get_config() | {name: getattr(self, name) for name in names} | {"cell": serialize_layer(self.cell)}
+        return super().get_config() | {name: getattr(self, name) for name in names} | {"cell": serialize(self.cell)}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
         """Make a layer from `get_config`'s result."""
         arguments = dict(config)
-        return cls(deserialize_layer(arguments.pop("cell"), custom_objects), **arguments)
+        return cls(deserialize(arguments.pop("cell"), custom_objects), **arguments)
 
 
 class _KeptStates:

@@ -33,8 +33,8 @@ class TimeDistributed(Wrapper):
     def _step_shape(self, shape: Any) -> tuple:
         if len(shape) < 3:
             raise ValueError(
-                f"Layer {self.name!r} (TimeDistributed) was called with shape {tuple(shape)}; at least (batch, time, features) was "
-                "expected. Add the missing dimension, for example with `x[..., None]`."
+                f"Layer {self.name!r} (TimeDistributed) was called with shape {tuple(shape)}; at least (batch, time, features) "
+                "was expected. Add the missing dimension, for example with `x[..., None]`."
             )
         return (shape[0], *shape[2:])
 

@@ -83,7 +83,9 @@ class Graph:
         """Compute the outputs for real (or symbolic) inputs."""
         values = {id(s): v for s, v in zip(self.flat_inputs, self._matched(inputs), strict=True)}
         for node in self.nodes:
-            args, kwargs = map_structure(lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf, (node.args, node.kwargs))
+            args, kwargs = map_structure(
+                lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf, (node.args, node.kwargs)
+            )
             made = leaves_of(node.run(*args, **kwargs))
             for symbol, value in zip(leaves_of(node.outputs), made, strict=True):
                 values[id(symbol)] = value
@@ -112,9 +114,7 @@ class Graph:
             if key not in inputs:
                 close = nearest(key, inputs)
                 hint = f" Did you mean {key!r} where you wrote {close!r}?" if close else ""
-                raise ValueError(
-                    f"Model {self._name!r} needs the input {key!r} and was given the keys {sorted(inputs)}.{hint}"
-                )
+                raise ValueError(f"Model {self._name!r} needs the input {key!r} and was given the keys {sorted(inputs)}.{hint}")
             flat.append(inputs[key])
         return flat
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from podium.core import KerasTensor
-from podium.layers import Input, InputLayer, Layer
+from podium.layers import Input, InputLayer, Layer, deserialize, serialize
 from podium.models._graph import Graph
 from podium.models._model import Model
 
@@ -113,6 +113,15 @@ class Sequential(Model):
             "name": self.name,
             "trainable": self.trainable,
             "dtype": self._base_config()["dtype"],
-            "layers": [{"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self._stack],
+            "layers": [serialize(layer) for layer in self._stack],
             "build_input_shape": self._graph.flat_inputs[0].shape if self._graph is not None else None,
         }
+
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
+        """Make a model from `get_config`'s result; its weights start anew."""
+        layers = [deserialize(layer, custom_objects) for layer in config["layers"]]
+        model = cls(layers, name=config.get("name"), trainable=config.get("trainable", True), dtype=config.get("dtype"))
+        if config.get("build_input_shape") is not None:
+            model.build(config["build_input_shape"])
+        return model

@@ -82,7 +82,11 @@ def _add_row(table: Any, model: Any, layer: Any, depth: int, expand: bool, train
 def _output_shape(layer: Any) -> str:
     if layer._inbound_nodes:
         outputs = layer._inbound_nodes[0].outputs
-        shapes = [str(symbol.shape) for symbol in (outputs if isinstance(outputs, (list, tuple)) else [outputs]) if hasattr(symbol, "shape")]
+        shapes = [
+            str(symbol.shape)
+            for symbol in (outputs if isinstance(outputs, (list, tuple)) else [outputs])
+            if hasattr(symbol, "shape")
+        ]
         return ", ".join(shapes) or "?"
     if layer.built_shape is None:
         return "?"

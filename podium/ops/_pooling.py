@@ -6,8 +6,8 @@ arguments as users write them.
 
 import itertools
 import math
-from functools import partial
 from collections.abc import Iterator
+from functools import partial
 
 import jax
 import jax.numpy as jnp

@@ -61,7 +61,12 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
         (2, 3)
     """
     dtype = _float(dtype)
-    return _draw(lambda key, m, s: (draw_flat(lambda flat: jax.random.normal(key, flat, dtype), shape) * s + m).astype(dtype), seed, mean, stddev)
+    return _draw(
+        lambda key, m, s: (draw_flat(lambda flat: jax.random.normal(key, flat, dtype), shape) * s + m).astype(dtype),
+        seed,
+        mean,
+        stddev,
+    )
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):

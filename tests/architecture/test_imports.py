@@ -81,7 +81,7 @@ def test_modules_have_no_import_cycles():
         path.append(module)
         for target in sorted(graph[module]):
             # A package imports its own modules; a module may name its package's other modules only.
-            if not target == module and not module.startswith(f"{target}."):
+            if target != module and not module.startswith(f"{target}."):
                 visit(target)
         path.pop()
         done.add(module)
@@ -99,4 +99,6 @@ def test_every_module_says_what_it_is_for(name, path):
 def test_doors_only_reexport(name, path):
     for node in ast.parse(path.read_text()).body:
         is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        assert is_docstring or isinstance(node, (ast.Import, ast.ImportFrom)), f"{name} line {node.lineno} does more than re-export"
+        assert is_docstring or isinstance(node, (ast.Import, ast.ImportFrom)), (
+            f"{name} line {node.lineno} does more than re-export"
+        )

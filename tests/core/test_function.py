@@ -3,10 +3,10 @@
 import gc
 import signal
 import threading
+import time
 import weakref
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -162,7 +162,9 @@ def test_input_signature_refuses_what_does_not_fit():
 
 def test_export_keeps_lengths_symbolic():
     w = podium.Variable(np.ones((3, 2), "float32"))
-    f = podium.function(lambda x, y: x @ w + y, input_signature=[podium.TensorSpec(("batch", 3)), podium.TensorSpec(("batch", 2))])
+    f = podium.function(
+        lambda x, y: x @ w + y, input_signature=[podium.TensorSpec(("batch", 3)), podium.TensorSpec(("batch", 2))]
+    )
     exported = jax.export.deserialize(f.export().serialize())
     for rows in (2, 7):
         result = exported.call(np.ones((rows, 3), "float32"), np.ones((rows, 2), "float32"))
@@ -277,6 +279,7 @@ def test_an_exception_while_running_leaves_variables_as_they_were():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an interrupt inside a destructor
 def test_interrupts_at_random_moments_never_lose_state():
     values = [podium.Variable(np.zeros(50, "float32")) for _ in range(20)]
     count = podium.Variable(0, trainable=False)
@@ -289,23 +292,24 @@ def test_interrupts_at_random_moments_never_lose_state():
 
     x = np.ones(50, "float32")
     step(x)
-    rng = np.random.default_rng(0)
+    rng, struck = np.random.default_rng(0), 0
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     for round_ in range(100):
-        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-        signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-4, 3e-3)))
+        deadline = time.monotonic() + 2  # Python drops an interrupt that falls into a destructor
         try:
-            while True:
+            signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-4, 3e-3)))
+            while time.monotonic() < deadline:
                 if round_ % 10 == 5:
                     podium.function(step.python_function)(x)  # interrupted while tracing and compiling
                 step(x)
         except KeyboardInterrupt:
-            pass
+            struck += 1
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         done = int(count)
         for v in values:
             assert v.numpy().tolist() == [float(done)] * 50
-    assert done > 100
+    assert struck > 80 and done > 100
 
 
 def test_threads_share_a_function():
@@ -352,7 +356,7 @@ def test_work_per_call_does_not_grow_with_the_number_of_variables():
 
     def calls_of(count):
         values = [podium.Variable(0.0) for _ in range(count)]
-        step = podium.function(lambda x: [v.assign_add(x) for v in values][0])
+        step = podium.function(lambda x: [v.assign_add(x) for v in values])
         x = podium.Tensor(1.0)
         step(x), step(x)
         seen = [0]

@@ -314,9 +314,8 @@ def test_forward_mode_matches_jvp_and_gives_hessian_vector_products():
 
 
 def test_opening_a_tape_twice_at_once_is_refused():
-    with podium.GradientTape() as tape:
-        with pytest.raises(RuntimeError, match="already open"), tape:
-            pass
+    with podium.GradientTape() as tape, pytest.raises(RuntimeError, match="already open"), tape:
+        pass
 
 
 def test_a_tape_can_be_opened_again_to_record_more():
@@ -330,6 +329,6 @@ def test_a_tape_can_be_opened_again_to_record_more():
 
 
 def test_an_exception_inside_a_tape_leaves_no_trace():
-    with pytest.raises(ZeroDivisionError), podium.GradientTape():
-        1 / 0
+    with pytest.raises(KeyError), podium.GradientTape():
+        raise KeyError
     assert float(jnp.sum(podium.Variable(1.0))) == 1.0

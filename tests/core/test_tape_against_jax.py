@@ -131,11 +131,15 @@ def test_gan_step_with_two_updates():
         labels = ops.concatenate([ops.ones((16, 1)), ops.zeros((16, 1))], axis=0)
         with podium.GradientTape() as tape:
             critic_loss = bce(labels, critic(both))
-        for variable, gradient in zip(critic.trainable_weights, tape.gradient(critic_loss, critic.trainable_weights), strict=True):
+        for variable, gradient in zip(
+            critic.trainable_weights, tape.gradient(critic_loss, critic.trainable_weights), strict=True
+        ):
             variable.assign_sub(0.1 * gradient)
         with podium.GradientTape() as tape:
             generator_loss = bce(ops.zeros((16, 1)), critic(generator(z)))
-        for variable, gradient in zip(generator.trainable_weights, tape.gradient(generator_loss, generator.trainable_weights), strict=True):
+        for variable, gradient in zip(
+            generator.trainable_weights, tape.gradient(generator_loss, generator.trainable_weights), strict=True
+        ):
             variable.assign_sub(0.1 * gradient)
         return critic_loss, generator_loss
 
@@ -162,7 +166,9 @@ def test_gan_step_with_two_updates():
 
 
 def test_batch_norm_and_dropout_under_function():
-    model = podium.Sequential([podium.Input((6,)), layers.Dense(8), layers.BatchNormalization(), layers.Dropout(0.5, seed=3), layers.Dense(1)])
+    model = podium.Sequential(
+        [podium.Input((6,)), layers.Dense(8), layers.BatchNormalization(), layers.Dropout(0.5, seed=3), layers.Dense(1)]
+    )
     x = draw(32, 6)
     norm, dropout = model.layers[1], model.layers[2]
     first_mask_state = dropout.seed_generator.state.numpy()
@@ -183,7 +189,9 @@ def test_batch_norm_and_dropout_under_function():
         return jnp.mean(((h * keep * 2) @ p[4] + p[5]) ** 2)
 
     assert_equal(eager, jax.grad(loss)(values(model.trainable_variables)))
-    np.testing.assert_allclose(moved, 0.01 * (x @ model.layers[0].kernel.numpy() + model.layers[0].bias.numpy()).mean(0), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        moved, 0.01 * (x @ model.layers[0].kernel.numpy() + model.layers[0].bias.numpy()).mean(0), rtol=1e-4, atol=1e-6
+    )
     # The same step compiled, from the same state, gives the same gradients, statistics and next draws.
     norm.moving_mean.assign(np.zeros(8)), norm.moving_variance.assign(np.ones(8))
     dropout.seed_generator.state.assign(first_mask_state)
@@ -371,3 +379,45 @@ def test_losses_of_layers_stay_on_the_tape():
         # add_loss: 2w, activity: sum|x w| / batch * 0.01 -> 0.01, regularizer: 0.01 w^2 -> 0.02 w
         check(step, [jnp.full(2, 2.0 + 0.01 + 0.02)])
         assert len(model.losses) == 3
+
+
+def test_closures_are_seen_through_calls_within_calls():
+    """A Tensor of the outer tape, read inside a layer that is called under a tape inside another layer."""
+    w, x = podium.Variable(2.0), podium.Tensor([3.0])
+
+    class Outer(layers.Layer):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def call(self, t):
+            with podium.GradientTape() as tape:
+                tape.watch(t)
+                y = layers.Lambda(lambda v: v * v * self.factor())(t)
+            return tape.gradient(y, t)
+
+    def step():
+        with podium.GradientTape() as tape:
+            factor = w * 5
+            out = Outer(lambda: factor)(x)  # d(v^2 f)/dv = 2 v f
+        return [tape.gradient(out, w)]
+
+    check(step, [jnp.float32(2 * 3.0 * 5)])
+
+
+def test_second_derivatives_of_mixed_precision_layers_keep_their_types():
+    layer = layers.Dense(3, activation="tanh", dtype="mixed_bfloat16")
+    x = podium.Tensor(draw(4, 2))
+    layer(x)
+    with podium.GradientTape() as outer:
+        with podium.GradientTape() as inner:
+            inner.watch(x)
+            y = layer(x)
+        slope = inner.gradient(y, x)
+        loss = ops.sum(slope * slope)
+    gradient = outer.gradient(loss, layer.kernel)
+    assert y.dtype == "bfloat16" and slope.dtype == np.float32 and gradient.dtype == np.float32
+    with podium.GradientTape() as tape:  # the same, recorded operation by operation
+        tape.watch(x)
+        y = ops.tanh(ops.matmul(ops.cast(x, "bfloat16"), ops.cast(layer.kernel, "bfloat16")))
+    assert tape.gradient(y, layer.kernel).dtype == np.float32

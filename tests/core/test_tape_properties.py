@@ -44,7 +44,11 @@ def run(program, starts, assign, ours):
         if name == "assign":
             cells[args[0]] = assign(args[0], cells[args[0]], cells[picked[1]] if picked[1] < 2 else values[picked[1]])
         elif name == "call":  # a stateful call recorded as one entry, with a nested operation inside
-            values.append(podium.core.record_call(lambda a, b: ops.sin(a * b) + a, tuple(operands), {}) if ours else jnp.sin(operands[0] * operands[1]) + operands[0])
+            values.append(
+                podium.core.record_call(lambda a, b: ops.sin(a * b) + a, tuple(operands), {})
+                if ours
+                else jnp.sin(operands[0] * operands[1]) + operands[0]
+            )
         else:
             table = UNARY if name in UNARY else BINARY
             values.append(table[name][0 if ours else 1](*operands))

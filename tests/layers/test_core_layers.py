@@ -1,4 +1,4 @@
-"""Activation layers, EinsumDense, Lambda, Masking, Rescaling, Identity, Wrapper: behaviour and errors. Numbers: `tests/oracle`."""
+"""Activation layers, EinsumDense, Lambda, Masking, Rescaling, Identity, Wrapper. Numbers: `tests/oracle`."""
 
 import numpy as np
 import pytest

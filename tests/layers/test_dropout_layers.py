@@ -82,7 +82,7 @@ def test_the_gradient_is_zero_where_dropped():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="Dropout was given rate=2; a number between 0 and 1 was expected, such as rate=0.5"):
+    with pytest.raises(ValueError, match=r"Dropout was given rate=2; a number between 0 and 1 was expected, such as rate=0.5"):
         layers.Dropout(2)
     with pytest.raises(ValueError, match="GaussianNoise was given stddev=-1"):
         layers.GaussianNoise(-1)
@@ -90,7 +90,7 @@ def test_wrong_arguments_are_refused():
         layers.Dropout(0.5, noise_shape="ab")
     with pytest.raises(ValueError, match=r"noise_shape=\(0, 1\)"):
         layers.Dropout(0.5, noise_shape=(0, 1))
-    with pytest.raises(ValueError, match="noise_shape=.1, 4. and was given inputs of shape .2, 3, 4."):
+    with pytest.raises(ValueError, match=r"noise_shape=.1, 4. and was given inputs of shape .2, 3, 4."):
         layers.Dropout(0.5, noise_shape=(1, 4))(np.ones((2, 3, 4), "float32"), training=True)
     with pytest.raises(ValueError, match="Unknown data_format 'last'"):
         layers.SpatialDropout2D(0.5, data_format="last")

@@ -105,7 +105,10 @@ def test_set_weights_is_all_or_nothing():
 def test_wrong_shapes_name_the_layer_both_shapes_and_the_way_out():
     layer = layers.Dense(2, name="head")
     layer(X)
-    with pytest.raises(ValueError, match=r"Layer 'head' \(Dense\) was called with shape \(2, 4\).*3 was expected.*built for inputs of shape \(2, 3\).*new layer"):
+    with pytest.raises(
+        ValueError,
+        match=r"Layer 'head' \(Dense\) was called with shape \(2, 4\).*3 was expected.*inputs of shape \(2, 3\).*new layer",
+    ):
         layer(np.ones((2, 4), "float32"))
     with pytest.raises(ValueError, match=r"shape \(3,\): at least 2 dimensions were expected, 1 were given.*x\[None\]"):
         layers.Dense(2)(np.ones(3, "float32"))
@@ -180,7 +183,9 @@ def test_masks_travel_on_tensors():
     assert Opaque()(masked)._keras_mask is None
     assert float(Consumer()(masked + 0)[0, 0]) == 6.0
     symbol = podium.Input((3, 1))
-    model = podium.Model(symbol, Consumer()(layers.Dense(1, kernel_initializer="ones", bias_initializer="ones")(Masker()(symbol))))
+    model = podium.Model(
+        symbol, Consumer()(layers.Dense(1, kernel_initializer="ones", bias_initializer="ones")(Masker()(symbol)))
+    )
     assert float(model(x)[0, 0]) == 2.0 + 6.0
     with podium.GradientTape() as tape:
         y = model(x)

@@ -81,7 +81,7 @@ def test_renormalization_approaches_its_long_term_statistics():
     for _ in range(2):
         outputs = layer(X, training=True).numpy()
     np.testing.assert_allclose(outputs.mean(0), 0, atol=1e-4)
-    with pytest.raises(ValueError, match="Unknown key of renorm_clipping 'rmox'. Did you mean 'rmax'"):
+    with pytest.raises(ValueError, match=r"Unknown key of renorm_clipping 'rmox'. Did you mean 'rmax'"):
         layers.BatchNormalization(renorm=True, renorm_clipping={"rmox": 1})
 
 
@@ -130,7 +130,7 @@ def test_adapt_merges_batches_exactly():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="axis=.0, 1.; one axis was expected"):
+    with pytest.raises(ValueError, match=r"axis=.0, 1.; one axis was expected"):
         layers.BatchNormalization(axis=[0, 1])
     with pytest.raises(TypeError, match="axis='x'"):
         layers.LayerNormalization(axis="x")
@@ -138,11 +138,11 @@ def test_wrong_arguments_are_refused():
         layers.BatchNormalization(momentum=2)
     with pytest.raises(ValueError, match="groups=0"):
         layers.GroupNormalization(groups=0)
-    with pytest.raises(ValueError, match="groups=3 and was given inputs of shape .2, 4., with 4 channels"):
+    with pytest.raises(ValueError, match=r"groups=3 and was given inputs of shape .2, 4., with 4 channels"):
         layers.GroupNormalization(groups=3)(np.ones((2, 4), "float32"))
     with pytest.raises(ValueError, match=r"works on axis 3, and its input of shape \(2, 4\)"):
         layers.LayerNormalization(axis=3)(np.ones((2, 4), "float32"))
-    with pytest.raises(ValueError, match="mask of shape .64, 4. for inputs of shape .64, 4."):
+    with pytest.raises(ValueError, match=r"mask of shape .64, 4. for inputs of shape .64, 4."):
         layers.BatchNormalization()(X, mask=np.ones((64, 4), bool))
     with pytest.raises(ValueError, match="give both or neither"):
         layers.Normalization(mean=1.0)

@@ -356,11 +356,11 @@ def test_wrong_arguments_are_refused():
             make()
     with pytest.raises(TypeError, match="does not know the argument 'unit'"):
         layers.LSTM(4, unit=3)
-    with pytest.raises(ValueError, match="4 was expected as the length of its last dimension, 2 was given. It was built for"):
+    with pytest.raises(ValueError, match=r"4 was expected as the length of its last dimension, 2 was given. It was built for"):
         layer = layers.LSTM(4)
         layer(X)
         layer(X[..., :2])
-    with pytest.raises(ValueError, match="keeps states for 3 samples; it was called with shape .2, 6, 4."):
+    with pytest.raises(ValueError, match=r"keeps states for 3 samples; it was called with shape .2, 6, 4."):
         layer = layers.LSTM(4, stateful=True)
         layer(X)
         layer(X[:2])

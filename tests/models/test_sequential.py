@@ -72,7 +72,14 @@ def test_summary_is_a_table_with_totals(capsys):
     lines = []
     model.summary(print_fn=lines.append, show_trainable=True)
     text = lines[0]
-    for words in ('Model: "net"', "dense (Dense)", "(None, 4)", "Total params: 32", "Trainable params: 24", "Non-trainable params: 8"):
+    for words in (
+        'Model: "net"',
+        "dense (Dense)",
+        "(None, 4)",
+        "Total params: 32",
+        "Trainable params: 24",
+        "Non-trainable params: 8",
+    ):
         assert words in text
     model.summary()
     assert "batch_normalization" in capsys.readouterr().out
@@ -88,3 +95,16 @@ def test_summary_is_a_table_with_totals(capsys):
     assert "└ dense" in lines[-1]
     with pytest.raises(ValueError, match="layer in layer_range"):
         model.summary(layer_range=["nope", "dense"])
+
+
+def test_configs_make_the_model_again():
+    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, activation="relu"), layers.Dense(1)], name="net")
+    again = podium.Sequential.from_config(model.get_config())
+    assert again.name == "net" and again.output_shape == (None, 1)
+    again.set_weights(model.get_weights())
+    np.testing.assert_array_equal(again(X).numpy(), model(X).numpy())
+    lazy = podium.Sequential([layers.Dense(4)])
+    lazy(X)
+    assert podium.Sequential.from_config(lazy.get_config()).output_shape == (2, 4)
+    with pytest.raises(ValueError, match=r"Unknown layer 'Dnese'. Did you mean 'Dense'.*register_keras_serializable"):
+        layers.deserialize({"class_name": "Dnese", "config": {}})

@@ -37,9 +37,12 @@ DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
         ("outputs", "gradients"),
         "Keras 3.15 takes a wrong threshold, so that its results do not sum to 1; Podium's are the projection",
     ),
-    "layer/EinsumDense/*c*": (
-        ("output_shape", "output_shape_batch_none"),
-        "Keras forgets lengths that the equation does not change; Podium keeps them",
+    **dict.fromkeys(
+        ("layer/EinsumDense/abc_cd", "layer/EinsumDense/heads", "layer/EinsumDense/combine"),
+        (
+            ("output_shape", "output_shape_batch_none"),
+            "Keras forgets lengths that the equation does not change; Podium keeps them",
+        ),
     ),
     "layer/Bidirectional/backward_layer": (
         ("output_shape", "output_shape_batch_none"),

@@ -1,4 +1,4 @@
-"""Configs of layers that hold other layers: a layer as plain data, and back."""
+"""A layer as plain data, and back: for layers that hold other layers, and for models."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from podium.core import get_registered_name, get_registered_object, unknown_choi
 from podium.layers._layer import Layer
 
 
-def serialize_layer(layer: Any) -> dict[str, Any]:
-    """Return a config that `deserialize_layer` turns back into the layer, without its weights."""
+def serialize(layer: Any) -> dict[str, Any]:
+    """Return a config that `deserialize` turns back into the layer, without its weights.
+
+    Example:
+        >>> podium.layers.serialize(podium.layers.Dense(2))["class_name"]
+        'Dense'
+    """
     cls = type(layer)
     registered = get_registered_name(cls)
     config = {
@@ -23,12 +28,20 @@ def serialize_layer(layer: Any) -> dict[str, Any]:
     return config | ({"build_config": build_config} if build_config is not None else {})
 
 
-def deserialize_layer(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Make a layer from `serialize_layer`'s result; something that is a layer already is returned as it is."""
+def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Make a layer from `serialize`'s result; something that is a layer already is returned as it is.
+
+    Only Podium's layers, registered classes and `custom_objects` are found: a config can name nothing else.
+
+    Example:
+        >>> config = podium.layers.serialize(podium.layers.Dense(2, activation="relu"))
+        >>> podium.layers.deserialize(config).units
+        2
+    """
     if not isinstance(config, Mapping):
         return config
     name = config.get("registered_name") or config["class_name"]
-    cls = get_registered_object(name, custom_objects) or get_registered_object(config["class_name"], custom_objects)
+    cls: Any = get_registered_object(name, custom_objects) or get_registered_object(config["class_name"], custom_objects)
     cls = cls or _own_classes().get(config["class_name"])
     if cls is None:
         raise ValueError(
@@ -48,5 +61,6 @@ def _own_classes() -> dict[str, type]:
 
 def _subclasses(cls: type) -> Iterator[type]:
     yield cls
-    for subclass in cls.__subclasses__():
-        yield from _subclasses(subclass)
+    subclasses: list[type] = type.__subclasses__(cls)
+    for one in subclasses:
+        yield from _subclasses(one)

@@ -1,0 +1,274 @@
+"""Program: one compiled form of a function, and the transaction of a step.
+
+The Python body becomes a pure, jitted function: Variables it writes are donated and come back as outputs,
+Variables it only reads go in. Which those are is found out by running the body once without computing.
+`_function.py` decides when a Program is made; scopes and stores are in `_state.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from podium.core import _errors
+from podium.core._dispatch import unwrap_result
+from podium.core._state import Scope, Store, lock, setting, writes
+from podium.core._tensor import Tensor, wrap
+from podium.core._variable import Variable
+
+
+class Program:
+    """One compiled form of a function: fixed static arguments, fixed shapes, known Variables."""
+
+    def __init__(self, python_function: Callable, leaves: list, treedef: Any):
+        self._python = python_function
+        self._name = getattr(python_function, "__name__", "function")
+        # Objects compared by identity are not kept alive; a program dies with them.
+        self._leaves = [None if _is_traced(leaf) else static_key(leaf) for leaf in leaves]
+        self._is_array = [_is_traced(leaf) for leaf in leaves]
+        self._treedef = treedef
+        self._written: list[Variable] = []
+        self._read: list[Variable] = []
+        self._store: Store | None = None
+        self._read_values: list[Any] = []
+        self._read_version = -1
+        self._jitted: Callable = self._not_discovered
+        self._donates = True
+        self._ran = False
+        self._tracing = False
+        self._out_treedef: Any = None
+        self._out_leaves: list[tuple[bool, Any]] = []  # is it an array? if not, the leaf itself
+        self._returns_one_array = False
+
+    # --- the pure form
+
+    def _not_discovered(self, *_: Any) -> Any:
+        raise RuntimeError(f"The program of `{self._name}` was called before its Variables were found.")
+
+    def _body(self, arrays: Sequence[Any], scope: Scope) -> list[Any]:
+        """Run the Python function on tracers inside `scope`; returns the arrays of its result."""
+        found = iter(arrays)
+        filled = [
+            wrap(next(found)) if traced else static_value(leaf) for traced, leaf in zip(self._is_array, self._leaves, strict=True)
+        ]
+        args, kwargs = jax.tree.unflatten(self._treedef, filled)
+        self._tracing = True
+        try:
+            with setting(scope=scope, recorders=(), autocast=None, arrays=False):
+                result = unwrap_result(self._python(*args, **kwargs))
+        except jax.errors.UnexpectedTracerError as error:
+            raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
+        finally:
+            self._tracing = False
+            for variable, _ in (*scope.writes.values(), *scope.reads.values(), *scope.inputs.values()):
+                variable.source = None  # a tracer must not outlive its trace
+        flat, self._out_treedef = jax.tree.flatten(result)
+        self._out_leaves = [(True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat]
+        self._returns_one_array = isinstance(result, jax.Array)
+        return [leaf for leaf in flat if isinstance(leaf, jax.Array)]
+
+    def discover(self, arrays: Sequence[Any]) -> None:
+        """Find out which Variables the body reads, writes and makes, without computing anything."""
+        known_before: set[int] = set()
+        for attempt in range(2):
+            scope = Scope()
+
+            def probe(*values: Any, scope: Scope = scope) -> list[Any]:
+                outputs = self._body(values, scope)
+                return outputs + [value for _, value in scope.writes.values()]
+
+            closed = jax.make_jaxpr(probe)(*arrays)
+            if not scope.created:
+                break
+            if attempt == 1 and any(id(v) not in known_before for v in scope.created):
+                names = ", ".join(repr(variable.path) for variable in scope.created[:3])
+                raise ValueError(_errors.VARIABLE_PER_CALL.format(function=self._name, names=names))
+            known_before.update(id(variable) for variable in scope.created)
+        self._donates = not (_has_callback(closed.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
+        self._take_variables(scope)
+
+    def _take_variables(self, scope: Scope) -> None:
+        written = {id(v): v for v in self._written} | {key: v for key, (v, _) in scope.writes.items()}
+        read = {id(v): v for v in self._read} | {key: v for key, (v, _) in scope.reads.items()}
+        self._written = list(written.values())
+        self._read = [v for key, v in read.items() if key not in written]
+        self._store, self._read_version, self._ran = None, -1, False
+
+        def step(written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
+            pairs = zip(self._written + self._read, written_values + read_values, strict=True)
+            scope = Scope({id(variable): (variable, value) for variable, value in pairs})
+            outputs = self._body(arrays, scope)
+            if scope.reads or any(key not in scope.inputs for key in scope.writes):
+                raise _MoreVariables(scope)
+            return [scope.read(variable) for variable in self._written], outputs
+
+        step.__name__ = self._name
+        self._jitted = jax.jit(step, donate_argnums=(0,) if self._donates else ())
+
+    # --- calling
+
+    def __call__(self, arrays: list) -> Any:
+        with lock:
+            while True:
+                try:
+                    outputs = self._step(arrays)
+                    break
+                except _MoreVariables as more:  # the body took another way than when it was looked at
+                    self._take_variables(more.scope)
+                except jax.errors.UnexpectedTracerError as error:
+                    raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
+        if self._returns_one_array:
+            return wrap(outputs[0])
+        found = iter(outputs)
+        flat = [wrap(next(found)) if is_array else leaf for is_array, leaf in self._out_leaves]
+        return jax.tree.unflatten(self._out_treedef, flat)
+
+    def _step(self, arrays: list) -> list:
+        """Take state, compute, put state back: nothing between can lose it.
+
+        The result goes straight from XLA into `box`, within one C call. An interrupt can come before
+        (nothing donated yet) or after it (`box` holds the new state, and `finally` keeps it), never between.
+        """
+        store = self._store
+        if store is None or not store.valid:
+            store = self._claimed_store()
+        if self._read_version != writes[0]:
+            self._read_values = [variable.stored for variable in self._read]
+        if store.exposed:
+            self._copy_exposed(store)
+        box: list[Any] = []
+        try:
+            if self._ran and self._donates:
+                box.extend(map(self._jitted, (store.values,), (self._read_values,), (arrays,)))
+            else:
+                self._first_step(box, store.values, arrays)
+        finally:
+            if box:
+                store.values, outputs = box[0]
+                self._ran = True
+                if self._written:
+                    writes[0] += 1
+                self._read_version = writes[0]
+        return outputs
+
+    def _first_step(self, box: list, values: list, arrays: list) -> None:
+        """Step through JAX's slower Python path, where an interrupt could fall between donation and result."""
+        with _interrupts_deferred(unless=lambda: self._tracing):
+            made = self._jitted(values, self._read_values, arrays)
+            if not self._donates:
+                made = jax.block_until_ready(made)  # a failing callback must show before state changes
+            box.append(made)
+
+    def _claimed_store(self) -> Store:
+        if self._store is None or not self._store.valid:
+            self._store = Store(self._written)
+            weakref.finalize(self, self._store.dissolve).atexit = False
+        return self._store
+
+    @staticmethod
+    def _copy_exposed(store: Store) -> None:
+        for slot in store.exposed:
+            store.values[slot] = jnp.array(store.values[slot], copy=True)
+        store.exposed.clear()
+
+
+def _is_traced(leaf: Any) -> bool:
+    return isinstance(leaf, (Tensor, jax.Array, np.ndarray, np.generic))
+
+
+class _MoreVariables(Exception):
+    """Tracing met Variables that the program does not carry yet; it is traced again with them."""
+
+    def __init__(self, scope: Scope):
+        super().__init__("more Variables")
+        self.scope = scope
+
+
+def _has_callback(jaxpr: Any) -> bool:
+    """Tell whether a program calls back into Python, which can raise in the middle of it."""
+    for equation in jaxpr.eqns:
+        if "callback" in equation.primitive.name:
+            return True
+        for parameter in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns")):
+            inner = getattr(parameter, "jaxpr", parameter)
+            if hasattr(inner, "eqns") and _has_callback(inner):
+                return True
+    return False
+
+
+@contextlib.contextmanager
+def _interrupts_deferred(unless: Callable[[], bool]) -> Iterator[None]:
+    """Hold Ctrl-C back for the length of the block, except while `unless()` says it may strike."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):
+        yield
+        return
+    held: list[tuple] = []
+
+    def hold(number: int, frame: Any) -> None:
+        if unless():
+            before(number, frame)
+        else:
+            held.append((number, frame))
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            before(*held[0])
+
+
+class ByIdentity:
+    """A key for an object that is compared by identity; it does not keep the object alive."""
+
+    def __init__(self, target: Any):
+        self._id = id(target)
+        self._reference = weakref.ref(target)
+        self._type = type(target)
+
+    @property
+    def target(self) -> Any:
+        return self._reference()
+
+    def when_gone(self, callback: Callable[[], None]) -> None:
+        target = self._reference()
+        if target is not None:
+            weakref.finalize(target, callback).atexit = False
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and self._id == other._id
+
+
+def static_key(leaf: Any) -> Any:
+    """Return what tells static arguments apart: type and value for plain ones, identity for objects."""
+    if isinstance(leaf, (bool, int, float, complex, str, bytes, type(None))):
+        return (type(leaf), leaf)
+    if type(leaf).__hash__ is object.__hash__ or type(leaf).__hash__ is None:
+        try:
+            return ByIdentity(leaf)
+        except TypeError as error:
+            raise TypeError(
+                f"A compiled function was given {leaf!r} of type {type(leaf).__name__}, which can neither be traced nor "
+                "remembered as a constant. Pass arrays, plain Python values or objects of ordinary classes."
+            ) from error
+    return (type(leaf), leaf)
+
+
+def static_value(key: Any) -> Any:
+    return key.target if isinstance(key, ByIdentity) else key[1]
