@@ -21,12 +21,6 @@ from podium.layers._convolution_transpose import Conv3DTranspose as Conv3DTransp
 from podium.layers._convolution_transpose import Convolution1DTranspose as Convolution1DTranspose
 from podium.layers._convolution_transpose import Convolution2DTranspose as Convolution2DTranspose
 from podium.layers._convolution_transpose import Convolution3DTranspose as Convolution3DTranspose
-from podium.layers._core import ActivityRegularization as ActivityRegularization
-from podium.layers._core import Identity as Identity
-from podium.layers._core import Lambda as Lambda
-from podium.layers._core import Masking as Masking
-from podium.layers._core import Rescaling as Rescaling
-from podium.layers._core import Wrapper as Wrapper
 from podium.layers._dense import Dense as Dense
 from podium.layers._dropout import AlphaDropout as AlphaDropout
 from podium.layers._dropout import Dropout as Dropout
@@ -42,6 +36,7 @@ from podium.layers._gru import GRUCell as GRUCell
 from podium.layers._input import Input as Input
 from podium.layers._input import InputLayer as InputLayer
 from podium.layers._input_spec import InputSpec as InputSpec
+from podium.layers._lambda import Lambda as Lambda
 from podium.layers._layer import Layer as Layer
 from podium.layers._layer_normalization import GroupNormalization as GroupNormalization
 from podium.layers._layer_normalization import LayerNormalization as LayerNormalization
@@ -79,6 +74,10 @@ from podium.layers._padding import UpSampling3D as UpSampling3D
 from podium.layers._padding import ZeroPadding1D as ZeroPadding1D
 from podium.layers._padding import ZeroPadding2D as ZeroPadding2D
 from podium.layers._padding import ZeroPadding3D as ZeroPadding3D
+from podium.layers._passing_on import ActivityRegularization as ActivityRegularization
+from podium.layers._passing_on import Identity as Identity
+from podium.layers._passing_on import Masking as Masking
+from podium.layers._passing_on import Rescaling as Rescaling
 from podium.layers._pooling import AdaptiveAveragePooling1D as AdaptiveAveragePooling1D
 from podium.layers._pooling import AdaptiveAveragePooling2D as AdaptiveAveragePooling2D
 from podium.layers._pooling import AdaptiveAveragePooling3D as AdaptiveAveragePooling3D
@@ -127,3 +126,4 @@ from podium.layers._serialization import serialize as serialize
 from podium.layers._simple_rnn import SimpleRNN as SimpleRNN
 from podium.layers._simple_rnn import SimpleRNNCell as SimpleRNNCell
 from podium.layers._time_distributed import TimeDistributed as TimeDistributed
+from podium.layers._wrapper import Wrapper as Wrapper

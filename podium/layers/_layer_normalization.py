@@ -11,10 +11,10 @@ import jax.numpy as jnp
 from podium import initializers, ops
 from podium.core import dispatch
 from podium.layers._checks import axes_of, check_axes, set_weight_options, weight_options, weight_options_config, whole_number
-from podium.layers._core import Wrapper
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.layers._normalization import at_least_float32
+from podium.layers._wrapper import Wrapper
 
 
 class _ScaledNormalization(Layer):

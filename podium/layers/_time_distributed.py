@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.layers._core import Wrapper
 from podium.layers._loops import dispatch_loop, on_tensors
+from podium.layers._wrapper import Wrapper
 
 
 class TimeDistributed(Wrapper):

@@ -85,6 +85,10 @@ from podium.ops._blocks import depth_to_space as depth_to_space
 from podium.ops._blocks import fold as fold
 from podium.ops._blocks import space_to_depth as space_to_depth
 from podium.ops._blocks import unfold as unfold
+from podium.ops._casting import cast as cast
+from podium.ops._casting import dtype as dtype
+from podium.ops._casting import saturate_cast as saturate_cast
+from podium.ops._casting import shape as shape
 from podium.ops._control_flow import associative_scan as associative_scan
 from podium.ops._control_flow import cond as cond
 from podium.ops._control_flow import fori_loop as fori_loop
@@ -102,14 +106,6 @@ from podium.ops._conv import conv_transpose as conv_transpose
 from podium.ops._conv import depthwise_conv as depthwise_conv
 from podium.ops._conv import max_pool as max_pool
 from podium.ops._conv import separable_conv as separable_conv
-from podium.ops._core import cast as cast
-from podium.ops._core import dtype as dtype
-from podium.ops._core import saturate_cast as saturate_cast
-from podium.ops._core import scatter as scatter
-from podium.ops._core import scatter_update as scatter_update
-from podium.ops._core import shape as shape
-from podium.ops._core import slice as slice
-from podium.ops._core import slice_update as slice_update
 from podium.ops._create import arange as arange
 from podium.ops._create import array as array
 from podium.ops._create import bartlett as bartlett
@@ -342,3 +338,7 @@ from podium.ops._shape import trace as trace
 from podium.ops._shape import transpose as transpose
 from podium.ops._shape import tril as tril
 from podium.ops._shape import triu as triu
+from podium.ops._slicing import scatter as scatter
+from podium.ops._slicing import scatter_update as scatter_update
+from podium.ops._slicing import slice as slice
+from podium.ops._slicing import slice_update as slice_update

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import check_choice
-from podium.ops import _core
+from podium.ops import _casting
 from podium.ops._layout import channels_last, data_format_of, restore, sizes
 from podium.ops._promotion import is_integer
 from podium.ops._table import op
@@ -66,7 +66,7 @@ def resize(
         x = x.astype("float32")
     x = jax.image.resize(x, (*x.shape[:-3], *size, x.shape[-1]), method=interpolation, antialias=antialias)
     if x.dtype != images.dtype:
-        x = _core.saturate_cast.raw(jnp.round(x) if is_integer(images) else x, images.dtype.name)
+        x = _casting.saturate_cast.raw(jnp.round(x) if is_integer(images) else x, images.dtype.name)
     return restore(x, data_format, axis=-3)
 
 

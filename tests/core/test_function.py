@@ -356,7 +356,12 @@ def test_work_per_call_does_not_grow_with_the_number_of_variables():
 
     def calls_of(count):
         values = [podium.Variable(0.0) for _ in range(count)]
-        step = podium.function(lambda x: [v.assign_add(x) for v in values])
+
+        @podium.function
+        def step(x):
+            for v in values:
+                v.assign_add(x)
+
         x = podium.Tensor(1.0)
         step(x), step(x)
         seen = [0]
