@@ -112,7 +112,7 @@ def main():
     out = Path(parser.parse_args().out)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page([(case, found(case)) for case in CASES]))
-    print(f"wrote {out}")
+    print("wrote docs/oracle.md")
 
 
 if __name__ == "__main__":
