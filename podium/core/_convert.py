@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.core._dispatch import dispatch
 from podium.core._dtypes import standardize_dtype
-from podium.core._errors import as_number_array
+from podium.core._errors import as_number_array, narrowed
 from podium.core._state import current
 from podium.core._symbolic import KerasTensor, leaves_of
 from podium.core._tensor import Tensor, wrap
@@ -52,7 +52,7 @@ Turn the strings into numbers first, for example with `np.unique(x, return_inver
     array = as_number_array(x, "x")
     if dtype is None and array.dtype == np.float64:
         dtype = standardize_dtype(None)
-    raw = jnp.asarray(_narrowed(array), dtype=dtype)
+    raw = jnp.array(narrowed(array), dtype=dtype, copy=True)  # JAX may share memory with NumPy otherwise
     return raw if current.arrays else wrap(raw)
 
 
@@ -65,18 +65,6 @@ def _stack(parts: Any) -> Any:
         with jax.numpy_dtype_promotion("standard"):
             return jnp.stack([_stack(part) for part in parts])
     return jnp.asarray(parts)
-
-
-def _narrowed(array: np.ndarray) -> np.ndarray:
-    """Refuse 64-bit integers that JAX would silently wrap around when it keeps 32 bits."""
-    if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-        low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
-        if array.min() < low or array.max() > high:
-            raise OverflowError(
-                f"The integers reach from {array.min()} to {array.max()}, beyond 32 bits, which is what JAX keeps. Map "
-                "them to smaller numbers, or call `jax.config.update('jax_enable_x64', True)` at the start."
-            )
-    return array
 
 
 def is_tensor(x: Any) -> bool:

@@ -8,7 +8,7 @@ Code that reads and writes Variables, such as a layer's call, has its counterpar
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,7 +20,8 @@ from podium.core._dtypes import is_differentiable
 from podium.core._entries import Layout, append_entry, explained, is_tracked, node_of, read_raw, run_entry
 from podium.core._operators import Operators
 from podium.core._state import current, setting
-from podium.core._symbolic import KerasTensor, Node, leaves_of, symbolic_outputs
+from podium.core._structures import in_order
+from podium.core._symbolic import KerasTensor, Node, leaves_of, map_structure, symbolic_outputs
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
@@ -54,7 +55,7 @@ def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
         result = fn(*raw_args, **raw_kwargs)
     except (jax.errors.UnexpectedTracerError, ValueError) as error:
         raise explained(error) from error
-    return wrap_result(result, [v for v in found if type(v) is Variable])
+    return wrap_result(result)
 
 
 Operators._dispatch = staticmethod(dispatch)
@@ -99,7 +100,7 @@ def _unwrap(value: Any, found: list[Any]) -> Any:
         return value
     if kind is np.ndarray:
         _errors.check_numeric(value)
-        return jnp.asarray(value)  # a copy: JAX may share memory with NumPy, and the caller may reuse it
+        return jnp.asarray(_errors.narrowed(value))  # a copy: JAX may share memory with NumPy, and the caller may reuse it
     if kind is list:
         return [_unwrap(item, found) for item in value]
     if kind is tuple:
@@ -109,21 +110,37 @@ def _unwrap(value: Any, found: list[Any]) -> Any:
     if isinstance(value, Variable):
         found.append(value)
         return value.read_cast()
-    if isinstance(value, (tuple, list)) or hasattr(kind, "__dataclass_fields__"):
+    if isinstance(value, (tuple, list, dict)) or hasattr(kind, "__dataclass_fields__"):
+        if _is_opaque(value):
+            _refuse_hidden_values(value)
+            return value
         return jax.tree.map(lambda leaf: _unwrap(leaf, found), value, is_leaf=is_value)
     return value
+
+
+def _is_opaque(value: Any) -> bool:
+    """Tell whether JAX does not look inside a container, because its class is not registered."""
+    parts = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
+    return len(parts) == 1 and parts[0] is value
+
+
+def _refuse_hidden_values(value: Any) -> None:
+    if isinstance(value, dict):
+        parts = list(value.values())
+    elif isinstance(value, (tuple, list)):
+        parts = list(value)
+    else:
+        parts = [getattr(value, name, None) for name in type(value).__dataclass_fields__]
+    if any(isinstance(part, (Operators, jax.Array)) for part in parts):
+        raise TypeError(_errors.OPAQUE_CONTAINER.format(name=type(value).__name__))
 
 
 def is_value(value: Any) -> bool:
     return isinstance(value, Operators)
 
 
-def wrap_result(result: Any, variables: Sequence[Variable] = ()) -> Any:
+def wrap_result(result: Any) -> Any:
     """Wrap the arrays of a result as Tensors, unless the running layer asked for bare ones."""
-    if variables and current.scope is None:
-        own = [variable.stored for variable in variables]
-        # A Variable's own buffer may be donated later, so nobody else may get hold of it.
-        result = jax.tree.map(lambda leaf: jnp.array(leaf, copy=True) if any(leaf is o for o in own) else leaf, result)
     if current.arrays:
         return result
     if isinstance(result, jax.Array):
@@ -155,6 +172,8 @@ def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
     except (TypeError, ValueError) as error:
         shapes = ", ".join(str(v.shape) for v in leaves_of((args, kwargs)) if isinstance(v, KerasTensor))
         raise type(error)(f"`{name}` cannot take symbolic inputs of shape {shapes}: {error}") from error
+    # NumPy arrays are copied: a graph outlives the call, and the caller may reuse them.
+    args, kwargs = map_structure(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, (args, kwargs))
     Node(lift(fn), args, kwargs, outputs)
     return outputs
 
@@ -163,7 +182,7 @@ def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _record(fn: Callable, args: tuple, kwargs: dict) -> Any:
-    leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=is_value)
+    leaves, treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=is_value)
     inputs, values, slots = [], [], []
     for slot, leaf in enumerate(leaves):
         if isinstance(leaf, (Tensor, Variable)):

@@ -62,6 +62,11 @@ def is_differentiable(value: Any) -> bool:
     return jnp.issubdtype(value.dtype, jnp.inexact)
 
 
+def conjugate(value: Any) -> Any:
+    """Turn a complex gradient from JAX's convention into TensorFlow's, where it points uphill, or back."""
+    return jnp.conj(value) if jnp.issubdtype(value.dtype, jnp.complexfloating) else value
+
+
 class DTypePolicy:
     """Which type a layer computes in, and which it stores its weights in.
 

@@ -15,6 +15,7 @@ import jax
 from podium.core import _errors
 from podium.core._dtypes import is_differentiable
 from podium.core._state import current, setting
+from podium.core._structures import in_order
 from podium.core._symbolic import KerasTensor
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
@@ -124,7 +125,7 @@ class Layout:
 
     def split(self, result: Any) -> tuple[list, list]:
         """Return the leaves that carry gradients, and the other arrays."""
-        leaves, self.treedef = jax.tree.flatten(result)
+        leaves, self.treedef = jax.tree.flatten(in_order(result))
         self.kinds = [_leaf_kind(leaf) for leaf in leaves]
         self.static = [leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "static"]
         outputs = [leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "output"]

@@ -10,7 +10,16 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
+
+OPAQUE_CONTAINER = """\
+A {name} that holds Tensors was returned or passed on, and JAX does not know how to look inside a {name}, so gradients \
+and compiled code would lose what it holds. Register its class, or use a dictionary, tuple or namedtuple.
+
+    @jax.tree_util.register_dataclass      # right, for a dataclass
+    @dataclasses.dataclass
+    class {name}: ..."""
 
 TAPED_VALUE_IN_JAX = """\
 `{function}` was given a value that an open GradientTape is recording. A raw JAX function leaves no \
@@ -172,4 +181,16 @@ def as_number_array(value: Any, argument: str = "value") -> np.ndarray:
             f"`{argument}` cannot become an array: {error}. Every row must have the same length and type; pad the shorter rows."
         ) from error
     check_numeric(array, argument)
+    return array
+
+
+def narrowed(array: Any) -> Any:
+    """Refuse 64-bit integers that JAX would silently wrap around when it keeps 32 bits."""
+    if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
+        if array.min() < low or array.max() > high:
+            raise OverflowError(
+                f"The integers reach from {array.min()} to {array.max()}, beyond 32 bits, which is what JAX keeps. Map "
+                "them to smaller numbers, or call `jax.config.update('jax_enable_x64', True)` at the start."
+            )
     return array

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
@@ -21,8 +23,9 @@ from podium.core._dispatch import unwrap_result
 from podium.core._dtypes import standardize_dtype
 from podium.core._operators import Operators
 from podium.core._program import ByIdentity, Program, static_key
-from podium.core._state import Scope, current, setting
+from podium.core._state import Scope, current, lock, setting
 from podium.core._stateful_call import record_call
+from podium.core._structures import in_order
 from podium.core._symbolic import KerasTensor
 from podium.core._tensor import Tensor, wrap
 
@@ -157,22 +160,40 @@ class Function:
         functools.update_wrapper(self, python_function)
         self._programs: dict[Any, Program] = {}
         self._plain_programs: dict[Any, Program] = {}  # the same, for calls with positional arrays only
-        self._bound: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self._bound: dict[int, Function] = {}  # id of an instance -> the function as its method
         self._warned = False
+        self._kept_by: Function | None = None  # of a bound method: the one that keeps the programs
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind like a method: each instance gets programs of its own."""
-        if instance is None:
+        if instance is None or isinstance(self.python_function, staticmethod):
             return self
-        if instance not in self._bound:
-            reference = weakref.ref(instance)  # the cache must not keep the instance alive
+        known = self._bound.get(id(instance))
+        if known is None:
+            known = self._bound[id(instance)] = Function(self._method_of(instance), self.input_signature)
+        bound = Function.__new__(Function)
+        vars(bound).update(vars(known), _instance=instance, _kept_by=known)  # the same programs, and the instance lives
+        return bound
 
-            @functools.wraps(self.python_function)
-            def method(*args: Any, **kwargs: Any) -> Any:
-                return self.python_function(reference(), *args, **kwargs)
+    def _method_of(self, instance: Any) -> Callable:
+        """Return the original as a method of `instance`; the programs made of it do not keep the instance alive."""
+        try:
+            reference: Callable[[], Any] = weakref.ref(instance)
+            weakref.finalize(instance, self._bound.pop, id(instance), None).atexit = False
+        except TypeError:  # an instance with __slots__ knows no weak references
 
-            self._bound[instance] = Function(method, self.input_signature)
-        return self._bound[instance]
+            def reference() -> Any:
+                return instance
+
+        @functools.wraps(self.python_function)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return self.python_function(reference(), *args, **kwargs)
+
+        with contextlib.suppress(TypeError, ValueError):
+            signature = inspect.signature(self.python_function)
+            own = list(signature.parameters.values())[1:]
+            method.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return method
 
     @property
     def name(self) -> str:
@@ -205,7 +226,9 @@ class Function:
         """Sort all leaves of the arguments into arrays and constants, and find or make their program."""
         if _run_eagerly[0]:
             return self.python_function(*args, **kwargs)
-        leaves, treedef = jax.tree.flatten((args, kwargs), is_leaf=_is_value)
+        leaves, treedef = jax.tree.flatten(
+            (args, kwargs) if self.input_signature is not None else in_order((args, kwargs)), is_leaf=_is_value
+        )
         arrays: list[Any] = []
         signature: list[Any] = [treedef]
         traced = False
@@ -215,7 +238,7 @@ class Function:
                 leaf = leaf._value
             elif kind is np.ndarray or isinstance(leaf, np.generic):
                 _errors.check_numeric(leaf, "argument")
-                leaf = jnp.asarray(leaf)  # a copy, so that the caller may reuse its buffer
+                leaf = jnp.asarray(_errors.narrowed(leaf))  # a copy, so that the caller may reuse its buffer
                 leaves[slot] = wrap(leaf)
             elif isinstance(leaf, KerasTensor):
                 return self.python_function(*args, **kwargs)
@@ -234,9 +257,12 @@ class Function:
             args, kwargs = jax.tree.unflatten(treedef, leaves)
             return record_call(self.python_function, args, kwargs)
         if program is None:
-            program = Program(self.python_function, leaves, treedef)
-            program.discover(arrays)
-            self._remember(key, program)
+            with lock:  # threads that come together make one program, and a layer's weights once
+                program = self._programs.get(key)
+                if program is None:
+                    program = Program(self.python_function, leaves, treedef)
+                    program.discover(arrays)
+                    self._remember(key, program)
         if len(arrays) == len(leaves) == len(args) and not kwargs:
             _array_types.update(map(type, arrays))
             self._plain_programs[tuple(part for spec in key[1:] for part in spec)] = program
@@ -246,7 +272,7 @@ class Function:
         self._programs[key] = program
         for part in key:
             if isinstance(part, ByIdentity):
-                part.when_gone(functools.partial(_drop, weakref.ref(self), key))
+                part.when_gone(functools.partial(_drop, weakref.ref(self._kept_by or self), key))
         if len(self._programs) == 10 and not self._warned:
             self._warned = True
             warnings.warn(
@@ -321,7 +347,7 @@ def _symbolic_spec(spec: Any, index: int, symbols: Any) -> jax.ShapeDtypeStruct:
 
 
 def _is_value(value: Any) -> bool:
-    return isinstance(value, Operators)
+    return isinstance(value, Operators) or hasattr(type(value), "__next__")  # iterators: `static_key` refuses them
 
 
 def _drop(function: weakref.ref, key: tuple) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import jax
 
 from podium.core._dispatch import dispatch, unwrap_result
+from podium.core._dtypes import conjugate
 from podium.core._entries import read_raw
-from podium.core._state import current
+from podium.core._state import Scope, current, setting
 from podium.core._symbolic import is_symbolic, map_structure
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
@@ -66,22 +67,30 @@ def custom_gradient(f: Callable) -> Callable:
         1.0
     """
 
-    def raw(*args: Any) -> tuple[Any, Callable]:
-        result, grad = f(*map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args))
+    def raw(taped: bool, args: tuple) -> tuple[Any, Callable]:
+        scope = Scope(parent=current.scope)
+        with setting(scope=scope):
+            result, grad = f(*map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args))
+        read = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
+        if read and taped:
+            raise TypeError(
+                f"{getattr(f, '__name__', 'A function')} has a custom gradient and reads the Variable {read[0]!r} by closure; "
+                "no gradient would reach it. Pass the Variable as an argument, and return its gradient too."
+            )
+        scope.commit()
 
         def raw_grad(upstream: Any) -> Any:
-            wrapped = jax.tree.map(wrap, upstream)
+            wrapped = jax.tree.map(lambda leaf: wrap(conjugate(leaf)), upstream)
             gradients = grad(*wrapped) if isinstance(upstream, (tuple, list)) else grad(wrapped)
-            return unwrap_result(gradients)
+            return jax.tree.map(lambda leaf: conjugate(leaf) if isinstance(leaf, jax.Array) else leaf, unwrap_result(gradients))
 
         return unwrap_result(result), raw_grad
-
-    with_rule = jax.custom_gradient(raw)
 
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             raise TypeError(f"{f.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}.")
-        return dispatch(with_rule, *args)
+        taped = any(tape.recording for tape in current.recorders)
+        return dispatch(jax.custom_gradient(lambda *args: raw(taped, args)), *args)
 
     return run

@@ -109,6 +109,9 @@ class Operators:
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
     def __pow__(self, other: Any) -> Any:
         return self._dispatch(_power, self, other)
 
@@ -142,8 +145,14 @@ class Operators:
     def __lshift__(self, other: Any) -> Any:
         return self._dispatch(_left_shift, self, other)
 
+    def __rlshift__(self, other: Any) -> Any:
+        return self._dispatch(_left_shift, other, self)
+
     def __rshift__(self, other: Any) -> Any:
         return self._dispatch(_right_shift, self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._dispatch(_right_shift, other, self)
 
     def __neg__(self) -> Any:
         return self._dispatch(jnp.negative, self)

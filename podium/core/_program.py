@@ -8,6 +8,7 @@ Variables it only reads go in. Which those are is found out by running the body 
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 import weakref
@@ -21,6 +22,7 @@ import numpy as np
 from podium.core import _errors
 from podium.core._dispatch import unwrap_result
 from podium.core._state import Scope, Store, lock, setting, writes
+from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
@@ -70,7 +72,7 @@ class Program:
             self._tracing = False
             for variable, _ in (*scope.writes.values(), *scope.reads.values(), *scope.inputs.values()):
                 variable.source = None  # a tracer must not outlive its trace
-        flat, self._out_treedef = jax.tree.flatten(result)
+        flat, self._out_treedef = jax.tree.flatten(in_order(result))
         self._out_leaves = [(True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat]
         self._returns_one_array = isinstance(result, jax.Array)
         return [leaf for leaf in flat if isinstance(leaf, jax.Array)]
@@ -80,6 +82,7 @@ class Program:
         known_before: set[int] = set()
         for attempt in range(2):
             scope = Scope()
+            scope.discovers = True
 
             def probe(*values: Any, scope: Scope = scope) -> list[Any]:
                 outputs = self._body(values, scope)
@@ -257,8 +260,17 @@ class ByIdentity:
 
 def static_key(leaf: Any) -> Any:
     """Return what tells static arguments apart: type and value for plain ones, identity for objects."""
-    if isinstance(leaf, (bool, int, float, complex, str, bytes, type(None))):
+    if isinstance(leaf, float) and leaf != leaf:
+        leaf = math.nan  # always the same one, which equals itself as part of a key
+    if isinstance(leaf, (float, complex)):
+        return (type(leaf), leaf, repr(leaf))  # tells 0.0 from -0.0
+    if isinstance(leaf, (bool, int, str, bytes, type(None))):
         return (type(leaf), leaf)
+    if isinstance(leaf, Iterator):
+        raise TypeError(
+            f"A compiled function was given a {type(leaf).__name__}, which can be read only once, while its body runs more "
+            "than once to compile it and not at all afterwards. Pass the values: `list(values)`, or one batch per call."
+        )
     if type(leaf).__hash__ is object.__hash__ or type(leaf).__hash__ is None:
         try:
             return ByIdentity(leaf)

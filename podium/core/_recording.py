@@ -7,17 +7,19 @@ opened up first. This file owns the walk; what may be asked, and how results are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from podium.core._dtypes import conjugate
 from podium.core._entries import Entry, bridge, enter, read_raw
 from podium.core._errors import TapedValueError
 from podium.core._recorder import Recorder
 from podium.core._state import current, setting
-from podium.core._tensor import wrap
+from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
 _UNREACHABLE = (
@@ -146,7 +148,7 @@ class Recording:
         positions = {index: self._leaf_of(source) for index, source in enumerate(self.sources)}
         connected = {index: position for index, position in positions.items() if position is not None}
         if not self.targets or not connected:
-            return [None] * len(self.sources)
+            return [self._jacobian_of_itself(source, batched) for source in self.sources]
 
         def replay(*values: Any) -> list:
             def target_of(*source_values: Any) -> Any:
@@ -161,10 +163,22 @@ class Recording:
             results: list[Any] = [None] * len(self.sources)
             for index, value, jacobian in zip(connected, own, found, strict=True):
                 axis = jacobian.ndim - value.ndim
-                results[index] = jnp.moveaxis(jacobian, axis, 0) if batched else jacobian
+                results[index] = conjugate(jnp.moveaxis(jacobian, axis, 0) if batched else jacobian)
             return results
 
-        return enter(replay, self._starts(), self._start_values())
+        results = enter(replay, self._starts(), self._start_values())
+        return [
+            self._jacobian_of_itself(source, batched) if result is None else result
+            for source, result in zip(self.sources, results, strict=True)
+        ]
+
+    def _jacobian_of_itself(self, source: Any, batched: bool) -> Tensor | None:
+        """Return the Jacobian of a source that is the target; None for any other."""
+        if source is None or not self.targets or source is not self.targets[0]:
+            return None
+        shape = tuple(source.shape[1:] if batched else source.shape)
+        one = jnp.eye(math.prod(shape), dtype=source.dtype).reshape(shape + shape)
+        return wrap(jnp.broadcast_to(one, (source.shape[0], *one.shape)) if batched else one)
 
     def tangent(self, tangents: dict[int, Any], target: Any) -> Any:
         """Return the directional derivative of `target` along `tangents` (id of a source -> Tensor)."""
@@ -226,14 +240,15 @@ class Recording:
         for target, seed in zip(self.targets, seeds, strict=True):
             like = read_raw(target)
             seed = jnp.ones(like.shape, like.dtype) if seed is None else jnp.broadcast_to(seed, like.shape)
-            _accumulate(cotangents, target, seed.astype(like.dtype))
+            _accumulate(cotangents, target, conjugate(seed.astype(like.dtype)))
         for entry, pull in zip(reversed(self.entries), reversed(pulls), strict=True):
             if not any(id(output) in cotangents for output in entry.outputs):
                 continue
             given = [cotangents[id(o)] if id(o) in cotangents else jnp.zeros(o.shape, o.dtype) for o in entry.outputs]
             for value, cotangent in zip(entry.inputs, pull(given), strict=True):
                 _accumulate(cotangents, value, cotangent)
-        return [None if source is None else cotangents.get(id(source)) for source in self.sources]
+        found = [None if source is None else cotangents.get(id(source)) for source in self.sources]
+        return [None if gradient is None else conjugate(gradient) for gradient in found]
 
 
 def _accumulate(cotangents: dict[int, Any], value: Any, cotangent: Any) -> None:

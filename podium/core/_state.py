@@ -55,6 +55,7 @@ class Scope:
         writes: id -> (variable, value) written inside; the opener takes them out.
         created: Variables made while this scope was open.
         locals: other values that must not outlive the call, such as the losses of layers.
+        discovers: whether it only finds out what is read, and keeps no value.
         paused: tapes outside that must hear of recorded Tensors met inside by closure.
     """
 
@@ -68,6 +69,7 @@ class Scope:
         self.inputs = inputs or {}
         self.parent = parent
         self.paused = paused
+        self.discovers = False
         self.watches_tensors: bool = bool(paused) or (parent is not None and parent.watches_tensors)
         self.touched: set[int] = set()
         self.reads: dict[int, tuple] = reads if reads is not None else {}
@@ -85,7 +87,10 @@ class Scope:
             return self.inputs[key][1]
         if key in self.reads:
             return self.reads[key][1]
-        value = self.parent.read(variable) if self.parent is not None else variable.stored
+        if self.parent is not None:
+            value = self.parent.read(variable)
+        else:
+            value = variable.stored if self.discovers else variable.expose()
         self.reads[key] = (variable, value)
         return value
 

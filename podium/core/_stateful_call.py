@@ -16,6 +16,7 @@ from podium.core._dispatch import add_node, is_value, unwrap_result, wrap_result
 from podium.core._dtypes import is_differentiable
 from podium.core._entries import Layout, append_entry, is_tracked, node_of, read_raw, run_entry
 from podium.core._state import Scope, current, setting
+from podium.core._structures import in_order
 from podium.core._symbolic import is_symbolic, leaves_of
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
@@ -65,7 +66,7 @@ class _RecordedCall:
     def __init__(self, body: Callable, args: tuple, kwargs: dict, known: list, composite: bool):
         self._body = body
         self.composite = composite
-        self._leaves, self._treedef = jax.tree.flatten((args, kwargs), is_leaf=is_value)
+        self._leaves, self._treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=is_value)
         self._slots = [
             slot
             for slot, leaf in enumerate(self._leaves)
@@ -135,7 +136,7 @@ class _RecordedCall:
     def open(self, values: Sequence[Any], tape: Any) -> tuple[list, list]:
         """Run again with `tape` recording the inner steps; returns the inner inputs and inner outputs."""
         result, scope, inner = self._run(values, recorders=(tape,))
-        leaves = leaves_of((result, list(scope.locals.values())))
+        leaves = leaves_of(in_order((result, list(scope.locals.values()))))
         return inner, [leaf for leaf in leaves if isinstance(leaf, Tensor) and is_differentiable(leaf._value)]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from podium.core._dtypes import standardize_dtype
 from podium.core._names import auto_name
 from podium.core._operators import Operators
+from podium.core._structures import in_order, ordered_like
 
 # Sizes that stand in for None when shapes are worked out. A dimension that differs between two runs
 # is unknown in the result. Multiples of 32, so that five halvings stay even on the way back up.
@@ -153,7 +154,8 @@ def map_structure(fn: Callable, structure: Any, *others: Any) -> Any:
         >>> podium.core.map_structure(lambda x: x.shape, {"a": podium.ops.ones((2, 3))})
         {'a': (2, 3)}
     """
-    return jax.tree.map(fn, structure, *others, is_leaf=lambda value: isinstance(value, Operators))
+    mapped = jax.tree.map(fn, structure, *others, is_leaf=lambda value: isinstance(value, Operators))
+    return ordered_like(mapped, structure)
 
 
 def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -172,7 +174,7 @@ def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
             filled_args, filled_kwargs = map_structure(
                 lambda leaf: next(found) if isinstance(leaf, KerasTensor) else leaf, (args, kwargs)
             )
-            return fn(*filled_args, **filled_kwargs)
+            return in_order(fn(*filled_args, **filled_kwargs))
 
         return jax.eval_shape(run, specs)
 
@@ -184,7 +186,7 @@ def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
         dims = [x if x == y else None for x, y in zip(a.shape, b.shape, strict=True)]
         return KerasTensor(dims, a.dtype)
 
-    return jax.tree.map(merge, first, second)
+    return map_structure(merge, first, second)
 
 
 def _checked_shape(shape: Any) -> tuple[int | None, ...]:

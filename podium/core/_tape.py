@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium.core._dtypes import is_differentiable
@@ -101,9 +102,10 @@ class GradientTape(Recorder):
         """
         zero = _wants_zero(unconnected_gradients)
         targets, sources_flat = self._begin("gradient", target, sources, zero)
-        seeds = [None] * len(targets)
+        seeds: list[Any] = [None] * len(targets)
         if output_gradients is not None:
-            seeds = _matching_seeds(targets, leaves_of(output_gradients))
+            given = _matching_seeds(leaves_of(target), output_gradients)
+            seeds = [seed for leaf, seed in zip(leaves_of(target), given, strict=True) if self._sees(self._node_of_target(leaf))]
         recording = Recording(self.entries, targets, sources_flat, self.tracks)
         gradients = iter(recording.gradients(seeds))
         self._end()
@@ -191,7 +193,7 @@ class GradientTape(Recorder):
                     "`x = podium.convert_to_tensor(x); tape.watch(x)`."
                 )
         targets = [self._node_of_target(leaf) for leaf in leaves_of(target)]
-        seen = [t for t in targets if isinstance(t, (Tensor, Variable)) and self.tracks(t)]
+        seen = [target for target in targets if self._sees(target)]
         if not seen and not zero:
             raise ValueError(_unseen_target(method, targets[0] if targets else None))
         return seen, sources_flat
@@ -200,6 +202,9 @@ class GradientTape(Recorder):
         """A Variable as target means its value now: the recorded Tensor it was last assigned, if any."""
         source = getattr(leaf, "source", None)
         return source if source is not None and self.tracks(source) else leaf
+
+    def _sees(self, target: Any) -> bool:
+        return isinstance(target, (Tensor, Variable)) and self.tracks(target)
 
     def _end(self) -> None:
         if not self._persistent:
@@ -225,10 +230,12 @@ def _wants_zero(unconnected_gradients: Any) -> bool:
     return check_choice("unconnected_gradients", str(name).lower(), ("none", "zero")) == "zero"
 
 
-def _matching_seeds(targets: list, seeds: list) -> list:
+def _matching_seeds(targets: list, output_gradients: Any) -> list:
+    """Return one seed per target; None stands for ones."""
+    seeds = jax.tree.leaves(output_gradients, is_leaf=lambda value: value is None or isinstance(value, (Tensor, Variable)))
     if len(seeds) != len(targets):
         raise ValueError(f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one for each target.")
-    return [seed if isinstance(seed, (Tensor, Variable)) else wrap(jnp.asarray(seed)) for seed in seeds]
+    return [seed if seed is None or isinstance(seed, (Tensor, Variable)) else wrap(jnp.asarray(seed)) for seed in seeds]
 
 
 def _fill(sources: Any, found: Iterator, zero: bool, outer: tuple = (), drop_batch: bool = False) -> Any:

@@ -152,7 +152,19 @@ must be equal; reshape the value, or make a new Variable.
     def read(self) -> Any:
         """Return the bare value as the running trace sees it, in the stored type."""
         scope = current.scope
-        return self.stored if scope is None else scope.read(self)
+        return self.expose() if scope is None else scope.read(self)
+
+    def _peek(self) -> Any:
+        """Return the bare value to somebody who does not keep it."""
+        return self.stored if current.scope is None else current.scope.read(self)
+
+    def expose(self) -> Any:
+        """Return the stored value to somebody who may keep it, such as a tape: no compiled step may donate it."""
+        if self.home is None:
+            self.exposed = True
+        else:
+            self.home.exposed.add(self.slot)
+        return self.stored
 
     def read_cast(self) -> Any:
         """Return the bare value in the type that the running layer computes in."""
@@ -165,15 +177,6 @@ must be equal; reshape the value, or make a new Variable.
             return value  # without this look, an eager taped layer would spend a fifth of its time on casts
         return value.astype(wanted) if jnp.issubdtype(value.dtype, jnp.floating) else value
 
-    def _expose(self) -> Any:
-        """Return the bare value to the outside, and see to it that it is never donated."""
-        if current.scope is None:
-            if self.home is None:
-                self.exposed = True
-            else:
-                self.home.exposed.add(self.slot)
-        return self.read_cast()
-
     # --- reading
 
     @property
@@ -181,7 +184,7 @@ must be equal; reshape the value, or make a new Variable.
         """The value now: a jax.Array, or a Tensor connected to the tape while a tape is recording it."""
         if is_recorded(self):
             return self._dispatch(_identity, self)
-        return self._expose()
+        return self.read_cast()
 
     def read_value(self) -> Tensor:
         """Return the value as a Tensor that later assignments do not change."""
@@ -189,14 +192,14 @@ must be equal; reshape the value, or make a new Variable.
 
     def numpy(self) -> np.ndarray:
         """Return a NumPy copy; waits until the value has been computed."""
-        return np.array(read_numbers(np.asarray, self.read()))
+        return np.array(read_numbers(np.asarray, self._peek()))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()  # a copy, since the buffer may be donated later
         return array if dtype is None else array.astype(dtype)
 
     def __jax_array__(self) -> Any:
-        return defer_or_unwrap(self, self._expose, sys._getframe(1))
+        return defer_or_unwrap(self, self.read_cast, sys._getframe(1))
 
     def __len__(self) -> int:
         if not self._shape:
@@ -207,22 +210,22 @@ must be equal; reshape the value, or make a new Variable.
         return iter(self.read_value())
 
     def __bool__(self) -> bool:
-        return read_numbers(bool, self.read())
+        return read_numbers(bool, self._peek())
 
     def __int__(self) -> int:
-        return read_numbers(int, self.read())
+        return read_numbers(int, self._peek())
 
     def __float__(self) -> float:
-        return read_numbers(float, self.read())
+        return read_numbers(float, self._peek())
 
     def __index__(self) -> int:
-        return read_numbers(operator.index, self.read())
+        return read_numbers(operator.index, self._peek())
 
     def __format__(self, spec: str) -> str:
         return format(self.read_value(), spec) if spec else str(self)
 
     def __repr__(self) -> str:
-        value = self.read()
+        value = self._peek()
         shown = ""
         if not isinstance(value, jax.core.Tracer):
             shown = f", value={np.array2string(np.asarray(value), threshold=20)}"
@@ -236,6 +239,11 @@ must be equal; reshape the value, or make a new Variable.
         copy._path = self._path
         memo[id(self)] = copy
         return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what `copy.copy` and `pickle` take: the value itself, not the step that holds it."""
+        own = {"_value": jnp.array(self._peek(), copy=True), "home": None, "slot": 0, "exposed": False, "source": None}
+        return vars(self) | own
 
     # --- changing
 
@@ -253,7 +261,8 @@ must be equal; reshape the value, or make a new Variable.
             with setting(autocast=None, arrays=False):  # the stored type, whatever a layer computes in
                 new = self._dispatch(_cast_copy, value, self._dtype)
         else:
-            new = wrap(jnp.asarray(value, self._dtype))
+            # A copy: JAX may share memory with NumPy, and the caller may reuse it.
+            new = wrap(jnp.array(value, self._dtype, copy=isinstance(value, np.ndarray)))
         if current.scope is not None:
             current.scope.write(self, new._value)
         else:
@@ -335,7 +344,8 @@ must be equal; reshape the value, or make a new Variable.
     def _number(self, value: Any) -> Any:
         if isinstance(value, (jax.Array, bool, int, float, complex)):
             return value
-        return _errors.as_number_array(value, f"value assigned to {self._path!r}")
+        array = _errors.as_number_array(value, f"value assigned to {self._path!r}")
+        return _errors.narrowed(array) if jnp.issubdtype(self._dtype, jnp.integer) else array
 
     def _check_assignable(self, value: Any, broadcast: bool = False, shape: bool = True) -> None:
         given = tuple(np.shape(value)) if not hasattr(value, "shape") else tuple(value.shape)
@@ -425,7 +435,7 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
 
 def _flatten(variable: Variable) -> tuple[tuple[Any], None]:
     refuse_if_recorded(variable)
-    return (variable._expose(),), None
+    return (variable.read_cast(),), None
 
 
 def _unflatten(_: None, children: Any) -> Any:

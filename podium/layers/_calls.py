@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, map_structure
+from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, leaves_of, map_structure
 
 
 class _Calls(threading.local):
@@ -45,6 +45,7 @@ class CallSignature:
         parameters = self._signature.parameters
         self.names = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self.has_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        self.has_args = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
         self.all_names = set(parameters)
         self.has_training = "training" in parameters or self.has_kwargs
         self.has_mask = "mask" in parameters
@@ -86,6 +87,13 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         return convert_to_tensor(leaf) if isinstance(leaf, Variable) else leaf
 
     return map_structure(convert, value)
+
+
+def with_variables(converted: Any, given: Any) -> Any:
+    """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of them."""
+    if not any(isinstance(leaf, Variable) for leaf in leaves_of(given)):
+        return converted
+    return map_structure(lambda new, old: old if isinstance(old, Variable) else new, converted, given)
 
 
 def _is_numbers(value: Any) -> bool:

@@ -21,6 +21,7 @@ from podium.core import (
     KerasTensor,
     Node,
     Tensor,
+    Variable,
     is_float_dtype,
     is_symbolic,
     leaves_of,
@@ -31,7 +32,7 @@ from podium.core import (
 from podium.core._dispatch import unwrap_result
 from podium.core._errors import TENSOR_IN_LAX
 from podium.core._names import own_scope
-from podium.core._state import Scope, current, setting
+from podium.core._state import Scope, current, lock, setting
 from podium.core._symbolic import symbolic_outputs
 from podium.core._tensor import wrap
 from podium.layers import _calls
@@ -178,7 +179,8 @@ class Layer(LayerState):
         self._check_initialized()
         given = self._call_signature.bind(self._name, args, kwargs)
         dtype = self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
-        given = {name: _calls.as_tensors(value, dtype) for name, value in given.items()}
+        bound = given
+        given = {name: _calls.as_tensors(value, dtype) for name, value in bound.items()}
         explicit_training = given.get("training")
         training = self._training_for(given)
         inputs = given.get(self._call_signature.first) if self._call_signature.first else None
@@ -186,7 +188,7 @@ class Layer(LayerState):
             check_inputs(self, self.input_spec, inputs)
         self._build_for(given)
         if is_symbolic(given):
-            return self._call_symbolically(given, training, explicit_training)
+            return self._call_symbolically(given, bound, training, explicit_training)
         self._fill_masks(given)
         if self._records_layers_inside:
             outputs, masks = self._run(given, training)  # the layers inside are recorded, one by one
@@ -240,6 +242,8 @@ class Layer(LayerState):
             if outermost:
                 self._clear_losses()
             outputs = self._call_with_what_it_takes(given)
+            if not isinstance(outputs, Tensor):
+                outputs = map_structure(_as_output, outputs)
             if self.activity_regularizer is not None:
                 self._regularize_activity(self.activity_regularizer, outputs)
             masks = self._output_masks(given, outputs)
@@ -264,8 +268,7 @@ class Layer(LayerState):
             with setting(arrays=False):
                 return self._call_method(given)
         with setting(arrays=True):
-            outputs = self._call_method(unwrap_result(given))
-        return map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, outputs)
+            return self._call_method(unwrap_result(given))
 
     def _call_method(self, given: dict[str, Any]) -> Any:
         args, kwargs = self._call_signature.unbind(given)
@@ -297,8 +300,10 @@ class Layer(LayerState):
         if self.built:
             return
         shapes = {name: _calls.shapes_of(v) for name, v in given.items() if _calls.is_tensor_like(v)}
-        with _outside_of_traces():
-            self._build_once(shapes)
+        with lock:  # of threads that call together, one builds
+            if not self.built:
+                with _outside_of_traces():
+                    self._build_once(shapes)
 
     def _build_once(self, shapes: dict[str, Any]) -> None:
         parameters = inspect.signature(type(self).build).parameters
@@ -326,15 +331,21 @@ class Layer(LayerState):
 
     # --- symbolic calls: shapes, and nodes of a graph
 
-    def _call_symbolically(self, given: dict[str, Any], training: bool | None, explicit_training: Any) -> Any:
+    def _call_symbolically(
+        self, given: dict[str, Any], bound: dict[str, Any], training: bool | None, explicit_training: Any
+    ) -> Any:
         outputs = self._declared_outputs(given)
         if outputs is None:
             outputs = self._symbolic_outputs(given, training)
-        named = dict(given)
+        # A Variable among the arguments is read whenever the graph runs, so the node keeps the Variable itself.
+        named = {name: _calls.with_variables(value, bound.get(name)) for name, value in given.items()}
         if explicit_training is None:
             named.pop("training", None)  # decided anew when the graph runs
         first = self._call_signature.first
-        args = (named.pop(first),) if first in named else ()
+        if self._call_signature.has_args:
+            args, named = self._call_signature.unbind(named)
+        else:
+            args = (named.pop(first),) if first in named else ()
         node = Node(self, args, named, outputs, layer=self)
         self._inbound_nodes.append(node)
         return outputs
@@ -454,6 +465,13 @@ def _noting_that_it_was_built(build: Callable) -> Callable:
                 self.built_shape = args[0] if args else next(iter(kwargs.values()), None)
 
     return noting
+
+
+def _as_output(leaf: Any) -> Any:
+    """Turn what `call` returned into a Tensor: a bare array, or a Variable, which would change later."""
+    if isinstance(leaf, Variable):
+        return leaf.read_value()
+    return wrap(leaf) if isinstance(leaf, jax.Array) else leaf
 
 
 def _overrides(layer: Layer, method: str) -> bool:

@@ -137,8 +137,8 @@ expm1 = row(
     "expm1(x)",
     _real(jnp.expm1),
     "Exponential minus one, exact near zero.",
-    "ops.expm1([0.0, 1.0])",
-    "array([0.       , 1.7182817], dtype=float32)",
+    "ops.round(ops.expm1([0.0, 1.0]), 3)",
+    "array([0.   , 1.718], dtype=float32)",
 )
 floor = row(
     "floor(x)",
@@ -219,8 +219,8 @@ sinc = row(
     "sinc(x)",
     _real(jnp.sinc),
     "`sin(pi x) / (pi x)`, and 1 at zero.",
-    "ops.sinc([0.0, 0.5])",
-    "array([1.        , 0.63661975], dtype=float32)",
+    "ops.round(ops.sinc([0.0, 0.5]), 3)",
+    "array([1.   , 0.637], dtype=float32)",
 )
 sinh = row("sinh(x)", _real(jnp.sinh), "Hyperbolic sine.", "ops.sinh([0.0, 1.0])", "array([0.       , 1.1752012], dtype=float32)")
 sqrt = row("sqrt(x)", _real(jnp.sqrt), "Square root.", "ops.sqrt([4, 9])", "array([2., 3.], dtype=float32)")

@@ -10,20 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from quick_compile import quick
 
 from podium.ops._convolution import convolve, convolve_transpose, plain_convolutions
-
-# Programs here run once, so compiling them well is wasted time: this is 8 times quicker.
-QUICK_COMPILE = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
-
-
-def quick(f):
-    return jax.jit(f, compiler_options=QUICK_COMPILE)
 
 
 @pytest.fixture(autouse=True)

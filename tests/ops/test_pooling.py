@@ -7,16 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from quick_compile import quick
 
 from podium.ops._pooling import average_pool, max_pool
-
-# Programs here run once, so compiling them well is wasted time: this is 8 times quicker.
-QUICK_COMPILE = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
 
 # size, window, strides, padding
 CASES = [
@@ -65,7 +58,7 @@ def derivatives(pool, x):
         (dx,) = pullback(jnp.sin(value) + np.cos(np.arange(value.size, dtype=x.dtype)).reshape(value.shape))
         return jnp.sum(jnp.sin(dx)), (value, dx)
 
-    second, (value, dx) = jax.jit(jax.grad(first, has_aux=True), compiler_options=QUICK_COMPILE)(x)
+    second, (value, dx) = quick(jax.grad(first, has_aux=True))(x)
     return value, dx, second
 
 
