@@ -7,7 +7,9 @@ os.environ.setdefault("PJRT_NPROC", "16")  # more threads than devices: collecti
 
 import jax
 
-_CACHE = pathlib.Path(__file__).parent.parent / ".cache" / "xla"
+# One cache for each worker: two that write the same entry at once would read each other's halves.
+_WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+_CACHE = pathlib.Path(__file__).parent.parent / ".cache" / f"xla-{_WORKER}"
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_num_cpu_devices", 4)

@@ -177,10 +177,8 @@ class Layer(LayerState):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Build if needed, then compute. See the class for the order of things."""
         self._check_initialized()
-        given = self._call_signature.bind(self._name, args, kwargs)
-        dtype = self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
-        bound = given
-        given = {name: _calls.as_tensors(value, dtype) for name, value in bound.items()}
+        bound = self._call_signature.bind(self._name, args, kwargs)
+        given = {name: _calls.as_tensors(value, self._cast_to) for name, value in bound.items()}
         explicit_training = given.get("training")
         training = self._training_for(given)
         inputs = given.get(self._call_signature.first) if self._call_signature.first else None
@@ -198,6 +196,11 @@ class Layer(LayerState):
         else:
             outputs, masks = self._run(given, training)
         return _with_masks(outputs, masks)
+
+    @property
+    def _cast_to(self) -> str | None:
+        """The type that float inputs and Variables are seen in while this layer runs."""
+        return self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
 
     def _training_for(self, given: dict[str, Any]) -> bool | None:
         """Decide `training`: what the caller says, else what the layer around says, else the default."""
@@ -222,8 +225,6 @@ class Layer(LayerState):
     def _fill_masks(self, given: dict[str, Any]) -> None:
         """Hand the masks that tensors carry to a `call` that asks for them."""
         signature = self._call_signature
-        if len([name for name in given if _calls.is_tensor_like(given[name])]) == 0:
-            return
         if signature.has_mask and given.get("mask") is None and signature.first in given:
             mask = _masks_of(given[signature.first])
             if any(leaf is not None for leaf in jax.tree.leaves(mask, is_leaf=lambda m: m is None or isinstance(m, Tensor))):
@@ -237,8 +238,7 @@ class Layer(LayerState):
 
     def _run(self, given: dict[str, Any], training: bool | None) -> tuple[Any, Any]:
         """Compute outputs and their masks, with the settings that hold inside this layer."""
-        cast = self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
-        with _calls.inside_call(training) as outermost, setting(autocast=cast), own_scope(self._name):
+        with _calls.inside_call(training) as outermost, setting(autocast=self._cast_to), own_scope(self._name):
             if outermost:
                 self._clear_losses()
             outputs = self._call_with_what_it_takes(given)
@@ -308,13 +308,12 @@ class Layer(LayerState):
     def _build_once(self, shapes: dict[str, Any]) -> None:
         parameters = inspect.signature(type(self).build).parameters
         names = [n for n in list(parameters)[1:] if parameters[n].kind is not inspect.Parameter.VAR_KEYWORD]
+        needed = {name for name in names if parameters[name].default is inspect.Parameter.empty}
         by_name = {name: shapes[name.removesuffix("_shape")] for name in names if name.removesuffix("_shape") in shapes}
         first = shapes.get(self._call_signature.first) if self._call_signature.first else None
         with own_scope(self._name), setting(autocast=None, arrays=False):
-            if len(names) > 1 and by_name and not (len(by_name) < len(names) and any(
-                parameters[n].default is inspect.Parameter.empty for n in names if n not in by_name
-            )):  # fmt: skip
-                self.build(**by_name)
+            if len(names) > 1 and by_name and needed <= set(by_name):
+                self.build(**by_name)  # `build(query_shape, value_shape)`: one shape for each tensor argument
             else:
                 self.build(*[first][: len(names)])
         self.built = True
