@@ -68,6 +68,10 @@ class Program:
                 result = unwrap_result(self._python(*args, **kwargs))
         except jax.errors.UnexpectedTracerError as error:
             raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
+        except ValueError as error:
+            if "__jax_array__" in str(error):
+                raise TypeError(_errors.TENSOR_IN_LAX) from error
+            raise
         finally:
             self._tracing = False
             for variable, _ in (*scope.writes.values(), *scope.reads.values(), *scope.inputs.values()):

@@ -76,7 +76,7 @@ class SeedGenerator:
         return cls(**config)
 
 
-_global: dict[str, Any] = {"generator": None, "names": None}
+_global: dict[str, Any] = {"generator": None}
 
 
 def global_seed_generator() -> SeedGenerator:

@@ -214,7 +214,7 @@ def test_a_value_that_leaks_out_of_a_trace_is_explained():
 
 
 def test_lax_on_a_tensor_says_what_to_write():
-    with pytest.raises((TypeError, ValueError), match=r"lift|__jax_array__"):
+    with pytest.raises(TypeError, match=r"podium\.lift\(jax\.lax\.exp\)"):
         podium.function(lambda x: jax.lax.exp(x))(podium.Tensor(1.0))
     assert float(podium.lift(jax.lax.exp)(podium.Tensor(0.0))) == 1.0
 
