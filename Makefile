@@ -8,7 +8,7 @@ ORACLES := .oracles
 .PHONY: demo test check bench bench-self oracle oracle-record oracle-report clean
 
 demo: $(INSTALLED)
-	$(RUN) examples/spirals.py
+	$(RUN) examples/gan.py
 
 test: $(INSTALLED)
 	$(RUN) -m pytest -n 2 --dist loadgroup
@@ -29,8 +29,11 @@ bench: bench-self
 oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed
 
 oracle-record: oracle
-	KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/record.py --out tests/oracle/fixtures
-	$(ORACLES)/tf_keras/bin/python tests/oracle/record_tf_keras.py --out tests/oracle/fixtures
+	for room in record record_losses record_metrics record_optimizers; do \
+	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
+	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras --out tests/oracle/fixtures
+	for room in record_tf_keras record_callbacks record_data record_training record_compat record_weights_file; do \
+	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
 
 oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py

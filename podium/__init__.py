@@ -1,17 +1,31 @@
 """Podium: write Keras, train at the speed of hand-written JAX."""
 
 from podium import activations as activations
+from podium import callbacks as callbacks
+from podium import compat as compat
 from podium import constraints as constraints
 from podium import core as core
+from podium import data as data
+from podium import datasets as datasets
+from podium import distribute as distribute
+from podium import execution as execution
 from podium import initializers as initializers
 from podium import layers as layers
+from podium import losses as losses
 from podium import metrics as metrics
 from podium import models as models
 from podium import ops as ops
+from podium import optimizers as optimizers
 from podium import random as random
 from podium import regularizers as regularizers
 from podium import saving as saving
 from podium import utils as utils
+from podium.compat.keras import backend as backend
+from podium.compat.keras import config as config
+from podium.compat.keras import dtype_policies as dtype_policies
+from podium.compat.keras import mixed_precision as mixed_precision
+from podium.compat.keras import preprocessing as preprocessing
+from podium.compat.keras import tree as tree
 from podium.core import DTypePolicy as DTypePolicy
 from podium.core import ForwardAccumulator as ForwardAccumulator
 from podium.core import Function as Function

@@ -51,6 +51,8 @@ from podium.core._registry import register_keras_serializable as register_keras_
 from podium.core._stateful_call import call_with_tensors as call_with_tensors
 from podium.core._stateful_call import dispatch_closure as dispatch_closure
 from podium.core._stateful_call import record_call as record_call
+from podium.core._stream import OutOfRange as OutOfRange
+from podium.core._stream import Stream as Stream
 from podium.core._symbolic import KerasTensor as KerasTensor
 from podium.core._symbolic import Node as Node
 from podium.core._symbolic import is_symbolic as is_symbolic

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,6 +16,7 @@ from podium.core._defaults import floatx
 from podium.core._errors import unknown_choice
 
 FLOAT_TYPES = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
+_NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 _INTEGER_TYPES = ("uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64")
 ALLOWED_DTYPES = FLOAT_TYPES + _INTEGER_TYPES + ("bool", "complex64", "complex128")
 
@@ -24,10 +26,11 @@ _global: dict[str, Any] = {"policy": None}
 def standardize_dtype(dtype: Any) -> str:
     """Return the plain name of a dtype given as a string, NumPy type, JAX type or Python type.
 
-    `None` means the default float type.
+    `None` means the default float type. 64-bit types become 32-bit ones unless JAX runs in 64-bit mode, without a warning:
+    NumPy makes them everywhere, and arrays are narrowed the same way when they enter.
 
     Example:
-        >>> podium.core.standardize_dtype(np.float32), podium.core.standardize_dtype(int)
+        >>> podium.core.standardize_dtype(np.float32), podium.core.standardize_dtype("int64")
         ('float32', 'int32')
     """
     if dtype is None:
@@ -44,7 +47,7 @@ def standardize_dtype(dtype: Any) -> str:
         name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or np.dtype(dtype).name
     if name not in ALLOWED_DTYPES:
         raise unknown_choice("dtype", name, ALLOWED_DTYPES)
-    return name
+    return name if jax.config.jax_enable_x64 else _NARROWED.get(name, name)  # type: ignore[attr-defined]
 
 
 def is_float_dtype(dtype: Any) -> bool:

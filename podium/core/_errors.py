@@ -50,6 +50,18 @@ used outside of it. Such a value stands for a computation that has ended; it hol
         kept = x * 2      # wrong: `kept` outlives the trace
         return x * 2      # right: return it, or store it with `variable.assign(...)`"""
 
+STREAM_IN_CLOSURE = """\
+A compiled function called next() on an iterator that it was not given as an argument. Its body runs only when \
+it is compiled, so every later call would see the same element.
+
+    @podium.function
+    def step():
+        x, y = next(iterator)     # wrong: `iterator` comes from outside
+
+    @podium.function
+    def step(iterator):           # right: pass it in
+        x, y = next(iterator)"""
+
 VARIABLE_PER_CALL = """\
 `{function}` makes a new Variable every time its body runs ({names}). A compiled function can only \
 keep state that outlives the call.

@@ -25,6 +25,7 @@ from podium.core._operators import Operators
 from podium.core._program import ByIdentity, Program, static_key
 from podium.core._state import Scope, current, lock, setting
 from podium.core._stateful_call import record_call
+from podium.core._stream import Feed, Grown, Place, Stream
 from podium.core._structures import in_order
 from podium.core._symbolic import KerasTensor
 from podium.core._tensor import Tensor, wrap
@@ -163,6 +164,9 @@ class Function:
         self._bound: dict[int, Function] = {}  # id of an instance -> the function as its method
         self._warned = False
         self._kept_by: Function | None = None  # of a bound method: the one that keeps the programs
+        self._fed: Function | None = None  # the same function of elements that were read from Streams
+        self._pulls: dict[Any, list[int]] = {}  # which arguments are Streams -> how many elements each must give
+        self._reading: tuple[list, list] = ([], [])  # while it is traced: the Streams, and what they gave in addition
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind like a method: each instance gets programs of its own."""
@@ -203,7 +207,7 @@ class Function:
     @property
     def trace_count(self) -> int:
         """The number of compiled programs: one per combination of shapes, types and static arguments."""
-        return len(self._programs)
+        return len(self._programs) + (self._fed.trace_count if self._fed is not None else 0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and not _run_eagerly[0] and current.scope is None and not current.recorders:
@@ -242,6 +246,10 @@ class Function:
                 leaves[slot] = wrap(leaf)
             elif isinstance(leaf, KerasTensor):
                 return self.python_function(*args, **kwargs)
+            elif isinstance(leaf, Stream):
+                if current.scope is not None or current.recorders:
+                    return record_call(self.python_function, args, kwargs)
+                return self._call_with_streams(leaves, treedef)
             elif not isinstance(leaf, jax.Array):
                 signature.append(static_key(leaf))
                 continue
@@ -267,6 +275,56 @@ class Function:
             _array_types.update(map(type, arrays))
             self._plain_programs[tuple(part for spec in key[1:] for part in spec)] = program
         return program(arrays)
+
+    def _call_with_streams(self, leaves: list, treedef: Any) -> Any:
+        """Read as many elements as the body asks its Streams for, then run it on them, compiled.
+
+        When a Stream ends before that, the body runs uncompiled on what is left, and meets the end itself.
+        """
+        streams = [leaf for leaf in leaves if isinstance(leaf, Stream)]
+        numbers = iter(range(len(streams)))
+        places = [Place(next(numbers)) if isinstance(leaf, Stream) else leaf for leaf in leaves]
+        args, kwargs = jax.tree.unflatten(treedef, places)
+        key = (treedef, tuple(isinstance(leaf, Stream) for leaf in leaves))
+        queues: list[list] = [[] for _ in streams]
+        more: list[list] = [[] for _ in streams]
+        if self._fed is None:
+            self._fed = Function(self._run_fed)
+        try:
+            for stream, queue, count in zip(streams, queues, self._pulls.get(key, [0] * len(streams)), strict=True):
+                while len(queue) < count:
+                    queue.append(stream.take_raw())
+            with lock:
+                while True:
+                    self._reading = streams, more
+                    try:
+                        return self._fed(queues, args, kwargs)
+                    except Grown:
+                        for queue, found in zip(queues, more, strict=True):
+                            queue.extend(found)
+                            found.clear()
+                        self._pulls[key] = [len(queue) for queue in queues]
+                    finally:
+                        self._reading = [], []
+        except StopIteration:
+            for stream, queue, found in zip(streams, queues, more, strict=True):
+                stream.give_back(queue + found)
+        args, kwargs = jax.tree.unflatten(treedef, leaves)
+        return self.python_function(*args, **kwargs)
+
+    def _run_fed(self, queues: list, args: tuple, kwargs: dict) -> Any:
+        """Run the original with Feeds in the place of Streams."""
+        streams, more = self._reading
+        feeds = [Feed(*row) for row in zip(queues, streams, more, strict=True)]
+
+        def fill(leaf: Any) -> Any:
+            return feeds[leaf.number] if isinstance(leaf, Place) else leaf
+
+        args, kwargs = jax.tree.map(fill, in_order((args, kwargs)), is_leaf=_is_value)
+        result = self.python_function(*args, **kwargs)
+        if any(more):
+            raise Grown
+        return result
 
     def _remember(self, key: tuple, program: Program) -> None:
         self._programs[key] = program

@@ -28,10 +28,19 @@ from podium.core._variable import Variable
 
 
 class Program:
-    """One compiled form of a function: fixed static arguments, fixed shapes, known Variables."""
+    """One compiled form of a function: fixed static arguments, fixed shapes, known Variables.
 
-    def __init__(self, python_function: Callable, leaves: list, treedef: Any):
+    Args:
+        python_function: The body.
+        leaves: Its arguments' leaves; arrays among them are traced.
+        treedef: How the leaves make the arguments.
+        in_loop: Whether the program runs the body several times in one XLA loop: every array then is a row of values,
+            one for each turn, and one more array says how many turns to take. Results are rows too.
+    """
+
+    def __init__(self, python_function: Callable, leaves: list, treedef: Any, in_loop: bool = False):
         self._python = python_function
+        self._in_loop = in_loop
         self._name = getattr(python_function, "__name__", "function")
         # Objects compared by identity are not kept alive; a program dies with them.
         self._leaves = [None if _is_traced(leaf) else static_key(leaf) for leaf in leaves]
@@ -48,6 +57,7 @@ class Program:
         self._tracing = False
         self._out_treedef: Any = None
         self._out_leaves: list[tuple[bool, Any]] = []  # is it an array? if not, the leaf itself
+        self._out_types: list[Any] = []
         self._returns_one_array = False
 
     # --- the pure form
@@ -84,6 +94,8 @@ class Program:
     def discover(self, arrays: Sequence[Any]) -> None:
         """Find out which Variables the body reads, writes and makes, without computing anything."""
         known_before: set[int] = set()
+        if self._in_loop:
+            arrays = [jax.ShapeDtypeStruct(row.shape[1:], row.dtype) for row in arrays[:-1]]
         for attempt in range(2):
             scope = Scope()
             scope.discovers = True
@@ -100,6 +112,7 @@ class Program:
                 raise ValueError(_errors.VARIABLE_PER_CALL.format(function=self._name, names=names))
             known_before.update(id(variable) for variable in scope.created)
         self._donates = not (_has_callback(closed.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
+        self._out_types = closed.out_avals[: len(closed.out_avals) - len(scope.writes)]
         self._take_variables(scope)
 
     def _take_variables(self, scope: Scope) -> None:
@@ -117,26 +130,58 @@ class Program:
                 raise _MoreVariables(scope)
             return [scope.read(variable) for variable in self._written], outputs
 
-        step.__name__ = self._name
-        self._jitted = jax.jit(step, donate_argnums=(0,) if self._donates else ())
+        repeated = self._repeated(step) if self._in_loop else step
+        repeated.__name__ = self._name
+        self._jitted = jax.jit(repeated, donate_argnums=(0,) if self._donates else ())
+
+    def _repeated(self, step: Callable) -> Callable:
+        """Return the step for a row of inputs: as many turns of one XLA loop as the last array says.
+
+        The number of turns is no constant, so that a short row (the end of an epoch) needs no program of its own.
+        """
+
+        def steps(written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
+            *rows, turns = arrays
+            outputs = [jnp.zeros((rows[0].shape[0], *kind.shape), kind.dtype) for kind in self._out_types]
+
+            def turn(index: Any, carry: tuple) -> tuple:
+                written_values, outputs = carry
+                own = [jax.lax.dynamic_index_in_dim(row, index, keepdims=False) for row in rows]
+                written_values, values = step(written_values, read_values, own)
+                return written_values, [
+                    jax.lax.dynamic_update_index_in_dim(row, value.astype(row.dtype), index, 0)
+                    for row, value in zip(outputs, values, strict=True)
+                ]
+
+            return jax.lax.fori_loop(0, turns, turn, (written_values, outputs))
+
+        return steps
 
     # --- calling
 
     def __call__(self, arrays: list) -> Any:
-        with lock:
-            while True:
-                try:
-                    outputs = self._step(arrays)
-                    break
-                except _MoreVariables as more:  # the body took another way than when it was looked at
-                    self._take_variables(more.scope)
-                except jax.errors.UnexpectedTracerError as error:
-                    raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
+        outputs = self.run(arrays)
         if self._returns_one_array:
             return wrap(outputs[0])
         found = iter(outputs)
         flat = [wrap(next(found)) if is_array else leaf for is_array, leaf in self._out_leaves]
         return jax.tree.unflatten(self._out_treedef, flat)
+
+    def run(self, arrays: list) -> list:
+        """Take one step and return the bare arrays of its result; `structure` says how they belong together."""
+        with lock:
+            while True:
+                try:
+                    return self._step(arrays)
+                except _MoreVariables as more:  # the body took another way than when it was looked at
+                    self._take_variables(more.scope)
+                except jax.errors.UnexpectedTracerError as error:
+                    raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
+
+    @property
+    def structure(self) -> Any:
+        """How the result's leaves belong together, as a JAX tree definition."""
+        return self._out_treedef
 
     def _step(self, arrays: list) -> list:
         """Take state, compute, put state back: nothing between can lose it.

@@ -78,6 +78,10 @@ class Tensor(Operators):
         """The device or sharding that the value lives on."""
         return self._value.device
 
+    def get_shape(self) -> tuple[int, ...]:
+        """Return the shape; TensorFlow's older word for it."""
+        return self._value.shape
+
     def numpy(self) -> np.ndarray:
         """Return a NumPy copy; waits until the value has been computed."""
         return np.array(read_numbers(np.asarray, self._value))
@@ -110,9 +114,9 @@ class Tensor(Operators):
         return read_numbers(operator.index, self._value)
 
     def __format__(self, spec: str) -> str:
-        if spec and not self._value.shape:
-            return format(read_numbers(np.asarray, self._value).item(), spec)
-        return str(self)
+        if not self._value.shape and not isinstance(self._value, jax.core.Tracer):
+            return format(np.asarray(self._value)[()], spec)  # a number, as people print losses
+        return format(str(self), spec)
 
     def __repr__(self) -> str:
         head = f"shape={self.shape}, dtype={standardize_dtype(self.dtype)}"

@@ -177,10 +177,12 @@ class Layer(LayerState):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Build if needed, then compute. See the class for the order of things."""
         self._check_initialized()
+        # A `call` without the argument still passes it on to the layers inside.
+        unasked = None if self._call_signature.has_training else kwargs.pop("training", None)
         bound = self._call_signature.bind(self._name, args, kwargs)
         given = {name: _calls.as_tensors(value, self._cast_to) for name, value in bound.items()}
-        explicit_training = given.get("training")
-        training = self._training_for(given)
+        explicit_training = given.get("training", unasked)
+        training = self._training_for(given, unasked)
         inputs = given.get(self._call_signature.first) if self._call_signature.first else None
         if self.input_spec is not None:
             check_inputs(self, self.input_spec, inputs)
@@ -202,10 +204,10 @@ class Layer(LayerState):
         """The type that float inputs and Variables are seen in while this layer runs."""
         return self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
 
-    def _training_for(self, given: dict[str, Any]) -> bool | None:
+    def _training_for(self, given: dict[str, Any], unasked: bool | None) -> bool | None:
         """Decide `training`: what the caller says, else what the layer around says, else the default."""
         signature = self._call_signature
-        training = given.get("training")
+        training = given.get("training", unasked)
         if isinstance(training, (Tensor, np.bool_)):
             training = bool(training)
         if training is None:
@@ -272,7 +274,16 @@ class Layer(LayerState):
 
     def _call_method(self, given: dict[str, Any]) -> Any:
         args, kwargs = self._call_signature.unbind(given)
-        return self.call(*args, **kwargs)
+        try:
+            return self.call(*args, **kwargs)
+        except AttributeError as error:
+            if isinstance(getattr(error, "obj", None), Tensor):
+                raise TypeError(_no_array_method(self, error.name)) from error
+            _locate(error, self)
+            raise
+        except Exception as error:
+            _locate(error, self)
+            raise
 
     def _regularize_activity(self, regularizer: Callable, outputs: Any) -> None:
         for output in leaves_of(outputs):
@@ -336,6 +347,11 @@ class Layer(LayerState):
         outputs = self._declared_outputs(given)
         if outputs is None:
             outputs = self._symbolic_outputs(given, training)
+        if outputs is None:
+            raise ValueError(
+                f"Layer {self._name!r} ({type(self).__name__}) returned None: its `call` must return the output. Is there a "
+                "`return` at its end?"
+            )
         # A Variable among the arguments is read whenever the graph runs, so the node keeps the Variable itself.
         named = {name: _calls.with_variables(value, bound.get(name)) for name, value in given.items()}
         if explicit_training is None:
@@ -383,7 +399,7 @@ class Layer(LayerState):
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Return KerasTensors that say what a call on symbolic inputs would give."""
         given = self._call_signature.bind(self._name, args, kwargs)
-        training = self._training_for(given)
+        training = self._training_for(given, None)
         self._build_for(given)
         return self._symbolic_outputs(given, training)
 
@@ -505,6 +521,20 @@ def _masks_of(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_masks_of(item) for item in value]
     return None
+
+
+def _locate(error: Exception, layer: Layer) -> None:
+    """Add to an error which layer it comes from: the innermost one."""
+    if not any(note.startswith("This happened in layer") for note in getattr(error, "__notes__", ())):
+        error.add_note(f"This happened in layer {layer.name!r} ({type(layer).__name__}).")
+
+
+def _no_array_method(layer: Layer, name: str | None) -> str:
+    return (
+        f"Layer {layer.name!r} ({type(layer).__name__}) asked a Tensor for `.{name}`, which it does not have: a Tensor has no "
+        f"methods of NumPy arrays. Use `podium.ops` (`ops.{name}(x)`, where there is one), and `ops.cond` or `ops.where` "
+        "instead of a Python `if` on values."
+    )
 
 
 def _with_masks(outputs: Any, masks: Any) -> Any:

@@ -221,12 +221,16 @@ class LayerState:
     @trainable.setter
     def trainable(self, value: bool) -> None:
         for layer in self._flatten_layers():
-            layer._trainable = bool(value)
-            for variable in layer._own_weights():
-                if not value and variable.trainable:
-                    variable.trainable, variable.frozen = False, True
-                elif value and variable.frozen:
-                    variable.trainable, variable.frozen = True, False
+            layer._set_own_trainable(bool(value))
+
+    def _set_own_trainable(self, value: bool) -> None:
+        """Freeze or unfreeze this layer alone, not the layers inside it."""
+        self._trainable = value
+        for variable in self._own_weights():
+            if not value and variable.trainable:
+                variable.trainable, variable.frozen = False, True
+            elif value and variable.frozen:
+                variable.trainable, variable.frozen = True, False
 
     def count_params(self) -> int:
         """Return how many numbers the weights hold."""

@@ -1,29 +1,31 @@
-"""Metric: running figures kept in Variables. The base class, and the plain `Sum` and `Mean`."""
+"""Metric: the base of all figures that are updated batch by batch.
+
+It owns the state (Variables), resetting, configs and the stateless forms. What is counted and how it
+becomes a figure is up to the subclasses in the files beside it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
 from podium import initializers
-from podium.core import (
-    Variable,
-    auto_name,
-    convert_to_tensor,
-    dispatch,
-    get_dtype_policy,
-    name_scope,
-    snake_case,
-    stop_gradient,
-)
+from podium.core import Variable, auto_name, convert_to_tensor, floatx, get_dtype_policy, name_scope, snake_case, stop_gradient
+from podium.core._dispatch import unwrap_result
+from podium.core._state import Scope, current, setting
+from podium.metrics._results import noting
 
 
 class Metric:
     """A figure that is updated batch by batch and read at the end.
 
+    A subclass makes its state in `__init__` with `add_weight`, changes it in `update_state` and computes the
+    figure, or a dictionary of figures, in `result`. It works eagerly and inside `podium.function`.
+
     Args:
-        dtype: The type of its state, by default the global policy's.
+        dtype: The type of its state, by default the default float type.
         name: A name; it is the key in logs.
 
     Example:
@@ -40,10 +42,20 @@ class Metric:
         (6.0, 10.0)
     """
 
+    _direction: str | None = None  # "up" or "down": which way is better; callbacks with mode="auto" ask
+
+    def __init_subclass__(cls, **kwargs: Any):
+        super().__init_subclass__(**kwargs)
+        if "result" in vars(cls):
+            cls.result = noting(cls.result)  # type: ignore[method-assign]
+
     def __init__(self, dtype: Any = None, name: str | None = None):
         self.name = name or auto_name(snake_case(type(self).__name__))
-        self._dtype_policy = get_dtype_policy(dtype)
+        self._dtype_policy = get_dtype_policy(floatx() if dtype is None else dtype)
         self._variables: list[Variable] = []
+        self._resetting = False
+
+    # --- its state
 
     @property
     def dtype(self) -> str:
@@ -52,13 +64,10 @@ class Metric:
 
     @property
     def variables(self) -> list[Variable]:
-        """All of its state, metrics inside it included."""
+        """All of its state, metrics inside it (also in lists and dictionaries) included."""
         own = list(self._variables)
         for value in vars(self).values():
-            if isinstance(value, Metric):
-                own.extend(value.variables)
-            elif isinstance(value, Variable):
-                own.append(value)
+            own.extend(_variables_in(value))
         return list({id(variable): variable for variable in own}.values())
 
     @property
@@ -69,32 +78,51 @@ class Metric:
     def add_variable(
         self, shape: Any = (), initializer: Any = None, dtype: Any = None, aggregation: str = "sum", name: str | None = None
     ) -> Variable:
-        """Make a state Variable, zero by default."""
-        if isinstance(shape, str):  # Keras 2: add_weight(name, shape)
-            name, shape = shape, initializer if isinstance(initializer, (tuple, list)) else ()
-            initializer = None
+        """Make a state Variable, zero by default.
+
+        Args:
+            shape: Its shape.
+            initializer: How it starts: a name, an initializer or a function of the shape.
+            dtype: Its type, by default the metric's.
+            aggregation: How replicas combine it.
+            name: Its name.
+        """
+        if "_variables" not in vars(self):
+            raise RuntimeError(
+                f"{type(self).__name__} makes state before `super().__init__()` has run. Call it first in `__init__`."
+            )
         initializer = initializers.get("zeros" if initializer is None else initializer)
-        with name_scope(self.name):
+        with name_scope(self.name.replace("/", ">")):
+            # Never cast: a running sum in a layer's short compute type would lose its small terms.
             variable = Variable(
-                initializer, tuple(shape), dtype or self.dtype, trainable=False, aggregation=aggregation, name=name
+                initializer, tuple(shape), dtype or self.dtype, False, autocast=False, aggregation=aggregation, name=name
             )
         self._variables.append(variable)
         return variable
 
-    def add_weight(
-        self, shape: Any = (), initializer: Any = None, dtype: Any = None, aggregation: str = "sum", name: str | None = None
-    ) -> Variable:
-        """The same as `add_variable`."""
-        return self.add_variable(shape, initializer, dtype, aggregation, name)
+    def add_weight(self, *args: Any, **kwargs: Any) -> Variable:
+        """The same as `add_variable`; Keras 2's order, `add_weight(name, shape, ...)`, is understood too."""
+        if args and isinstance(args[0], str):
+            kwargs["name"], args = args[0], args[1:]
+        kwargs.pop("synchronization", None)
+        return self.add_variable(*args, **kwargs)
 
     def reset_state(self) -> None:
         """Set every Variable back to zero."""
+        if type(self).reset_states is not Metric.reset_states and not self._resetting:
+            self._resetting = True  # a subclass written for Keras 2 resets under the old name
+            try:
+                return self.reset_states()
+            finally:
+                self._resetting = False
         for variable in self.variables:
             variable.assign(jnp.zeros(variable.shape, variable.dtype))
 
     def reset_states(self) -> None:
         """The same as `reset_state`, under Keras 2's name."""
         self.reset_state()
+
+    # --- what it measures
 
     def update_state(self, *args: Any, **kwargs: Any) -> None:
         """Take a batch into account. Override it."""
@@ -109,9 +137,43 @@ class Metric:
         self.update_state(*args, **kwargs)
         return self.result()
 
+    # --- the pure forms: values in, values out, for raw JAX transformations
+
+    def stateless_update_state(self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        """Return the values that `update_state` would give to `variables`, starting from `metric_variables`."""
+        scope = self._scope_with(metric_variables)
+        with setting(scope=scope, recorders=()):
+            self.update_state(*args, **kwargs)
+        return [scope.read(variable) for variable in self.variables]
+
+    def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
+        """Return the result for the given values of `variables`."""
+        with setting(scope=self._scope_with(metric_variables), recorders=()):
+            return unwrap_result(self.result())
+
+    def stateless_reset_state(self) -> list[Any]:
+        """Return the values that `reset_state` would give to `variables`."""
+        scope = Scope(parent=current.scope)
+        with setting(scope=scope, recorders=()):
+            self.reset_state()
+        return [scope.read(variable) for variable in self.variables]
+
+    def _scope_with(self, values: Sequence[Any]) -> Scope:
+        variables = self.variables
+        if len(values) != len(variables):
+            raise ValueError(
+                f"{type(self).__name__} {self.name!r} was given {len(values)} values for its {len(variables)} Variables; "
+                "one for each of `metric.variables` was expected, in order."
+            )
+        pairs = zip(variables, values, strict=True)
+        inputs = {id(v): (v, jnp.asarray(unwrap_result(value), v.dtype)) for v, value in pairs}
+        return Scope(inputs, current.scope)
+
+    # --- configs
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""
-        return {"name": self.name, "dtype": self._dtype_policy.name}
+        return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Metric:
@@ -122,77 +184,18 @@ class Metric:
         return f"<{type(self).__name__} name={self.name}>"
 
 
-def _weighted_total(values: Any, weight: Any, dtype: str) -> tuple[Any, Any]:
-    """Return the weighted sum of the values, and the sum of the weights."""
-    values = values.astype(dtype)
-    if weight is None:
-        return values.sum(), jnp.asarray(values.size, dtype)
-    weight = jnp.asarray(weight, dtype)
-    while weight.ndim < values.ndim:
-        weight = weight[..., None]
-    weight = jnp.broadcast_to(weight, values.shape)
-    return (values * weight).sum(), weight.sum()
+def _variables_in(value: Any) -> Iterable[Variable]:
+    """Yield the Variables of an attribute that is a Variable, a Metric or a container of them."""
+    if isinstance(value, Variable):
+        yield value
+    elif isinstance(value, Metric):
+        yield from value.variables
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, (Variable, Metric, list, tuple, dict)):
+                yield from _variables_in(item)
 
 
-class Sum(Metric):
-    """The weighted sum of all values seen.
-
-    Args:
-        name: A name.
-        dtype: The type of the sum.
-
-    Example:
-        >>> total = podium.metrics.Sum()
-        >>> float(total([1.0, 2.0])), float(total(3.0))
-        (3.0, 6.0)
-    """
-
-    def __init__(self, name: str = "sum", dtype: Any = None):
-        super().__init__(dtype, name)
-        self.total = self.add_variable(name="total")
-
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Add a batch of values."""
-        values = stop_gradient(convert_to_tensor(values))
-        total, _ = dispatch(_weighted_total, values, stop_gradient(sample_weight), self.dtype)
-        self.total.assign_add(total)
-
-    def result(self) -> Any:
-        """Return the sum so far."""
-        return self.total.read_value()
-
-
-class Mean(Metric):
-    """The weighted mean of all values seen; 0 before the first.
-
-    Args:
-        name: A name.
-        dtype: The type of the sums.
-
-    Example:
-        >>> mean = podium.metrics.Mean()
-        >>> mean.update_state([1.0, 3.0])
-        >>> float(mean.result()), float(mean(8.0))
-        (2.0, 4.0)
-    """
-
-    def __init__(self, name: str = "mean", dtype: Any = None):
-        super().__init__(dtype, name)
-        self.total = self.add_variable(name="total")
-        self.count = self.add_variable(name="count")
-
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Take a batch of values into the mean."""
-        values = stop_gradient(convert_to_tensor(values))
-        total, count = dispatch(_weighted_total, values, stop_gradient(sample_weight), self.dtype)
-        self.total.assign_add(total)
-        self.count.assign_add(count)
-
-    def result(self) -> Any:
-        """Return the mean so far."""
-        return dispatch(_ratio, self.total, self.count)
-
-
-def _ratio(total: Any, count: Any) -> Any:
-    """Divide, with 0 for nothing seen yet."""
-    return jnp.where(count == 0, jnp.zeros_like(total), total / jnp.where(count == 0, jnp.ones_like(count), count))
+def detached(value: Any) -> Any:
+    """Return a value as a Tensor that no gradient passes through; None stays None."""
+    return None if value is None else stop_gradient(convert_to_tensor(value))

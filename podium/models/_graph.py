@@ -91,6 +91,10 @@ class Graph:
                 values[id(symbol)] = value
         return map_structure(lambda symbol: values[id(symbol)], self.outputs)
 
+    def check(self, inputs: Any) -> None:
+        """Raise if these inputs do not fit; nothing is computed."""
+        self._matched(inputs)
+
     def _matched(self, inputs: Any) -> list[Any]:
         """Return one value per input, in order, from a list, a dictionary or a single value."""
         if isinstance(inputs, dict):

@@ -1,22 +1,44 @@
-"""Model: layers put together. From a graph (`Model(inputs, outputs)`) or by subclassing.
+"""Model: the conductor. `compile`, `fit`, `evaluate`, `predict`, and the steps that people rewrite.
 
-A Model is a Layer. One made from a graph runs the graph in `call`; a subclass writes its own.
+It owns the order of things and nothing else: data is counted in `podium/data`, steps are run in
+`podium/execution`, whoever listens is called by `podium/callbacks`. What a model is made of is in `_network.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from podium.core import KerasTensor, leaves_of, unknown_choice
-from podium.layers import Layer
-from podium.layers._calls import map_shapes
-from podium.models._graph import Graph
-from podium.models._summary import print_summary
+from podium import optimizers
+from podium.callbacks import CallbackList, History, StepLogs
+from podium.callbacks._step_logs import running_values
+from podium.core import GradientTape, Variable
+from podium.data import DataHandler, StepsPerExecution, train_validation_split, unpack_x_y_sample_weight
+from podium.distribute import get_strategy
+from podium.execution import Execution
+from podium.execution._execution import direct, steps_in
+from podium.models._arguments import check_compile, check_fit, check_verbose, no_more_arguments
+from podium.models._collector import Collector
+from podium.models._compiled_loss import CompiledLoss
+from podium.models._compiled_metrics import CompiledMetrics
+from podium.models._conducting import conducting, is_fitting
+from podium.models._counters import Counters
+from podium.models._front_door import CALLERS, KINDS, as_plain_list, check_batch, check_labels, expand_1d, rows_of
+from podium.models._network import Network
+from podium.models._outputs import output_names
+from podium.models._running_means import RunningMeans
+from podium.models._trainable_state import TrainableState
+from podium.models._validation import Validation
+from podium.saving._weights_file import read_weights, write_weights
 
 
-class Model(Layer):
+class Model(Network):
     """Layers put together into something to train.
+
+    Three ways to make one: from symbolic inputs and outputs, as a `Sequential` stack, or as a subclass with its
+    own `call`. All three train the same way: `compile`, then `fit`. To change what happens with a batch, override
+    `train_step`; it is ordinary Python with a `GradientTape`, and is compiled to one XLA program.
 
     Args:
         inputs: Symbolic values from `Input`: one, or a list or dictionary of them.
@@ -24,12 +46,20 @@ class Model(Layer):
         name: A name.
         trainable: Whether the weights shall be trained.
 
+    Attributes:
+        optimizer: What `compile` was given, as an Optimizer.
+        loss: What `compile` was given.
+        stop_training: Set it to True, in a callback for instance, and `fit` stops after the running step.
+        history: The `History` of the last `fit`.
+
     Example:
         >>> x = podium.Input(shape=(8,))
         >>> h = podium.layers.Dense(4, activation="relu")(x)
         >>> model = podium.Model(x, podium.layers.Dense(1)(h + 1.0))
-        >>> model(np.ones((2, 8), "float32")).shape
-        (2, 1)
+        >>> model.compile(optimizer="sgd", loss="mse")
+        >>> history = model.fit(np.ones((64, 8)), np.zeros((64, 1)), epochs=3, verbose=0)
+        >>> len(history.history["loss"]), history.history["loss"][2] < history.history["loss"][0]
+        (3, True)
         >>> class Twice(podium.Model):
         ...     def __init__(self):
         ...         super().__init__()
@@ -41,138 +71,647 @@ class Model(Layer):
     """
 
     def __init__(self, inputs: Any = None, outputs: Any = None, *args: Any, **kwargs: Any):
-        if args:
-            raise TypeError(f"Model takes `inputs` and `outputs`, then named arguments; {len(args)} more were given.")
-        if (inputs is None) != (outputs is None):
-            missing = "inputs" if inputs is None else "outputs"
-            raise ValueError(f"Model was given no `{missing}`; give both `inputs` and `outputs`, or neither in a subclass.")
-        super().__init__(**kwargs)
-        self._graph: Graph | None = None
-        self._graph_layers: list[Layer] = []
-        if inputs is not None:
-            self._use_graph(Graph(inputs, outputs, self.name))
+        super().__init__(inputs, outputs, *args, **kwargs)
+        self.optimizer: Any = None
+        self.loss: Any = None
+        self.stop_training = False
+        self.history: History | None = None
+        self.train_function: Callable | None = None
+        self.test_function: Callable | None = None
+        self.predict_function: Callable | None = None
+        self.compiled_loss: CompiledLoss | None = None
+        self.compiled_metrics: CompiledMetrics | None = None
+        self._is_compiled = False
+        self._run_eagerly = False
+        self._jit_compile: Any = "auto"
+        self._steps_per_execution = StepsPerExecution(1)
+        self._distribute_strategy = get_strategy()
+        self._cluster_coordinator: Any = None
+        self._compiled_trainable_state: TrainableState | None = None
+        self._train_means = RunningMeans("train_step")
+        self._test_means = RunningMeans("test_step")
+        self._counters = Counters()
 
-    def _use_graph(self, graph: Graph) -> None:
-        self._graph = graph
-        self._graph_layers = graph.layers
-        self.built = True
-        # Each layer is an entry of its own on a tape, so that inner outputs can be sources of gradients.
-        self._records_layers_inside = self._records_layers_inside or type(self).call is Model.call
+    # ------------------------------------------------------------------ the score
 
-    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        """Run the graph. Subclasses write their own."""
-        if self._graph is None:
-            raise NotImplementedError(
-                f"{type(self).__name__} has no `call` method and was not made from `inputs` and `outputs`. Define "
-                "`call(self, inputs)`."
-            )
-        return self._graph.run(inputs)
-
-    def build(self, input_shape: Any = None) -> None:
-        """Make all weights for inputs of the given shape, by a call on symbolic values."""
-        if self._graph is None and input_shape is not None and type(self).call is not Model.call:
-            symbols = map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)
-            self.built = True  # the call below is the building
-            try:
-                self.compute_output_spec(symbols)
-            except BaseException:
-                self.built = False
-                raise
-            self.built_shape = input_shape
-        self.built = True
-
-    # --- looking inside
-
-    @property
-    def layers(self) -> list[Layer]:
-        """The layers directly inside, in order."""
-        if self._graph is not None:
-            extra = [layer for layer in self._own_layers() if not any(layer is known for known in self._graph_layers)]
-            return self._graph_layers + extra
-        return self._flatten_layers(include_self=False, recursive=False)
-
-    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
-        """Return a layer by name or position.
-
-        Raises:
-            ValueError: There is no such layer; the message lists the names.
-        """
-        if (name is None) == (index is None):
-            raise ValueError("get_layer needs a name or an index, one of them.")
-        layers = self.layers
-        if index is not None:
-            if not -len(layers) <= index < len(layers):
-                raise ValueError(f"get_layer(index={index}) was asked of a model with {len(layers)} layers.")
-            return layers[index]
-        for layer in layers:
-            if layer.name == name:
-                return layer
-        raise unknown_choice(f"layer of model {self.name!r},", name, [layer.name for layer in layers])
-
-    @property
-    def inputs(self) -> list[KerasTensor] | None:
-        """The symbolic inputs, or None for a subclassed model."""
-        return None if self._graph is None else self._graph.flat_inputs
-
-    @property
-    def outputs(self) -> list[KerasTensor] | None:
-        """The symbolic outputs, or None for a subclassed model."""
-        return None if self._graph is None else self._graph.flat_outputs
-
-    @property
-    def input(self) -> Any:
-        """The symbolic inputs in the structure they were given in."""
-        return super().input if self._graph is None else self._graph.inputs
-
-    @property
-    def output(self) -> Any:
-        """The symbolic outputs in the structure they were given in."""
-        return super().output if self._graph is None else self._graph.outputs
-
-    @property
-    def input_names(self) -> list[str]:
-        """The names of the inputs."""
-        return [symbol.name for symbol in self.inputs or []]
-
-    @property
-    def output_names(self) -> list[str]:
-        """The names of the layers that the outputs come from."""
-        return [symbol.node.name if symbol.node is not None else symbol.name for symbol in self.outputs or []]
-
-    @property
-    def input_shape(self) -> Any:
-        """The shape of the input, or the list of shapes."""
-        return _shape_or_list(self.inputs)
-
-    @property
-    def output_shape(self) -> Any:
-        """The shape of the output, or the list of shapes."""
-        return _shape_or_list(self.outputs)
-
-    def summary(
+    def compile(
         self,
-        line_length: int | None = None,
-        positions: Any = None,
-        print_fn: Callable[[str], None] | None = None,
-        expand_nested: bool = False,
-        show_trainable: bool = False,
-        layer_range: Any = None,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        metrics: Any = None,
+        loss_weights: Any = None,
+        weighted_metrics: Any = None,
+        run_eagerly: bool | None = None,
+        steps_per_execution: int | None = None,
+        jit_compile: bool | str | None = "auto",
+        **kwargs: Any,
     ) -> None:
-        """Print a table of the layers, their output shapes and how many numbers they hold.
+        """Say how the model is to be trained. Nothing is computed yet.
+
+        Which layers are trainable is fixed here: change it, and compile again.
 
         Args:
-            line_length: The width of the table in characters.
-            positions: Accepted for Keras's signature; the table sizes its columns itself.
-            print_fn: A function that gets the text instead of the terminal.
-            expand_nested: Show the layers of models inside this one.
-            show_trainable: Add a column that says which layers are trained.
-            layer_range: Two layer names: show the layers from the first to the second.
+            optimizer: A name, an Optimizer, or any optax transformation.
+            loss: A name, a function `(y_true, y_pred)` or a Loss, for all outputs; or a list or dictionary of them,
+                one per output. None if `train_step` or `add_loss` do it all.
+            metrics: Names, functions or Metrics: a list for all outputs, or a list of lists or dictionary per output.
+            loss_weights: How much each output's loss counts: a list or dictionary of numbers.
+            weighted_metrics: Like `metrics`, for those that shall take sample weights into account.
+            run_eagerly: Run steps as plain Python, for debugging.
+            steps_per_execution: How many steps one compiled call takes. Per-batch callbacks are called once per call.
+            jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless `run_eagerly`.
+            **kwargs: Nothing else is accepted, but for Keras's `auto_scale_loss`.
+
+        Raises:
+            ValueError: A name is unknown, or what was given does not fit the outputs.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(1)])
+            >>> model.compile(optimizer="adm")
+            Traceback (most recent call last):
+            ValueError: Unknown optimizer 'adm'. Did you mean 'adam'? Choices: ...
         """
-        print_summary(self, line_length, print_fn, expand_nested, show_trainable, layer_range)
+        no_more_arguments(Model.compile, kwargs, allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"))
+        check_compile(run_eagerly, steps_per_execution, jit_compile)
+        self._check_initialized()
+        names = output_names(self.output, self.output_names) if self.outputs else None
+        with self.distribute_strategy.scope():
+            # Everything is made before anything is replaced: a wrong argument leaves the model as it was.
+            made = optimizers.get(optimizer)
+            compiled_loss = CompiledLoss(loss, loss_weights, names, self.output_names or None)
+            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, names, self.output_names or None)
+        self.optimizer, self.loss = made, loss
+        self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
+        self.train_function = self.test_function = self.predict_function = None
+        self._run_eagerly, self._jit_compile = bool(run_eagerly), jit_compile
+        self._steps_per_execution = StepsPerExecution(1 if steps_per_execution is None else steps_per_execution)
+        self._compiled_trainable_state = TrainableState(self)
+        self._is_compiled = True
 
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: int | str = "auto",
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: bool | str = True,
+        class_weight: Any = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_batch_size: int | None = None,
+        validation_freq: Any = 1,
+        **kwargs: Any,
+    ) -> History:
+        """Train for a number of epochs.
 
-def _shape_or_list(symbols: list[KerasTensor] | None) -> Any:
-    if symbols is None:
-        raise AttributeError("A subclassed model has no fixed shape; it may be called on several. See `built_shape`.")
-    shapes = [symbol.shape for symbol in leaves_of(symbols)]
-    return shapes[0] if len(shapes) == 1 else shapes
+        An exception or an interrupt leaves the model at the last completed step, usable, and `history` with what
+        was logged.
+
+        Args:
+            x: Arrays in any nesting (or a generator, an iterator or a Dataset that yields batches).
+            y: Targets, in the structure of the outputs; not with a generator or Dataset.
+            batch_size: Samples per step; 32 by default. Not with a generator or Dataset.
+            epochs: The epoch to stop before, counted from 0.
+            verbose: 0 silent, 1 a bar, 2 a line per epoch; "auto" means 1.
+            callbacks: A callback or a list of them.
+            validation_split: The fraction of the arrays, taken from their end, to keep for validation.
+            validation_data: What `evaluate` gets after an epoch: `(x, y)`, `(x, y, sample_weight)`, or a source of batches.
+            shuffle: Shuffle arrays before each epoch; "batch" shuffles whole batches.
+            class_weight: A weight per class: a dictionary, or a dictionary of those by output name.
+            sample_weight: A weight per sample, in the structure of `y`.
+            initial_epoch: The epoch to start from.
+            steps_per_epoch: Batches per epoch; needed for endless data.
+            validation_steps: Batches per validation.
+            validation_batch_size: Samples per step of validation.
+            validation_freq: Validate every so many epochs, or after the epochs of a collection (counted from 1), or
+                every so many steps: `"100 steps"`.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing` are accepted and not needed.
+
+        Returns:
+            A `History`: its `history` holds the values of every epoch.
+
+        Raises:
+            RuntimeError: The model is not compiled, is being fitted already, or the call is inside a compiled function.
+            ValueError: An argument or the data does not fit; nothing has been trained then.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
+            >>> model.compile("sgd", "mse")
+            >>> history = model.fit(np.ones((40, 1)), np.zeros((40, 1)), validation_split=0.2, verbose=0)
+            >>> sorted(history.history)
+            ['loss', 'val_loss']
+        """
+        no_more_arguments(Model.fit, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        check_fit(epochs, initial_epoch, verbose, validation_split, validation_data, validation_freq)
+        with conducting(self, "fit"):
+            if validation_split:
+                (x, y, sample_weight), validation_data = train_validation_split((x, y, sample_weight), validation_split)
+            data = self._data_for(
+                "fit",
+                x,
+                y,
+                sample_weight,
+                batch_size,
+                steps_per_epoch,
+                initial_epoch=initial_epoch,
+                epochs=epochs,
+                shuffle=shuffle,
+                class_weight=class_weight,
+            )
+            validation = Validation(self, validation_data, validation_steps, validation_batch_size or batch_size, validation_freq)
+            listeners = CallbackList(
+                callbacks,
+                add_history=True,
+                add_progbar=verbose != 0,
+                model=self,
+                verbose=verbose,
+                epochs=epochs,
+                steps=data.inferred_steps,
+            )
+            self.stop_training = False
+            run = direct(self.make_train_function())
+            self._train_counter.assign(0)
+            logs: dict[str, Any] = {}
+            with listeners.ending("train"):
+                listeners.on_train_begin()
+                for epoch, iterator in data.enumerate_epochs():
+                    values = None
+                    self.reset_metrics()
+                    listeners.on_epoch_begin(epoch)
+                    with data.catch_stop_iteration():
+                        for step in data.steps():
+                            listeners.on_train_batch_begin(step)
+                            values = run(iterator)
+                            end_step = data.took(steps_in(values))
+                            listeners.on_train_batch_end(end_step, values)
+                            validation.after_step(end_step - step + 1, listeners)
+                            if self.stop_training:
+                                break
+                    if values is None:  # the data ended before this epoch began
+                        break
+                    logs = {**running_values(values), **validation.after_epoch(epoch, listeners)}
+                    listeners.on_epoch_end(epoch, logs)
+                    if self.stop_training:
+                        break
+                if hasattr(self.optimizer, "finalize_variable_values"):
+                    self.optimizer.finalize_variable_values(self.trainable_variables)  # averages kept beside the weights
+                listeners.on_train_end(logs)
+            assert listeners.history is not None
+            return listeners.history
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        return_dict: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the loss and the metrics on data, without training.
+
+        Args:
+            x: Arrays in any nesting, or a source of batches.
+            y: Targets; not with a generator or Dataset.
+            batch_size: Samples per step; 32 by default.
+            verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
+            sample_weight: A weight per sample.
+            steps: Batches to take; all by default.
+            callbacks: A callback or a list of them.
+            return_dict: Return a dictionary instead of a list.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing` are accepted and not needed.
+
+        Returns:
+            The loss, or a list `[loss, metric, ...]` of floats if there are metrics, or a dictionary by name.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> model.compile(loss="mse", metrics=["mae"])
+            >>> model.evaluate(np.ones((3, 1)), np.zeros((3, 1)), verbose=0)
+            [1.0, 1.0]
+        """
+        no_more_arguments(Model.evaluate, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        check_verbose(verbose)
+        with conducting(self, "evaluate"):
+            data = self._data_for("evaluate", x, y, sample_weight, batch_size, steps)
+            listeners = callbacks
+            if not isinstance(callbacks, CallbackList):
+                listeners = CallbackList(
+                    callbacks, add_progbar=verbose != 0, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps
+                )
+            logs = self._evaluate(data, listeners)
+            return logs if return_dict else as_plain_list(logs, self.metrics_names)
+
+    def _evaluate(self, data: DataHandler, listeners: CallbackList) -> dict[str, Any]:
+        """Walk through data once with the test step."""
+        run = direct(self.make_test_function())
+        self._test_counter.assign(0)
+        logs: dict[str, Any] = {}
+        with listeners.ending("test"), self._metrics_apart():
+            listeners.on_test_begin()
+            for _, iterator in data.enumerate_epochs():
+                values = None
+                self.reset_metrics()
+                with data.catch_stop_iteration():
+                    for step in data.steps():
+                        listeners.on_test_batch_begin(step)
+                        values = run(iterator)
+                        listeners.on_test_batch_end(data.took(steps_in(values)), values)
+                if values is None:
+                    raise ValueError("The dataset must contain at least one batch of samples; there was none to evaluate.")
+                logs = running_values(values)
+            listeners.on_test_end(logs)
+        return logs
+
+    def predict(
+        self,
+        x: Any = None,
+        batch_size: int | None = None,
+        verbose: int | str = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return the outputs for all of the data, as NumPy arrays.
+
+        Everything is kept in memory. For data without end, walk it yourself: `for batch in data: model(batch)`.
+
+        Args:
+            x: Arrays in any nesting, or a source of batches (targets in it are ignored).
+            batch_size: Samples per step; 32 by default.
+            verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
+            steps: Batches to take; all by default.
+            callbacks: A callback or a list of them.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing` are accepted and not needed.
+
+        Returns:
+            NumPy arrays in the structure of the model's outputs, as many rows as there are samples.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> model.predict(np.arange(3.0).reshape(3, 1), verbose=0).ravel()
+            array([0., 1., 2.], dtype=float32)
+        """
+        no_more_arguments(Model.predict, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        check_verbose(verbose)
+        with conducting(self, "predict"):
+            data = self._data_for("predict", x, batch_size=batch_size, steps=steps)
+            listeners = callbacks
+            if not isinstance(callbacks, CallbackList):
+                listeners = CallbackList(
+                    callbacks, add_progbar=verbose != 0, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps
+                )
+            run = direct(self.make_predict_function())
+            self._predict_counter.assign(0)
+            outputs = Collector()
+            with listeners.ending("predict"):
+                listeners.on_predict_begin()
+                for _, iterator in data.enumerate_epochs():
+                    with data.catch_stop_iteration():
+                        for step in data.steps():
+                            listeners.on_predict_batch_begin(step)
+                            values = run(iterator)
+                            outputs.add(values)
+                            listeners.on_predict_batch_end(data.took(steps_in(values)), {"outputs": outputs.latest})
+                listeners.on_predict_end()
+            return outputs.result()
+
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        reset_metrics: bool = True,
+        return_dict: bool = False,
+    ) -> Any:
+        """Take one training step on one batch.
+
+        Args:
+            x: The batch's inputs.
+            y: Its targets.
+            sample_weight: A weight per sample.
+            class_weight: A weight per class.
+            reset_metrics: Whether the values are of this batch alone; with False they go on from the last call.
+            return_dict: Return a dictionary instead of a list.
+
+        Returns:
+            The loss, or a list `[loss, metric, ...]`, or a dictionary.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> model.compile(podium.optimizers.SGD(0.5), "mse")
+            >>> model.train_on_batch(np.ones((2, 1)), np.zeros((2, 1))), model.train_on_batch(np.ones((2, 1)), np.zeros((2, 1)))
+            (1.0, 1.0)
+        """
+        with conducting(self, "train_on_batch"):
+            batch = self._data_for("train_on_batch", x, y, sample_weight, class_weight=class_weight)
+            return self._on_batch(self.make_train_function(), batch, reset_metrics, return_dict)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True, return_dict: bool = False
+    ) -> Any:
+        """Return the loss and the metrics on one batch, without training.
+
+        Args:
+            x: The batch's inputs.
+            y: Its targets.
+            sample_weight: A weight per sample.
+            reset_metrics: Whether the values are of this batch alone.
+            return_dict: Return a dictionary instead of a list.
+        """
+        with conducting(self, "test_on_batch"):
+            batch = self._data_for("test_on_batch", x, y, sample_weight)
+            return self._on_batch(self.make_test_function(), batch, reset_metrics, return_dict)
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """Return the outputs for one batch, as NumPy arrays.
+
+        Args:
+            x: The batch's inputs.
+        """
+        with conducting(self, "predict_on_batch"):
+            outputs = Collector()
+            for _, iterator in self._data_for("predict_on_batch", x).enumerate_epochs():
+                outputs.add(self.make_predict_function()(iterator))
+            return outputs.result()
+
+    # ------------------------------------------------------------------ the bars you may rewrite
+
+    def train_step(self, data: Any) -> dict[str, Any]:
+        """Train on one batch: the forward pass, the loss, the gradients, the update and the metrics.
+
+        Override it to train differently. It runs compiled; keep what must change in Variables.
+
+        Args:
+            data: What the data source gives: `(x, y)` for arrays, `(x, y, sample_weight)` with weights, the element of a
+                Dataset as it is.
+
+        Returns:
+            A dictionary from names to values: the logs. A metric's `result()` is shown as it is; any other value is
+            averaged over the epoch.
+        """
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        with GradientTape() as tape:
+            y_pred = self(expand_1d(self, x), training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
+        self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def test_step(self, data: Any) -> dict[str, Any]:
+        """Evaluate one batch. Override it to evaluate differently; see `train_step`."""
+        x, y, sample_weight = unpack_x_y_sample_weight(data)
+        y_pred = self(expand_1d(self, x), training=False)
+        self.compute_loss(x, y, y_pred, sample_weight, training=False)
+        return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def predict_step(self, data: Any) -> Any:
+        """Return the outputs for one batch. Override it to predict differently."""
+        x, _, _ = unpack_x_y_sample_weight(data)
+        return self(expand_1d(self, x), training=False)
+
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
+    ) -> Any:
+        """Return the total loss of a batch: what `compile` was given, and the losses of layers and regularizers.
+
+        Override it to compute the loss differently. Calling `compiled_loss` updates the running mean named `loss`.
+
+        Args:
+            x: The inputs; not needed here, for overriding methods.
+            y: The targets.
+            y_pred: The outputs.
+            sample_weight: A weight per sample.
+            training: Whether the loss is for training.
+        """
+        if self.compiled_loss is None:
+            raise RuntimeError("`compute_loss` needs a compiled model. Use `model.compile(optimizer, loss)`.")
+        extra = self.losses
+        if self.loss is None and not extra and training:
+            raise ValueError(
+                "There is no loss to train with: `compile` was given none, and no layer added one. Pass `loss=...` to "
+                "`compile`, use `add_loss`, or override `train_step`."
+            )
+        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=extra)
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Take a batch into the metrics given to `compile`, and return the logs.
+
+        Args:
+            x: The inputs; not needed here, for overriding methods.
+            y: The targets.
+            y_pred: The outputs.
+            sample_weight: A weight per sample.
+        """
+        if self.compiled_metrics is not None:
+            self.compiled_metrics.update_state(y, y_pred, sample_weight)
+        return self.get_metrics_result()
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        """Return the results of all `metrics` by name; a result that is a dictionary is merged in."""
+        results: dict[str, Any] = {}
+        for metric in self.metrics:
+            result = metric.result()
+            results.update(result if isinstance(result, dict) else {metric.name: result})
+        return results
+
+    def make_train_function(self, force: bool = False) -> Callable:
+        """Return the function that `fit` calls with an iterator: it takes the next batch and runs `train_step` on it.
+
+        Override it to change how steps are run. What it returns is kept in `train_function` until the next `compile`.
+
+        Args:
+            force: Make it anew.
+        """
+        if self.train_function is None or force:
+
+            def run_train_step(data: Any) -> Any:
+                logs = self._train_means.collect(self.train_step(data), data)
+                self._train_counter.assign_add(1)
+                return logs
+
+            self.train_function = Execution(run_train_step, self._steps_per_execution, self.run_eagerly, StepLogs)
+        return self.train_function
+
+    def make_test_function(self, force: bool = False) -> Callable:
+        """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
+        if self.test_function is None or force:
+
+            def run_test_step(data: Any) -> Any:
+                logs = self._test_means.collect(self.test_step(data), data)
+                self._test_counter.assign_add(1)
+                return logs
+
+            self.test_function = Execution(run_test_step, self._steps_per_execution, self.run_eagerly, StepLogs)
+        return self.test_function
+
+    def make_predict_function(self, force: bool = False) -> Callable:
+        """Return the function that `predict` calls with an iterator; see `make_train_function`."""
+        if self.predict_function is None or force:
+
+            def run_predict_step(data: Any) -> Any:
+                outputs = self.predict_step(data)
+                self._predict_counter.assign_add(1)
+                return outputs
+
+            self.predict_function = Execution(run_predict_step, self._steps_per_execution, self.run_eagerly)
+        return self.predict_function
+
+    # ------------------------------------------------------------------ the plumbing
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
+        """Write all weights to an HDF5 file at exactly this path, in Keras 2's layout; a failed write leaves an old file whole.
+
+        Args:
+            filepath: Where to; any suffix, or none.
+            overwrite: Whether an existing file may be replaced.
+            save_format: None or "h5".
+            options: Accepted for Keras's signature: None.
+        """
+        write_weights(self, filepath, overwrite, save_format, options)
+
+    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
+        """Read weights from an HDF5 file of `save_weights`, or of Keras 2's. Nothing changes unless everything fits.
+
+        Args:
+            filepath: The file.
+            by_name: Match layers by name instead of order, and leave out those that only one side has.
+            skip_mismatch: Leave out weights of other shapes, with a warning.
+            options: Accepted for Keras's signature: None.
+        """
+        read_weights(self, filepath, by_name, skip_mismatch, options)
+
+    @property
+    def metrics(self) -> list[Any]:
+        """All metrics: the loss, those given to `compile`, those of layers and of the model's own attributes.
+
+        They are reset at the start of every epoch and of every `evaluate`. Override it to list metrics kept elsewhere.
+        """
+        found = []
+        if self.compiled_loss is not None and self.compiled_metrics is not None:
+            found = [*self.compiled_loss.metrics, *self.compiled_metrics.metrics]
+        found += self._owned_metrics()
+        return list({id(metric): metric for metric in found}.values())
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of the metrics; those from `compile` are known after the first batch."""
+        return [metric.name for metric in self.metrics]
+
+    def reset_metrics(self) -> None:
+        """Start all metrics, and the running means of logs, anew."""
+        for metric in self.metrics:
+            metric.reset_state()
+        self._train_means.reset_state()
+        self._test_means.reset_state()
+
+    @property
+    def run_eagerly(self) -> bool:
+        """Whether steps run as plain Python. Setting it takes effect at once."""
+        return self._run_eagerly
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool) -> None:
+        self._run_eagerly = bool(value)
+        self.train_function = self.test_function = self.predict_function = None
+
+    @property
+    def jit_compile(self) -> Any:
+        """What `compile` was given; steps are compiled by XLA in any case."""
+        return self._jit_compile
+
+    @property
+    def steps_per_execution(self) -> int:
+        """How many steps one compiled call takes."""
+        return int(self._steps_per_execution)
+
+    @steps_per_execution.setter
+    def steps_per_execution(self, value: int) -> None:
+        check_compile(None, value, None)
+        self._steps_per_execution.assign(value)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether `compile` has been called."""
+        return self._is_compiled
+
+    @property
+    def distribute_strategy(self) -> Any:
+        """The strategy in whose scope the model was made."""
+        return self._distribute_strategy
+
+    @property
+    def _train_counter(self) -> Variable:
+        return self._counters.get("train")
+
+    @property
+    def _test_counter(self) -> Variable:
+        return self._counters.get("test")
+
+    @property
+    def _predict_counter(self) -> Variable:
+        return self._counters.get("predict")
+
+    def _data_for(
+        self,
+        caller: str,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        batch_size: int | None = None,
+        steps: int | None = None,
+        **options: Any,
+    ) -> DataHandler:
+        """Return the data of a run, its first batch checked against the model."""
+        kind = KINDS[caller]
+        own_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
+        if kind != "predict":
+            check_labels(self, y)
+        data = DataHandler(
+            x,
+            y,
+            sample_weight,
+            batch_size=rows_of(x) if caller.endswith("_on_batch") else batch_size,
+            steps_per_epoch=steps,
+            steps_per_execution=self._steps_per_execution,
+            caller=CALLERS[caller],
+            output_names=self.output_names or None,
+            same_lengths=own_step,
+            **options,
+        )
+        check_batch(self, data.peek(), caller, default_step=own_step, needs_target=kind != "predict")
+        return data
+
+    def _on_batch(self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool) -> Any:
+        logs: dict[str, Any] = {}
+        for _, iterator in data.enumerate_epochs():
+            if reset_metrics:
+                self.reset_metrics()
+            logs = running_values(run(iterator))
+        return logs if return_dict else as_plain_list(logs, self.metrics_names)
+
+    @contextlib.contextmanager
+    def _metrics_apart(self) -> Iterator[None]:
+        """Keep what the metrics have gathered in a running epoch, while they are used for an evaluation inside it."""
+        kept = []
+        if is_fitting(self):
+            gathered = [*self.metrics, self._train_means]
+            kept = [(variable, variable.value) for metric in gathered for variable in metric.variables]
+        try:
+            yield
+        finally:
+            for variable, value in kept:
+                variable.assign(value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave compiled functions out of copies: they belong to this model, and are made anew when needed."""
+        return {**vars(self), "train_function": None, "test_function": None, "predict_function": None, "history": None}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core import unknown_choice
+from podium.core import leaves_of, unknown_choice
 
 _BYTES_UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -80,14 +80,9 @@ def _add_row(table: Any, model: Any, layer: Any, depth: int, expand: bool, train
 
 
 def _output_shape(layer: Any) -> str:
-    if layer._inbound_nodes:
-        outputs = layer._inbound_nodes[0].outputs
-        shapes = [
-            str(symbol.shape)
-            for symbol in (outputs if isinstance(outputs, (list, tuple)) else [outputs])
-            if hasattr(symbol, "shape")
-        ]
-        return ", ".join(shapes) or "?"
+    outputs = layer._inbound_nodes[0].outputs if layer._inbound_nodes else getattr(layer, "outputs", None)
+    if outputs is not None:
+        return ", ".join(str(symbol.shape) for symbol in leaves_of(outputs) if hasattr(symbol, "shape")) or "?"
     if layer.built_shape is None:
         return "?"
     try:

@@ -1,3 +1,22 @@
 """Small tools around training."""
 
+from podium.callbacks import Progbar as Progbar
+from podium.core import custom_object_scope as CustomObjectScope
+from podium.core import custom_object_scope as custom_object_scope
+from podium.core import get_custom_objects as get_custom_objects
+from podium.core import get_registered_name as get_registered_name
+from podium.core import get_registered_object as get_registered_object
+from podium.core import register_keras_serializable as register_keras_serializable
 from podium.core import set_random_seed as set_random_seed
+from podium.data import pack_x_y_sample_weight as pack_x_y_sample_weight
+from podium.data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
+from podium.utils._arrays import normalize as normalize
+from podium.utils._arrays import pad_sequences as pad_sequences
+from podium.utils._arrays import to_categorical as to_categorical
+from podium.utils._drawing import plot_model as plot_model
+from podium.utils._files import get_file as get_file
+from podium.utils._images import array_to_img as array_to_img
+from podium.utils._images import img_to_array as img_to_array
+from podium.utils._images import load_img as load_img
+from podium.utils._images import save_img as save_img
+from podium.utils._session import clear_session as clear_session

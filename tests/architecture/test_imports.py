@@ -19,7 +19,7 @@ FLOORS = (
     ("optimizers",),
     ("data", "distribute", "execution", "saving", "callbacks"),
     ("models",),
-    ("utils", "compat", "testing"),
+    ("utils", "datasets", "compat", "testing"),
 )
 RANK = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
 

@@ -15,7 +15,14 @@ def test_automatic_names_count_up_and_paths_nest():
 
 
 def test_dtypes_have_one_name_each():
-    for given, name in ((np.float64, "float64"), (float, "float32"), ("half", "float16"), (bool, "bool"), (None, "float32")):
+    for given, name in (
+        (np.float64, "float32"),
+        ("int64", "int32"),
+        (float, "float32"),
+        ("half", "float16"),
+        (bool, "bool"),
+        (None, "float32"),
+    ):
         assert core.standardize_dtype(given) == name
     with pytest.raises(ValueError, match=r"Unknown dtype 'flaot32'. Did you mean 'float32'\?"):
         core.standardize_dtype("flaot32")

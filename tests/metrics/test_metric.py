@@ -1,20 +1,14 @@
-"""Metrics: running sums in Variables, weighted, reset, usable inside compiled functions."""
+"""The base class: state in Variables, resetting, the pure forms, Keras 2's spellings, and user metrics."""
 
+import copy
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import podium
 from podium import metrics, ops
-
-
-def test_mean_weighs_and_broadcasts():
-    mean = metrics.Mean(name="loss")
-    assert float(mean.result()) == 0.0
-    mean.update_state([1.0, 3.0], sample_weight=[3.0, 1.0])
-    assert float(mean.result()) == 1.5
-    mean.reset_states()
-    mean.update_state(np.array([[1.0, 2.0], [5.0, 6.0]]), sample_weight=[1.0, 0.0])
-    assert float(mean.result()) == 1.5 and [v.path for v in mean.variables] == ["loss/total", "loss/count"]
 
 
 def test_sum_adds_up_and_is_no_part_of_the_tape():
@@ -38,6 +32,7 @@ def test_metrics_hold_metrics_and_say_what_is_missing():
         def __init__(self):
             super().__init__(name="both")
             self.inner = metrics.Mean()
+            self.more = {"list": [metrics.Sum()]}
             self.worst = self.add_weight(name="worst", initializer="ones")
 
         def update_state(self, values):
@@ -46,7 +41,117 @@ def test_metrics_hold_metrics_and_say_what_is_missing():
 
     both = Both()
     both.update_state(np.array([1.0, 7.0], "float32"))
-    assert len(both.variables) == 3 and float(both.worst) == 7.0
+    assert len(both.variables) == 4 and float(both.worst) == 7.0
+    both.reset_state()
+    assert [float(v) for v in both.variables] == [0.0] * 4
     with pytest.raises(NotImplementedError, match="Both has no `result`"):
         both.result()
-    assert metrics.Mean.from_config(metrics.Mean(name="m").get_config()).name == "m"
+    with pytest.raises(NotImplementedError, match="Metric has no `update_state`"):
+        metrics.Metric().update_state(1)
+
+
+def test_a_user_metric_may_return_a_dictionary_and_keep_state_in_a_function():
+    class Extremes(metrics.Metric):
+        def __init__(self, name="extremes"):
+            super().__init__(name=name)
+            self.low, self.high = self.add_weight("low"), self.add_weight("high", shape=())
+
+        def update_state(self, y_true, y_pred, sample_weight=None):
+            self.low.assign(ops.minimum(self.low, ops.min(y_pred)))
+            self.high.assign(ops.maximum(self.high, ops.max(y_pred)))
+
+        def result(self):
+            return {"low": self.low, "high": self.high}
+
+    metric = Extremes()
+    step = podium.function(lambda x: metric(x, x))
+    step(podium.Tensor([1.0, -2.0]))
+    assert {k: float(v) for k, v in step(podium.Tensor([3.0, 0.0])).items()} == {"low": -2.0, "high": 3.0}
+
+
+def test_keras_2_spellings_of_add_weight():
+    metric = metrics.Metric(name="kept")
+    a = metric.add_weight("a", (2,), initializer="ones")
+    b = metric.add_weight("b", shape=(3,), dtype="int32", synchronization="auto")
+    c = metric.add_weight(name="c", initializer="ones")
+    assert [(v.path, v.shape) for v in (a, b, c)] == [("kept/a", (2,)), ("kept/b", (3,)), ("kept/c", ())]
+    assert float(c) == 1.0 and b.dtype == jnp.int32 and not a.trainable
+
+
+def test_a_metric_that_resets_under_the_old_name_is_reset():
+    class Old(metrics.Mean):
+        def reset_states(self):
+            super().reset_states()
+            self.resets = getattr(self, "resets", 0) + 1
+
+    old = Old()
+    old.update_state(3.0)
+    old.reset_state()
+    assert old.resets == 1 and float(old.result()) == 0.0
+    old.update_state(3.0)
+    old.reset_states()
+    assert float(old.result()) == 0.0
+
+
+def test_state_before_init_is_refused():
+    class Early(metrics.Metric):
+        def __init__(self):
+            self.total = self.add_weight(name="total")
+
+    with pytest.raises(RuntimeError, match=r"Early makes state before `super\(\).__init__\(\)`"):
+        Early()
+
+
+def test_the_pure_forms_leave_the_metric_alone_and_run_in_jit():
+    metric = metrics.BinaryAccuracy()
+    metric.update_state([1.0], [0.0])
+
+    @jax.jit
+    def run(state, y_true, y_pred):
+        state = metric.stateless_update_state(state, y_true, y_pred)
+        return state, metric.stateless_result(state)
+
+    state = metric.stateless_reset_state()
+    y = jnp.float32([1, 0, 1, 1]), jnp.float32([0.9, 0.2, 0.7, 0.1])
+    state, result = run(state, *y)
+    state, result = run(state, *y)
+    assert float(result) == 0.75 and float(state[1]) == 8.0
+    assert float(metric.result()) == 0.0 and float(metric.count) == 1.0
+    with pytest.raises(ValueError, match="was given 1 values for its 2 Variables"):
+        metric.stateless_result(state[:1])
+
+
+def test_state_stays_in_its_own_type_inside_a_mixed_precision_layer():
+    class Watch(podium.layers.Layer):
+        def __init__(self):
+            super().__init__(dtype="mixed_bfloat16")
+            self.mean = metrics.Mean()
+
+        def call(self, x):
+            self.mean.update_state(x)
+            assert self.mean.result().dtype == jnp.float32
+            return x
+
+    watch = Watch()
+    for _ in range(3):
+        watch(np.full((1000,), 1.0, "float32"))
+    assert float(watch.mean.count) == 3000.0  # bfloat16 has no 3000 ones to count
+
+
+def test_the_default_type_is_the_default_float_type_whatever_the_policy():
+    podium.core.set_dtype_policy("bfloat16")
+    assert metrics.Mean().dtype == "float32" and metrics.Mean(dtype="bfloat16").dtype == "bfloat16"
+    assert metrics.Mean(dtype="mixed_bfloat16").dtype == "float32"
+
+
+def test_names_are_automatic_and_may_hold_a_slash():
+    assert [metrics.AUC().name, metrics.AUC().name] == ["auc", "auc_1"]
+    assert metrics.Mean(name="a/b").total.path == "a>b/total" and metrics.Mean().name == "mean"
+
+
+def test_metrics_are_copied_with_their_state():
+    metric = metrics.AUC(num_thresholds=5)
+    metric.update_state([0, 1], [0.2, 0.7])
+    other = copy.deepcopy(metric)
+    other.reset_state()
+    assert float(metric.result()) == 1.0 and float(other.result()) == 0.0

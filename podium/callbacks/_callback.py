@@ -1,0 +1,134 @@
+"""Callback: the base class of everything that listens while a model trains, is tested or predicts.
+
+It owns the names and signatures of the hooks. Who calls them, in which order, is `_callback_list.py`'s affair.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+KINDS = ("train", "test", "predict")
+BATCH_HOOKS = tuple(f"on_{kind}_batch_{edge}" for kind in KINDS for edge in ("begin", "end"))
+EPOCH_HOOKS = ("on_epoch_begin", "on_epoch_end")
+RUN_HOOKS = tuple(f"on_{kind}_{edge}" for kind in KINDS for edge in ("begin", "end"))
+ALIASES = {"on_train_batch_begin": "on_batch_begin", "on_train_batch_end": "on_batch_end"}
+NEW_NAMES = {old: new for new, old in ALIASES.items()}
+HOOKS = RUN_HOOKS + EPOCH_HOOKS + BATCH_HOOKS
+
+
+class Callback:
+    """Listens to `fit`, `evaluate` and `predict`. Override the hooks you want; the others cost nothing.
+
+    Every hook gets `logs`, a dictionary of its own: changing it disturbs nobody, except that what
+    `on_epoch_end` adds to it is seen by the callbacks after it and kept in the History. Values in `logs` are
+    Python floats; those of batch hooks are fetched from the device when they are first read, so a hook that
+    does not look at them does not wait.
+
+    Attributes:
+        model: The model that is being run. Set `model.stop_training = True` to end `fit` after this batch.
+        params: What the run was asked for: `verbose`, `epochs`, `steps`.
+        every_batch: Whether its batch hooks must be called for each batch. With False they are called
+            once for each compiled call, which may hold many batches.
+
+    Example:
+        >>> class Tell(podium.callbacks.Callback):
+        ...     def on_epoch_end(self, epoch, logs=None):
+        ...         print(f"epoch {epoch}: {logs['loss']:.2f}")
+        >>> callbacks = podium.callbacks.CallbackList([Tell()])
+        >>> callbacks.on_epoch_end(0, {"loss": 0.5})
+        epoch 0: 0.50
+    """
+
+    # On the class, so that a subclass whose `__init__` forgets `super().__init__()` works too.
+    params: dict[str, Any] | None = None
+    every_batch: bool = True
+    _model: Any = None
+    _ended_by: BaseException | None = None  # what broke the run off, while the `on_*_end` after it is called
+
+    def __init__(self) -> None:
+        self.params = None
+        self._model = None
+
+    @property
+    def model(self) -> Any:
+        """The model that is being run."""
+        return self._model
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        self._model = model
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Take what the run was asked for."""
+        self.params = params
+
+    def set_model(self, model: Any) -> None:
+        """Take the model that is being run."""
+        self._model = model
+
+    def passes_over(self, hook: str, batch: int) -> bool:
+        """Tell whether a batch hook, such as "on_train_batch_end", may go by without a call; only with `every_batch = False`."""
+        return False
+
+    # --- training
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Called when `fit` begins."""
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Called when `fit` ends, also when it ends with an error."""
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Called when an epoch begins."""
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Called when an epoch and its validation have ended; `logs` holds both their results."""
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a training batch."""
+        self.on_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a training batch, with what `train_step` returned."""
+        self.on_batch_end(batch, logs)
+
+    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """The older name of `on_train_batch_begin`."""
+
+    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+        """The older name of `on_train_batch_end`."""
+
+    # --- testing: `evaluate`, and the validation inside `fit`
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Called when `evaluate` or validation begins."""
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Called when `evaluate` or validation ends, also when it ends with an error."""
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a test batch."""
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a test batch, with what `test_step` returned."""
+
+    # --- predicting
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Called when `predict` begins."""
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """Called when `predict` ends, also when it ends with an error."""
+
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Called before a predict batch."""
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Called after a predict batch."""
+
+
+def overrides(callback: Callback, hook: str) -> bool:
+    """Tell whether a callback does anything in this hook, by its class or by an attribute of its own."""
+    own, cls = vars(callback), type(callback)
+    names = (hook, ALIASES[hook]) if hook in ALIASES else (hook,)
+    return any(name in own or getattr(cls, name) is not getattr(Callback, name) for name in names)

@@ -1,0 +1,38 @@
+"""Speaking to the user: on whatever `sys.stdout` is when something is written, and by warnings at the user's own line.
+
+It knows whether a line can be drawn over, and how long it may be for that.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import warnings
+
+
+def write(text: str) -> None:
+    """Write and flush; nothing happens in a program without an output."""
+    if sys.stdout is not None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def redraws() -> bool:
+    """Tell whether a line can be drawn over: in a terminal or a notebook, not in a pipe or a file."""
+    isatty = getattr(sys.stdout, "isatty", None)
+    return bool(isatty and isatty()) or "ipykernel" in sys.modules or "PYCHARM_HOSTED" in os.environ
+
+
+def columns() -> int | None:
+    """Return how long a line may be without wrapping around (a wrapped line cannot be drawn over); None without a terminal."""
+    isatty = getattr(sys.stdout, "isatty", None)
+    return shutil.get_terminal_size().columns - 1 if isatty and isatty() else None
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line of the first caller outside Podium, which is where `fit` was called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("podium", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)

@@ -1,0 +1,103 @@
+"""CSVLogger: the figures of every epoch in a file that spreadsheets read."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from podium.callbacks._callback import Callback
+from podium.callbacks._console import warn_user
+
+
+class CSVLogger(Callback):
+    """Writes a line with the figures of each epoch, as soon as it has ended.
+
+    The columns are `epoch` and the names of the first epoch's figures in alphabetical order; if none of them comes
+    from validation, each gets a `val_` column too, since validation may come in a later epoch. Missing figures are
+    written as `NA`.
+
+    Args:
+        filename: The file to write. Missing folders are made.
+        separator: The character between two columns.
+        append: Whether to go on with an existing file, under its columns, instead of replacing it.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+        >>> logger = podium.callbacks.CSVLogger(path)
+        >>> logger.on_train_begin()
+        >>> logger.on_epoch_end(0, {"loss": 0.5, "val_loss": 0.75})
+        >>> logger.on_train_end()
+        >>> print(path.read_text())
+        epoch,loss,val_loss
+        0,0.5,0.75
+    """
+
+    def __init__(self, filename: str | os.PathLike, separator: str = ",", append: bool = False):
+        super().__init__()
+        if not isinstance(separator, str) or len(separator) != 1:
+            raise ValueError(f"CSVLogger was given separator={separator!r}; one character was expected, such as ',' or ';'.")
+        self.filename = os.fspath(filename)
+        self.sep = separator
+        self.append = append
+        self.keys: list[str] | None = None
+        self.csv_file: TextIO | None = None
+        self.writer: Any = None
+        self._needs_header = True
+        self._warned = False
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Open the file."""
+        self.on_train_end()
+        folder = os.path.dirname(self.filename)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        self.keys = self._columns_of_file() if self.append else None
+        self.csv_file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")  # noqa: SIM115
+        self.writer = csv.writer(self.csv_file, delimiter=self.sep)
+        self._needs_header = self.keys is None
+        self._warned = False
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Write a line."""
+        logs = logs or {}
+        if self.keys is None:
+            names = sorted(logs)
+            self.keys = names + ([] if any(name.startswith("val_") for name in names) else [f"val_{name}" for name in names])
+        if self._needs_header:
+            self.writer.writerow(["epoch", *self.keys])
+            self._needs_header = False
+        elif set(logs) - set(self.keys):
+            self._warn_of_new(sorted(set(logs) - set(self.keys)))
+        self.writer.writerow([epoch, *(_cell(logs.get(name, "NA")) for name in self.keys)])
+        assert self.csv_file is not None
+        self.csv_file.flush()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Close the file."""
+        if self.csv_file is not None:
+            self.csv_file.close()
+        self.csv_file = self.writer = None
+
+    def _columns_of_file(self) -> list[str] | None:
+        if not os.path.exists(self.filename):
+            return None
+        with open(self.filename, newline="", encoding="utf-8") as file:
+            header = next(csv.reader(file, delimiter=self.sep), None)
+        return header[1:] if header else None
+
+    def _warn_of_new(self, names: list[str]) -> None:
+        if not self._warned:
+            self._warned = True
+            warn_user(
+                f"CSVLogger has no column for {', '.join(map(repr, names))} in {self.filename!r}, which began without it: "
+                "these figures are left out."
+            )
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return value
+    return f'"[{", ".join(map(str, value))}]"'

@@ -1,0 +1,105 @@
+"""EarlyStopping: end training when a figure stops improving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.callbacks._console import write
+from podium.callbacks._monitor import MonitorCallback, check_count
+
+
+class EarlyStopping(MonitorCallback):
+    """Stops `fit` when a figure has not improved for some epochs.
+
+    Args:
+        monitor: The name of the figure.
+        min_delta: By how much it must change to count as better.
+        patience: How many epochs without improvement to wait for.
+        verbose: 1 to say what is done.
+        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric or its name.
+        baseline: A value that must be beaten as well.
+        restore_best_weights: Whether the model ends with the weights of its best epoch. They are kept in memory.
+            After an error or an interruption the weights stay as they are.
+        start_from_epoch: How many epochs to let pass before looking.
+
+    Attributes:
+        best: The best value so far.
+        best_epoch: The epoch it belongs to.
+        stopped_epoch: The epoch that training stopped after, or 0.
+        wait: How many epochs have passed without improvement.
+
+    Example:
+        >>> stopping = podium.callbacks.EarlyStopping(monitor="loss", patience=1)
+        >>> model = podium.Sequential([])
+        >>> callbacks = podium.callbacks.CallbackList(stopping, model=model)
+        >>> callbacks.on_train_begin()
+        >>> for epoch, loss in enumerate([2.0, 1.0, 1.5]):
+        ...     callbacks.on_epoch_end(epoch, {"loss": loss})
+        >>> model.stop_training, stopping.best_epoch
+        (True, 1)
+    """
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+        start_from_epoch: int = 0,
+    ):
+        super().__init__(monitor, mode, min_delta)
+        self.patience = check_count("EarlyStopping", "patience", patience)
+        self.start_from_epoch = check_count("EarlyStopping", "start_from_epoch", start_from_epoch)
+        self.verbose = verbose
+        self.baseline = baseline
+        self.restore_best_weights = restore_best_weights
+        self.wait = 0
+        self.stopped_epoch = 0
+        self.best_epoch = 0
+        self.best_weights: list[np.ndarray] | None = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Forget an earlier `fit`."""
+        self.forget_best()
+        self.wait = self.stopped_epoch = self.best_epoch = 0
+        self.best_weights = None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Look at the figure, and stop training if patience is at an end."""
+        if epoch < self.start_from_epoch:
+            return
+        value = self.monitored(logs)
+        if value is None:
+            return
+        if self.restore_best_weights and self.best_weights is None:
+            self._keep_weights(epoch)  # the best there are, should nothing ever be better
+        self.wait += 1
+        if self.is_better(value, self.best):
+            self.best = value
+            self._keep_weights(epoch)
+            if self.baseline is None or self.is_better(value, self.baseline):
+                self.wait = 0
+        elif self.wait >= self.patience and epoch > 0:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Give the model its best weights back, if that was asked for."""
+        if self._ended_by is not None:
+            return
+        if self.stopped_epoch > 0 and self.verbose > 0:
+            write(f"Epoch {self.stopped_epoch + 1}: early stopping\n")
+        if self.restore_best_weights and self.best_weights is not None:
+            if self.verbose > 0:
+                write(f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.\n")
+            self.model.set_weights(self.best_weights)
+
+    def _keep_weights(self, epoch: int) -> None:
+        self.best_epoch = epoch
+        if self.restore_best_weights:
+            self.best_weights = self.model.get_weights()

@@ -1,0 +1,83 @@
+"""LearningRateScheduler: a learning rate for every epoch, by a function of yours."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from podium.callbacks._callback import Callback
+from podium.callbacks._console import write
+from podium.callbacks._rates import log_rates, settable_optimizers
+from podium.core import Tensor, is_float_dtype
+
+
+class LearningRateScheduler(Callback):
+    """Sets the learning rate at the beginning of every epoch. The rate is added to the logs as `learning_rate`.
+
+    Args:
+        schedule: A function of the epoch (counted from 0) and the rate so far, or of the epoch alone, that returns
+            the rate as a float.
+        verbose: 1 to say what is set.
+
+    Raises:
+        ValueError: The schedule returns no float, or the optimizer has a schedule of its own.
+
+    Example:
+        >>> halve = podium.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch else rate)
+        >>> halve.schedule(1, 0.5)
+        0.25
+    """
+
+    def __init__(self, schedule: Callable[..., float], verbose: int = 0):
+        super().__init__()
+        if not callable(schedule):
+            raise TypeError(f"LearningRateScheduler was given schedule={schedule!r}; a function of (epoch, rate) was expected.")
+        self.schedule = schedule
+        self.verbose = verbose
+        self._takes_rate = _takes(schedule, 2)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Refuse an optimizer whose rate cannot be set, before anything is trained."""
+        settable_optimizers(self)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Set the rate."""
+        for name, optimizer in settable_optimizers(self).items():
+            rate = self._rate(epoch, optimizer)
+            optimizer.learning_rate = rate
+            if self.verbose > 0:
+                whose = f"{name} " if name else ""
+                write(f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to {rate}.\n")
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Add the rate to the logs."""
+        log_rates(self, logs)
+
+    def _rate(self, epoch: int, optimizer: Any) -> float:
+        rate = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
+        if not _is_float(rate):
+            raise ValueError(
+                f"The `schedule` of LearningRateScheduler returned {rate!r} for epoch {epoch}; a float, the learning rate, "
+                "was expected. Return one in every case."
+            )
+        return float(rate)
+
+
+def _takes(function: Callable, count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # written in C: it does not say
+        pass
+    return True
+
+
+def _is_float(rate: Any) -> bool:
+    if isinstance(rate, (Tensor, jax.Array, np.ndarray, np.generic)):
+        return rate.ndim == 0 and is_float_dtype(rate.dtype)
+    return isinstance(rate, float)

@@ -1,0 +1,150 @@
+"""ProgbarLogger: the progress bar of `fit`, `evaluate` and `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from podium.callbacks._callback import Callback
+from podium.callbacks._console import redraws, write
+from podium.callbacks._logs import Logs
+from podium.callbacks._progbar import Progbar
+from podium.core import check_choice
+
+
+class ProgbarLogger(Callback):
+    """Shows progress and figures. `fit` adds one by itself unless `verbose=0`.
+
+    The figures are the means over the epoch so far, the same that the History keeps at its end.
+
+    Args:
+        count_mode: "steps": what the bar counts. (Keras 2's "samples" is no longer known.)
+        stateful_metrics: Names whose values are shown as they are. Needed only in loops of your own that hand
+            plain dictionaries to the batch hooks; other figures of such a loop are averaged.
+
+    Example:
+        >>> callbacks = podium.callbacks.CallbackList(add_progbar=True, verbose=1, epochs=2, steps=1)
+        >>> callbacks.on_train_begin()
+        >>> callbacks.on_epoch_begin(0)
+        Epoch 1/2
+        >>> callbacks.on_epoch_end(0, {"loss": 0.5})
+        1/1 [==============================] - 0s .../step - loss: 0.5000
+    """
+
+    every_batch = False  # drawn by time, so one call for many batches will do
+
+    def __init__(self, count_mode: str = "steps", stateful_metrics: Iterable[str] | None = None):
+        super().__init__()
+        check_choice("count_mode", count_mode, ["steps"])
+        self.stateful_metrics = set(stateful_metrics or ())
+        self.verbose = 1
+        self.epochs = 1
+        self.target: int | None = None
+        self.seen = 0
+        self.progbar: Progbar | None = None
+        self._in_fit = False
+
+    def set_params(self, params: dict[str, Any]) -> None:
+        """Take `verbose`, `epochs` and `steps`; steps that are not known are learned from the first epoch."""
+        super().set_params(params)
+        verbose = check_choice("verbose", params.get("verbose", 1), ["auto", 0, 1, 2])
+        self.verbose = 1 if verbose == "auto" else int(verbose)
+        self.epochs = params.get("epochs") or 1
+        self.target = params.get("steps")
+
+    def passes_over(self, hook: str, batch: int) -> bool:
+        """Tell whether it is too soon to draw, or validation: then nobody needs to make logs for it."""
+        if self._in_fit and hook != "on_train_batch_end":
+            return True
+        self.seen = batch + 1
+        return self.verbose != 1 or (self.progbar is not None and self.progbar.is_too_soon())
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Keep silent about the validation inside `fit`."""
+        self._in_fit = True
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """End the line if the epoch was broken off."""
+        self._in_fit = False
+        if self.progbar is not None:
+            self.progbar.close()
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Begin a bar, with a heading if there are several epochs."""
+        self._begin()
+        if self.verbose and self.epochs > 1:
+            write(f"Epoch {epoch + 1}/{self.epochs}\n")
+        self._tell_of_compiling("train_function")
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Move the bar."""
+        self._advance(batch, logs)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Draw the finished bar with the epoch's figures, those of validation included."""
+        self._finish(logs)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Begin a bar."""
+        if not self._in_fit:
+            self._begin()
+            self._tell_of_compiling("test_function")
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Move the bar."""
+        if not self._in_fit:
+            self._advance(batch, logs)
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Draw the finished bar."""
+        if not self._in_fit:
+            self._finish(logs)
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        """Begin a bar."""
+        self._begin()
+        self._tell_of_compiling("predict_function")
+
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Move the bar; predictions are not shown."""
+        self._advance(batch, None)
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        """Draw the finished bar."""
+        self._finish(None)
+
+    def _begin(self) -> None:
+        self.seen = 0
+        names = {metric.name for metric in getattr(self.model, "metrics", None) or ()}
+        self.progbar = Progbar(self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics | names)
+
+    def _tell_of_compiling(self, function: str) -> None:
+        """Say on a screen what the wait for the first step is for."""
+        traces = getattr(getattr(self.model, function, None), "trace_count", None)
+        if self.verbose == 1 and traces == 0 and not self.model.run_eagerly and self.progbar is not None and redraws():
+            self.progbar.announce("compiling")
+
+    def _advance(self, batch: int, logs: Any) -> None:
+        self.seen = batch + 1
+        if self.progbar is None:
+            self._begin()
+            self.seen = batch + 1
+        assert self.progbar is not None
+        if self.verbose == 1:
+            if isinstance(logs, Logs) and logs.has_running:
+                self.progbar.all_stateful, logs = True, logs.running
+            self.progbar.update(self.seen, logs, finalize=False)
+
+    def _finish(self, logs: Any) -> None:
+        if self.progbar is None or self._ended_by is not None:
+            if self.progbar is not None:
+                self.progbar.close()
+            return
+        if self.target is None:
+            # Loops of their own may say the first step of each execution only; the model counts every step.
+            counted = getattr(self.model, "_train_counter", None) if self._in_fit else None
+            self.seen = max(self.seen, 0 if counted is None else int(counted.numpy()))
+            self.target = self.progbar.target = self.seen
+        self.progbar.stateful_metrics.update(logs or ())  # the epoch's own figures, not one more sample of them
+        self.progbar.update(self.seen or self.target, logs, finalize=True)
+        self.progbar = None

@@ -1,0 +1,7 @@
+"""`keras.tree`: structures of lists, tuples and dictionaries."""
+
+from podium.compat._nest import assert_same_structure as assert_same_structure
+from podium.compat._nest import flatten as flatten
+from podium.compat._nest import is_nested as is_nested
+from podium.compat._nest import map_structure as map_structure
+from podium.compat._nest import pack_sequence_as as pack_sequence_as

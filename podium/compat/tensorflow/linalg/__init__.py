@@ -1,0 +1,30 @@
+"""`tf.linalg`."""
+
+from podium.compat._missing import linalg as __getattr__
+from podium.compat.tensorflow._arrays import eye as eye
+from podium.compat.tensorflow._clipping import global_norm as global_norm
+from podium.compat.tensorflow._clipping import l2_normalize as l2_normalize
+from podium.compat.tensorflow._clipping import norm as norm
+from podium.compat.tensorflow._linalg import band_part as band_part
+from podium.compat.tensorflow._linalg import cholesky as cholesky
+from podium.compat.tensorflow._linalg import cross as cross
+from podium.compat.tensorflow._linalg import det as det
+from podium.compat.tensorflow._linalg import diag as diag
+from podium.compat.tensorflow._linalg import diag_part as diag_part
+from podium.compat.tensorflow._linalg import eigh as eigh
+from podium.compat.tensorflow._linalg import einsum as einsum
+from podium.compat.tensorflow._linalg import inv as inv
+from podium.compat.tensorflow._linalg import logdet as logdet
+from podium.compat.tensorflow._linalg import matmul as matmul
+from podium.compat.tensorflow._linalg import matrix_transpose as matrix_transpose
+from podium.compat.tensorflow._linalg import matvec as matvec
+from podium.compat.tensorflow._linalg import normalize as normalize
+from podium.compat.tensorflow._linalg import pinv as pinv
+from podium.compat.tensorflow._linalg import qr as qr
+from podium.compat.tensorflow._linalg import set_diag as set_diag
+from podium.compat.tensorflow._linalg import slogdet as slogdet
+from podium.compat.tensorflow._linalg import solve as solve
+from podium.compat.tensorflow._linalg import svd as svd
+from podium.compat.tensorflow._linalg import tensordot as tensordot
+from podium.compat.tensorflow._linalg import trace as trace
+from podium.compat.tensorflow._linalg import triangular_solve as triangular_solve

@@ -1,0 +1,78 @@
+"""Each batch of a generator or Dataset, checked as it arrives: there at all, formed like the first, of one length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from podium.data._arrays import check_lengths
+from podium.data._structure import describe_batch, leaves, outline
+from podium.data._values import own_structure
+from podium.data._words import Words
+
+_PARTS = ("x", "y", "sample_weight")
+_UNBATCHED = " If the elements of the dataset are single samples, make batches of them: `dataset.batch(32)`."
+
+
+class BatchReader:
+    """Reads batches that users made. Their own exceptions pass through unchanged.
+
+    Args:
+        kind: The word for the source, for messages.
+        words: The names of the arguments, for messages.
+        convert: Whether leaves must be copied and converted; a Dataset has done so already.
+        same_lengths: Whether x, y and sample_weight of a batch must have as many rows as each other.
+    """
+
+    def __init__(self, kind: str, words: Words, convert: bool = True, same_lengths: bool = True):
+        self._kind = kind
+        self._words = words
+        self._convert = convert
+        self._same_lengths = same_lengths
+        self._first: Any = None  # the first batch's form, and how it is written
+        self._count = 0
+
+    def read(self, batches: Iterable) -> Iterator[Any]:
+        """Walk batches, checked. May be called again for a new walk through the same source."""
+        for batch in batches:
+            yield self._checked(batch)
+            self._count += 1
+
+    def _checked(self, batch: Any) -> Any:
+        if batch is None:
+            raise ValueError(
+                f"The {self._kind} gave None as batch {self._count}; a tuple `(x, y)` or `(x, y, sample_weight)`, or x alone, "
+                "was expected. A `yield` or `return` without a value is the usual cause."
+            )
+        if isinstance(batch, list):
+            batch = tuple(batch)
+        form = outline(batch)
+        if self._first is None:
+            self._first = form, describe_batch(batch)
+        elif form != self._first[0]:
+            raise ValueError(
+                f"The structure of batch {self._count} of the {self._kind} changed: it is {describe_batch(batch)}, and the "
+                f"batches before were {self._first[1]}. All batches must have one structure; with sample_weight in one, every "
+                "batch needs it."
+            )
+        if self._convert:
+            batch = self._owned(batch)
+        self._check_lengths(batch)
+        return batch
+
+    def _owned(self, batch: Any) -> Any:
+        where = f"batch {self._count} of the {self._kind}"
+        if isinstance(batch, tuple) and len(batch) <= 3:
+            return tuple(own_structure(part, f"{name} in {where}") for part, name in zip(batch, _PARTS, strict=False))
+        return own_structure(batch, where)
+
+    def _check_lengths(self, batch: Any) -> None:
+        parts = dict(zip(_PARTS, batch, strict=False)) if isinstance(batch, tuple) and len(batch) <= 3 else {"x": batch}
+        if any(leaf.shape[:1] == (0,) for leaf in leaves(batch) if hasattr(leaf, "shape")):
+            raise ValueError(f"Batch {self._count} of the {self._kind} is empty: one of its arrays has 0 rows.")
+        if self._same_lengths and len(parts) > 1 and all(hasattr(leaf, "ndim") for leaf in leaves(batch)):
+            where, hint = f" in batch {self._count} of the {self._kind}", _UNBATCHED if self._kind == "dataset" else ""
+            targets = leaves(parts["y"])
+            if hint and targets and all(leaf.ndim == 0 for leaf in targets):
+                raise ValueError(f"`y`{where} is a single number; an array with a row for each sample was expected.{hint}")
+            check_lengths(parts, where, hint)

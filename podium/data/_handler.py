@@ -1,0 +1,315 @@
+"""DataHandler: owns epochs and steps. It knows how many batches there are, when they end, and groups k of them.
+
+Which kind of source gives the batches is the adapters' business; what is done with a batch is the conductor's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from typing import Any
+
+from podium.core import check_choice
+from podium.data._adapter import DataAdapter
+from podium.data._choice import choose_adapter
+from podium.data._iterator import Iterator
+from podium.data._words import CALLERS, check_count, warn_user
+
+_MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may never end
+
+
+class StepsPerExecution:
+    """How many steps one execution takes: a number that the handler lowers at the end of an epoch, and restores.
+
+    Example:
+        >>> k = podium.data.StepsPerExecution(4)
+        >>> k.assign(3)
+        >>> int(k), k.value
+        (3, 3)
+    """
+
+    def __init__(self, value: int = 1):
+        self.value = check_count("steps_per_execution", value)
+
+    def assign(self, value: int) -> None:
+        """Set the number."""
+        self.value = check_count("steps_per_execution", value)
+
+    def numpy(self) -> int:
+        """Return the number."""
+        return self.value
+
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
+    def __repr__(self) -> str:
+        return f"StepsPerExecution({self.value})"
+
+
+class DataHandler:
+    """Walks a source of batches in epochs and steps, the way `fit`, `evaluate` and `predict` do.
+
+    `steps()` looks one batch ahead: it yields a step only if there is a batch for it. A source of unknown size is read to
+    its end, and its size is known from then on. A source that ends before the steps that were asked for ends everything,
+    with a warning; an epoch in which nothing could be read never begins.
+
+    Args:
+        x: Arrays in any nesting, a Dataset, a generator or iterator, or anything that can be iterated again and again and
+            gives batches.
+        y: Targets; only with arrays.
+        sample_weight: Weights of samples; only with arrays.
+        batch_size: Samples per batch, 32 by default; only with arrays.
+        steps_per_epoch: Batches per epoch; by default all there are. With arrays an epoch is at most one pass: with fewer
+            steps the next epoch goes on where the last one stopped, and more steps than batches run out of data.
+        initial_epoch: The number of the first epoch.
+        epochs: The number to stop before.
+        shuffle: True, False or "batch" (batches in random order, rows within them as they are); only used with arrays.
+        class_weight: `{class: weight}`, or `{output name: {class: weight}}`; turned into sample weights.
+        steps_per_execution: A StepsPerExecution, or a whole number.
+        caller: Whose arguments messages name: "fit", "evaluate", "predict" or "validation".
+        output_names: The names of the model's outputs, for a class_weight by output.
+        same_lengths: Whether x, y and sample_weight of a batch from a generator or Dataset must have as many rows as each
+            other; False for a step that pairs them in its own way.
+        shuffle_seed: Decides the order of shuffled arrays. By default it is drawn; `set_random_seed` makes that repeat.
+
+    Raises:
+        ValueError: A count is out of range, the data are empty, of unequal lengths or contradict other arguments.
+        TypeError: An argument is of the wrong type.
+
+    Example:
+        >>> data = podium.data.DataHandler(np.arange(7.0), batch_size=1, steps_per_execution=3)
+        >>> for epoch, iterator in data.enumerate_epochs():
+        ...     with data.catch_stop_iteration():
+        ...         for step in data.steps():
+        ...             batches = iterator.pull_group(3)
+        ...             print(step, step + data.step_increment, len(batches))
+        0 2 3
+        3 5 3
+        6 6 1
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        batch_size: int | None = None,
+        steps_per_epoch: int | None = None,
+        initial_epoch: int = 0,
+        epochs: int = 1,
+        shuffle: bool | str = False,
+        class_weight: Any = None,
+        steps_per_execution: StepsPerExecution | int | None = None,
+        *,
+        caller: str = "fit",
+        output_names: list[str] | None = None,
+        same_lengths: bool = True,
+        shuffle_seed: int | None = None,
+    ):
+        words = CALLERS[check_choice("caller", caller, list(CALLERS))]
+        steps = None if steps_per_epoch is None else check_count(words.steps, steps_per_epoch)
+        if not isinstance(steps_per_execution, StepsPerExecution):
+            steps_per_execution = StepsPerExecution(1 if steps_per_execution is None else steps_per_execution)
+        self._words = words
+        self._steps_asked = steps
+        self._initial_epoch = check_count("initial_epoch", initial_epoch, 0)
+        self._epochs = check_count("epochs", epochs)
+        self._steps_per_execution = steps_per_execution
+        batch_size = None if batch_size is None else check_count(words.batch_size, batch_size)
+        self._adapter: DataAdapter
+        self._adapter, self._transform = choose_adapter(
+            x,
+            y,
+            sample_weight,
+            batch_size=batch_size,
+            steps=steps,
+            shuffle=shuffle,
+            seed=shuffle_seed,
+            class_weight=class_weight,
+            output_names=output_names,
+            same_lengths=same_lengths,
+            words=words,
+        )
+        self._inferred_steps = self._adapter.get_size() if steps is None else steps
+        self._elements: Any = None
+        self._iterator: Iterator
+        self._fresh = False
+        self._start(self._initial_epoch)
+        self._current_step = 0
+        self._taken = 0
+        self._step_increment = self._steps_per_execution.value - 1
+        self._insufficient_data = False
+        self.peek()
+
+    # --- the walk
+
+    def enumerate_epochs(self) -> Generator[tuple[int, Iterator], None, None]:
+        """Yield `(epoch, iterator)`. Walking again starts again, as far as the source allows."""
+        self._insufficient_data = False
+        if not self._fresh:
+            self._start(self._initial_epoch)
+        with self._truncate_execution_to_epoch():
+            for epoch in range(self._initial_epoch, self._epochs):
+                if self._insufficient_data:
+                    return
+                if not self._fresh and epoch > self._initial_epoch and self._adapter.should_recreate_iterator():
+                    self._start(epoch)
+                iterator = self._iterator
+                if iterator.exhausted():  # an epoch without a batch never begins
+                    self._run_out()
+                    return
+                self._fresh = False
+                yield epoch, iterator
+                self._adapter.on_epoch_end()
+
+    def steps(self) -> Generator[int, None, None]:
+        """Yield the index of the first step of each execution of the current epoch."""
+        self._current_step = 0
+        limit = self._limit()
+        may_end = self._steps_asked is not None or limit is None
+        while limit is None or self._current_step < limit:
+            if self._insufficient_data:
+                return
+            if may_end and self._iterator.exhausted():
+                self._end_of_data()
+                return
+            k = self._steps_per_execution.value
+            count = k if limit is None else min(k, limit - self._current_step)
+            self._taken, self._step_increment = count, count - 1
+            if count < k:
+                self._steps_per_execution.assign(count)
+            try:
+                yield self._current_step
+            finally:
+                if count < k:
+                    self._steps_per_execution.assign(k)
+            if limit is None:
+                self._warn_if_endless()
+            self._current_step += self._taken
+
+    def took(self, count: int | None) -> int:
+        """Hear how many batches the execution really took, which may be fewer at the end; return the last step's index.
+
+        None stands for as many as it was asked for.
+        """
+        if count is not None:
+            self._taken = count
+            self._step_increment = count - 1
+        return self._current_step + self._step_increment
+
+    def peek(self) -> Any:
+        """Return the next batch as arrays without taking it.
+
+        Raises:
+            ValueError: There is none, because the data are empty or a generator has been read to its end.
+        """
+        if self._iterator.exhausted():
+            raise ValueError(
+                f"`{self._words.x}` is empty: it gave no batch. It may be a generator that has been read to its end (exhausted); "
+                "make a new one. Expect x to be a non-empty array or dataset: the dataset must contain at least one batch of "
+                "samples."
+            )
+        batch = self._iterator.take_raw()
+        self._iterator.give_back([batch])
+        return batch
+
+    @contextlib.contextmanager
+    def catch_stop_iteration(self) -> Generator[None, None, None]:
+        """Take a StopIteration raised inside, by a step that read past the end, as the end of the epoch."""
+        try:
+            yield
+        except StopIteration:
+            self._end_of_data()
+
+    # --- what is known
+
+    @property
+    def step_increment(self) -> int:
+        """What to add to a step of `steps()` to get the last one of its execution."""
+        return self._step_increment
+
+    @property
+    def inferred_steps(self) -> int | None:
+        """Batches in an epoch; None as long as nobody knows."""
+        return self._inferred_steps
+
+    @property
+    def should_sync(self) -> bool:
+        """Whether the size is not known yet, so that a batch may be the last."""
+        return self._inferred_steps is None
+
+    @property
+    def insufficient_data(self) -> bool:
+        """Whether the data ended before the steps that were asked for."""
+        return self._insufficient_data
+
+    @property
+    def adapter(self) -> DataAdapter:
+        """The adapter for this kind of source."""
+        return self._adapter
+
+    # --- the inside
+
+    def _start(self, epoch: int) -> None:
+        """Start a new walk; where a source can only go on, keep the iterator and what it has read ahead."""
+        elements = self._adapter.iterate(epoch)
+        if elements is not self._elements:
+            self._elements, self._iterator = elements, Iterator(elements, self._transform)
+        self._fresh = True  # nothing of it has been handed out yet
+
+    def _limit(self) -> int | None:
+        """Return where an epoch stops although there may be more batches, or None to read to the end."""
+        if self._steps_asked is not None:
+            return self._steps_asked
+        return self._adapter.get_size()
+
+    def _end_of_data(self) -> None:
+        """Learn the size of data that were read to their end, or note that they were too few."""
+        if self._limit() is None:
+            self._inferred_steps = self._current_step
+        else:
+            self._run_out()
+
+    def _run_out(self) -> None:
+        if self._insufficient_data:
+            return
+        self._insufficient_data = True
+        wanted = (self._epochs - self._initial_epoch) * (self._inferred_steps or 1)
+        warn_user(
+            "Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
+            f"least `{self._words.steps} * epochs` batches (in this case, {wanted} batches). You may need to use the "
+            "`.repeat()` function when building your dataset."
+        )
+
+    def _warn_if_endless(self) -> None:
+        before = self._current_step
+        if self._inferred_steps is None and before < _MANY_STEPS <= before + self._taken:
+            warn_user(
+                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has not ended. If it never does, say "
+                f"how many batches make an epoch: `{self._words.steps}=...`."
+            )
+
+    @contextlib.contextmanager
+    def _truncate_execution_to_epoch(self) -> Generator[None, None, None]:
+        """Lower the number of steps per execution to the length of an epoch, and restore it afterwards."""
+        original, size = self._steps_per_execution.value, self._inferred_steps
+        if size is None or original <= size:
+            yield
+            return
+        self._steps_per_execution.assign(size)
+        try:
+            yield
+        finally:
+            self._steps_per_execution.assign(original)
+
+
+def get_data_handler(*args: Any, model: Any = None, **kwargs: Any) -> DataHandler:
+    """Return the DataHandler for a source; takes its arguments.
+
+    Example:
+        >>> podium.data.get_data_handler(np.ones((70, 2))).inferred_steps
+        3
+    """
+    return DataHandler(*args, **kwargs)

@@ -1,0 +1,77 @@
+"""Iterator: one walk through a source of elements, which compiled functions may read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from podium.core import Stream
+from podium.data._pipeline import Pipeline
+
+
+class Iterator(Stream):
+    """Gives the elements of a Dataset one after the other, as Tensors. `iter(dataset)` makes one.
+
+    Args:
+        source: A Dataset, or an iterable of structures of NumPy or JAX arrays. The arrays must not change afterwards.
+        transform: Applied to each element as it is read.
+
+    Example:
+        >>> iterator = iter(podium.data.Dataset.from_tensor_slices([1.0, 2.0, 3.0]).batch(2))
+        >>> next(iterator).numpy()
+        array([1., 2.], dtype=float32)
+        >>> iterator.get_next().numpy()
+        array([3.], dtype=float32)
+        >>> iterator.exhausted()
+        True
+    """
+
+    def __init__(self, source: Any, transform: Callable | None = None):
+        super().__init__()
+        pipeline = getattr(source, "pipeline", None)
+        self._pipeline: Pipeline | None = pipeline
+        self._elements: Any = iter(source if pipeline is None else pipeline.elements())
+        self._owns_elements = pipeline is not None
+        self._transform = transform
+
+    def pull(self) -> Any:
+        """Return the next element as NumPy or JAX arrays; raises StopIteration when there is none, from then on."""
+        if self._elements is None:
+            raise StopIteration
+        try:
+            element = next(self._elements)
+        except StopIteration:
+            self._elements = None
+            raise
+        return element if self._transform is None else self._transform(element)
+
+    def pull_group(self, count: int) -> list:
+        """Return the next elements as arrays, up to `count` of them; raises StopIteration if there is none."""
+        group = [self.take_raw()]
+        try:
+            while len(group) < count:
+                group.append(self.take_raw())
+        except StopIteration:
+            pass  # a short group; the next call says that this was the end
+        return group
+
+    def exhausted(self) -> bool:
+        """Tell whether nothing is left. Reads one element ahead to know, and keeps it for the next call."""
+        if not self._returned:
+            try:
+                self.give_back([self.pull()])
+            except StopIteration:
+                return True
+        return False
+
+    def close(self) -> None:
+        """End the walk. A Dataset's pipeline is closed; a generator of the user's is left as it is."""
+        elements, self._elements = self._elements, None
+        self._returned.clear()
+        if self._owns_elements and hasattr(elements, "close"):
+            elements.close()
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of `TensorSpec`s of the Dataset that it walks; None for other sources."""
+        return None if self._pipeline is None else self._pipeline.spec()

@@ -1,0 +1,74 @@
+"""Shuffling with a buffer, as tf.data does it: random, repeatable after `set_random_seed`, new on each pass."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from podium.data._pipeline import Following, Pipeline, Rows, in_blocks, single_rows
+
+_DRAWS = 1024  # random numbers drawn at a time
+
+
+def fresh_seed() -> int:
+    """Draw a seed from Python's generator, which `set_random_seed` fixes.
+
+    It lives on the host: a Variable could not be read while a compiled step holds all state.
+    """
+    return random.randint(1, 10**9)
+
+
+class Shuffled(Following):
+    """The elements in random order: each is drawn from a buffer of the next `buffer_size` ones."""
+
+    def __init__(self, source: Pipeline, buffer_size: int, seed: int | None, reshuffle: bool):
+        super().__init__(source)
+        self._buffer_size = buffer_size
+        self._seed = seed
+        self._reshuffle = reshuffle
+        self._passes = 0
+
+    def rows(self) -> Iterator[Rows]:
+        """Walk the row numbers in random order."""
+        generator = self._next_generator()
+        if 0 <= self.source.size() <= self._buffer_size:  # all fit into the buffer: any order is as likely
+            blocks = [np.asarray(block) for block in self.source.rows()]
+            if blocks:
+                yield generator.permutation(np.concatenate(blocks))
+        else:
+            yield from in_blocks(shuffled(single_rows(self.source.rows()), self._buffer_size, generator))
+
+    def elements(self) -> Iterator[Any]:
+        """Walk the elements in random order."""
+        if self.table is not None:
+            return super().elements()
+        return shuffled(self.source.elements(), self._buffer_size, self._next_generator())
+
+    def _next_generator(self) -> np.random.Generator:
+        if self._seed is None and self._reshuffle:
+            return np.random.default_rng(fresh_seed())
+        if self._seed is None:
+            self._seed = fresh_seed()
+        self._passes += 1
+        return np.random.default_rng([self._seed % 2**32, self._passes if self._reshuffle else 0])
+
+
+def shuffled(items: Iterable, buffer_size: int, generator: np.random.Generator) -> Iterator:
+    """Fill a buffer, then give a random one of its items for every further item that is read."""
+    items = iter(items)
+    buffer: list = []
+    draws: list[int] = []
+    for item in items:
+        if len(buffer) < buffer_size:
+            buffer.append(item)
+            continue
+        if not draws:
+            draws = generator.integers(0, buffer_size, _DRAWS).tolist()
+        place = draws.pop()
+        yield buffer[place]
+        buffer[place] = item
+    generator.shuffle(buffer)
+    yield from buffer

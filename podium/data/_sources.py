@@ -1,0 +1,184 @@
+"""Where a Dataset's elements come from: rows of arrays, one structure of arrays, a generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from podium.core import TensorSpec, Variable, convert_to_tensor, is_tensor, standardize_dtype
+from podium.data._pipeline import UNKNOWN_CARDINALITY, Pipeline, Rows, TextSpec
+from podium.data._structure import describe, leaves, map_leaves, named_leaves, rebuilt
+from podium.data._values import arriving_dtype, from_numbers, is_array_like, owned, shortened
+
+
+class Slices(Pipeline):
+    """The rows of arrays in memory."""
+
+    in_order = True
+
+    def __init__(self, table: Any, count: int | None = None):
+        self.table = table
+        self._count = len(leaves(table)[0]) if count is None else count
+
+    def size(self) -> int:
+        """Return the number of rows."""
+        return self._count
+
+    def rows(self) -> Iterator[Rows]:
+        """Walk all rows in order."""
+        yield range(self._count)
+
+    def sample(self, batch: int) -> Any:
+        """Return the first row, or zeros where there is none."""
+        if self._count:
+            return super().sample(batch)
+        return map_leaves(lambda array: np.zeros(array.shape[1:], array.dtype)[()], self.table)
+
+
+class Single(Pipeline):
+    """One element."""
+
+    def __init__(self, element: Any):
+        self._element = element
+
+    def size(self) -> int:
+        """Return 1."""
+        return 1
+
+    def elements(self) -> Iterator[Any]:
+        """Give the element."""
+        yield self._element
+
+
+class Generated(Pipeline):
+    """What a generator function yields, called anew for each pass.
+
+    Args:
+        make: A function that returns an iterable.
+        signature: A structure of specs that every element must fit, or None.
+    """
+
+    def __init__(self, make: Callable[[], Iterable], signature: Any = None):
+        self._make = make
+        self._signature = signature
+
+    def size(self) -> int:
+        """Return that nobody knows."""
+        return UNKNOWN_CARDINALITY
+
+    def elements(self) -> Iterator[Any]:
+        """Call the function and give what it yields, checked and converted."""
+        for element in self._make():
+            yield frozen(element) if self._signature is None else _fitted(element, self._signature)
+
+    def spec(self) -> Any:
+        """Return the signature, or describe the first element."""
+        return super().spec() if self._signature is None else self._signature
+
+
+def frozen(structure: Any, name: str = "element") -> Any:
+    """Turn what a user's function returned into an element: NumPy leaves that are ours, lists as arrays.
+
+    As in tf.data, tuples and dictionaries are structure, and a list stands for one array.
+    """
+    if isinstance(structure, dict):
+        return {key: frozen(value, f"{name}[{key!r}]") for key, value in structure.items()}
+    if isinstance(structure, tuple):
+        return rebuilt(structure, [frozen(value, f"{name}[{i}]") for i, value in enumerate(structure)])
+    if structure is None or isinstance(structure, (str, bytes)):
+        return structure
+    if isinstance(structure, list):
+        holds_tensors = any(is_tensor(leaf) or isinstance(leaf, Variable) for leaf in leaves(structure))
+        structure = convert_to_tensor(structure) if holds_tensors else np.asarray(structure)
+    if isinstance(structure, (np.ndarray, np.generic)) and structure.dtype.kind in "OUS":
+        return _text(structure, name)
+    value = owned(structure, name)
+    return np.asarray(value) if isinstance(value, jax.Array) else value[()]
+
+
+def table_of(tensors: Any) -> Any:
+    """Turn the argument of `from_tensor_slices` into arrays of one length that are ours."""
+    table = map_leaves(np.asarray, frozen(tensors, "tensors"))
+    lengths = {}
+    for name, array in named_leaves(table, "tensors"):
+        if array.ndim == 0:
+            raise ValueError(
+                f"`{name}` is the single value {shortened(array[()])}, which has no slices. Give arrays with at least one "
+                "dimension, or use `Dataset.from_tensors`."
+            )
+        lengths[name] = len(array)
+    if not lengths:
+        raise ValueError(f"`tensors` is {shortened(tensors)}, which holds no arrays.")
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
+        raise ValueError(f"All arrays must have the same number of rows, the length of the first dimension: {found}.")
+    return table
+
+
+def signature_of(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
+    """Make the structure of specs from either way of giving it to `from_generator`."""
+    if output_signature is not None:
+        if output_types is not None or output_shapes is not None:
+            raise ValueError("Give either output_signature, or output_types and output_shapes, but not both.")
+        return output_signature
+    if output_types is None:
+        if output_shapes is not None:
+            raise ValueError("output_shapes was given without output_types. Give both, or output_signature.")
+        return None
+    if output_shapes is None:
+        return map_leaves(lambda dtype: _spec(None, dtype), output_types)
+    return _with_shapes(output_types, output_shapes)
+
+
+def _with_shapes(types: Any, shapes: Any) -> Any:
+    if isinstance(types, dict):
+        return {key: _with_shapes(value, shapes[key]) for key, value in types.items()}
+    if isinstance(types, tuple):
+        return tuple(_with_shapes(value, shape) for value, shape in zip(types, shapes, strict=True))
+    return _spec(shapes, types)
+
+
+def _spec(shape: Any, dtype: Any) -> Any:
+    """Make a spec that also allows any rank (shape None) and text."""
+    name = getattr(dtype, "name", dtype)
+    if name in ("string", "str", "object", str):
+        return TextSpec(() if shape is None else shape)
+    spec = TensorSpec(() if shape is None else tuple(shape), standardize_dtype(dtype))
+    if shape is None:
+        spec.shape = None  # type: ignore[assignment]
+    return spec
+
+
+def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
+    """Convert an element to the types of a signature and compare the shapes."""
+    if isinstance(signature, dict) and isinstance(element, dict) and set(signature) == set(element):
+        return {key: _fitted(element[key], spec, f"{name}[{key!r}]") for key, spec in signature.items()}
+    if isinstance(signature, (tuple, list)) and isinstance(element, (tuple, list)) and len(signature) == len(element):
+        return tuple(_fitted(*row, f"{name}[{i}]") for i, row in enumerate(zip(element, signature, strict=True)))
+    if isinstance(signature, (dict, tuple, list)):
+        raise TypeError(
+            f"The generator yielded an {name} of the structure {describe(element)}; its signature says {describe(signature)}."
+        )
+    value = frozen(element, name)
+    if isinstance(signature, TextSpec):
+        return value
+    value = np.asarray(value).astype(arriving_dtype(np.dtype(signature.dtype)), copy=False)
+    shape = signature.shape
+    if shape is not None and (
+        len(shape) != value.ndim
+        or any(isinstance(want, int) and want != have for want, have in zip(shape, value.shape, strict=True))
+    ):
+        raise ValueError(f"The generator yielded an {name} of shape {value.shape}; its signature says {shape}.")
+    return value[()]
+
+
+def _text(value: Any, name: str) -> Any:
+    array = np.asarray(value)
+    if array.dtype.kind == "O" and not all(isinstance(item, (str, bytes)) for item in array.flat):
+        if is_array_like(value) and array.size and not isinstance(array.flat[0], (str, bytes)):
+            return from_numbers(array, name)  # raises: an array of Python objects
+        raise TypeError(f"`{name}` mixes text with other things: {shortened(array.tolist())}.")
+    return array.item() if array.ndim == 0 else array

@@ -1,0 +1,3 @@
+"""The dataset mnist."""
+
+from podium.datasets._mnist import load_data as load_data

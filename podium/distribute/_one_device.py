@@ -1,0 +1,38 @@
+"""OneDeviceStrategy: everything on one device, chosen by name."""
+
+from __future__ import annotations
+
+import contextlib
+
+import jax
+
+from podium.distribute._devices import find_device
+from podium.distribute._strategy import Strategy
+
+
+class OneDeviceStrategy(Strategy):
+    """Runs steps and places Variables on one device.
+
+    Args:
+        device: Its name, such as "/cpu:0" or "/gpu:0".
+
+    Raises:
+        ValueError: There is no such device here.
+
+    Example:
+        >>> strategy = podium.distribute.OneDeviceStrategy("/cpu:0")
+        >>> strategy.num_replicas_in_sync, strategy.device
+        (1, '/cpu:0')
+    """
+
+    def __init__(self, device: str):
+        self.device = device
+        self._jax_device = find_device(device)
+
+    def _placing(self) -> contextlib.AbstractContextManager:
+        if self._jax_device == jax.local_devices()[0]:
+            return contextlib.nullcontext()  # the default already; naming it would compile everything a second time
+        return jax.default_device(self._jax_device)
+
+    def __repr__(self) -> str:
+        return f"<podium.distribute.OneDeviceStrategy {self.device!r}>"

@@ -1,0 +1,62 @@
+"""What code that runs on a replica may ask about itself, and what a function that makes its input data is told."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+class InputContext:
+    """What a function given to `distribute_datasets_from_function` knows about the data it shall make.
+
+    Args:
+        num_input_pipelines: How many workers make data.
+        input_pipeline_id: Which of them this is.
+        num_replicas_in_sync: How many replicas train together.
+
+    Example:
+        >>> podium.distribute.InputContext(num_replicas_in_sync=4).get_per_replica_batch_size(64)
+        16
+    """
+
+    def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1):
+        self.num_input_pipelines = num_input_pipelines
+        self.input_pipeline_id = input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """Return the share of one replica; the global batch size must divide evenly."""
+        if global_batch_size % self.num_replicas_in_sync:
+            raise ValueError(
+                f"global_batch_size={global_batch_size} was given for {self.num_replicas_in_sync} replicas; a "
+                "multiple was expected."
+            )
+        return global_batch_size // self.num_replicas_in_sync
+
+
+class ReplicaContext:
+    """What code inside `Strategy.run` may ask: which replica it is and how to meet the others.
+
+    Args:
+        strategy: The strategy that runs it.
+
+    Example:
+        >>> context = podium.distribute.get_replica_context()
+        >>> context.replica_id_in_sync_group, context.num_replicas_in_sync
+        (0, 1)
+    """
+
+    def __init__(self, strategy: Any):
+        self.strategy = strategy
+        self.replica_id_in_sync_group = 0
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas train together."""
+        return self.strategy.num_replicas_in_sync
+
+    def all_reduce(self, reduce_op: str, value: Any, options: Any = None) -> Any:
+        """Combine the values of all replicas; of one replica it is the value itself."""
+        return value
+
+    def merge_call(self, merge_fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
+        """Call `merge_fn(strategy, *args)` once for all replicas."""
+        return merge_fn(self.strategy, *args, **(kwargs or {}))

@@ -1,0 +1,52 @@
+"""Which strategy is in force: the one whose scope is open, else the default one."""
+
+from typing import Any
+
+from podium.distribute._replica import ReplicaContext
+from podium.distribute._strategy import Strategy, open_strategies
+
+_DEFAULT = Strategy()
+
+
+def get_strategy() -> Strategy:
+    """Return the strategy whose scope is open; outside of all scopes, the default one.
+
+    Example:
+        >>> strategy = podium.distribute.OneDeviceStrategy("/cpu:0")
+        >>> with strategy.scope():
+        ...     print(podium.distribute.get_strategy() is strategy)
+        True
+    """
+    found = open_strategies()
+    return found[-1] if found else _DEFAULT
+
+
+def has_strategy() -> bool:
+    """Tell whether a scope of a strategy other than the default one is open.
+
+    Example:
+        >>> podium.distribute.has_strategy()
+        False
+    """
+    return get_strategy() is not _DEFAULT
+
+
+def get_replica_context() -> ReplicaContext:
+    """Return what this replica may ask about itself.
+
+    Example:
+        >>> podium.distribute.get_replica_context().num_replicas_in_sync
+        1
+    """
+    return ReplicaContext(get_strategy())
+
+
+def scale_loss_for_distribution(loss_value: Any) -> Any:
+    """Divide a loss by the number of replicas, so that their sum is the mean.
+
+    Example:
+        >>> podium.distribute.scale_loss_for_distribution(3.0)
+        3.0
+    """
+    replicas = get_strategy().num_replicas_in_sync
+    return loss_value if replicas == 1 else loss_value * (1.0 / replicas)

@@ -1,0 +1,5 @@
+"""Execution: how steps run, one by one, compiled, or many fused into one call."""
+
+from podium.execution._execution import Execution as Execution
+from podium.execution._rows import Row as Row
+from podium.execution._rows import StepValues as StepValues

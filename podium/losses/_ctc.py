@@ -1,0 +1,59 @@
+"""Connectionist temporal classification: label sequences without an alignment to the outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from podium import ops
+from podium.losses._inputs import loss_function
+from podium.losses._wrapper import OwnLoss
+
+
+@loss_function
+def ctc(y_true: Any, y_pred: Any) -> Any:
+    """How improbable label sequences are, over all ways of aligning them with the outputs.
+
+    Args:
+        y_true: Class numbers `(batch, labels)`, filled up with 0, which means blank.
+        y_pred: Logits `(batch, time, classes)`.
+
+    Returns:
+        One value for each sample.
+
+    Example:
+        >>> podium.losses.ctc([[1]], np.zeros((1, 3, 2), "float32")).numpy().round(4)
+        array([0.2877], dtype=float32)
+    """
+    if y_true.ndim != 2 or y_pred.ndim != 3 or y_true.shape[0] != y_pred.shape[0]:
+        raise ValueError(
+            f"ctc was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}; class numbers of shape "
+            "(batch, labels) and logits of shape (batch, time, classes) were expected."
+        )
+    labels = y_true.astype("int32")
+    lengths = jnp.sum(labels != 0, axis=-1, dtype="int32")
+    steps = jnp.full(y_pred.shape[:1], y_pred.shape[1], "int32")
+    return ops.ctc_loss.raw(labels, y_pred, lengths, steps, mask_index=0)
+
+
+class CTC(OwnLoss):
+    """Connectionist temporal classification: for label sequences without an alignment to the outputs.
+
+    Args:
+        reduction: How to reduce the values; see `Loss`.
+        name: A name.
+        dtype: The type of the computation; `podium.core.floatx()` by default.
+
+    Example:
+        >>> round(float(podium.losses.CTC()([[1]], np.zeros((1, 3, 2), "float32"))), 4)
+        0.2877
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "ctc",
+        dtype: Any = None,
+    ):
+        super().__init__(ctc, reduction, name, dtype)

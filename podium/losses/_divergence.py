@@ -1,0 +1,93 @@
+"""Losses between distributions: the Kullback-Leibler divergence and Poisson's likelihood of counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from podium.core import epsilon
+from podium.losses._inputs import loss_function, matched, mean_over
+from podium.losses._wrapper import OwnLoss
+
+
+@loss_function
+def kl_divergence(y_true: Any, y_pred: Any) -> Any:
+    """`sum(y_true * log(y_true / y_pred))` over the last axis: how far predicted probabilities are from the true ones.
+
+    Args:
+        y_true: The true probabilities.
+        y_pred: The predicted ones, of the same shape.
+
+    Returns:
+        One value for each sample: the shape of `y_pred` without its last axis.
+
+    Example:
+        >>> podium.losses.kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4)
+        array([0.1438], dtype=float32)
+    """
+    y_true, y_pred = (jnp.clip(y, epsilon(), 1.0) for y in matched("kl_divergence", y_true, y_pred))
+    return jnp.sum(y_true * jnp.log(y_true / y_pred), axis=-1)
+
+
+@loss_function
+def poisson(y_true: Any, y_pred: Any) -> Any:
+    """`y_pred - y_true * log(y_pred)`, the mean over the last axis: for counts and predicted rates.
+
+    Args:
+        y_true: The counts.
+        y_pred: The predicted rates, of the same shape, above zero.
+
+    Returns:
+        One value for each sample: the shape of `y_pred` without its last axis.
+
+    Example:
+        >>> podium.losses.poisson([[0.0, 2.0]], [[1.0, 1.0]]).numpy()
+        array([0.9999999], dtype=float32)
+    """
+    y_true, y_pred = matched("poisson", y_true, y_pred)
+    return mean_over(y_pred - y_true * jnp.log(y_pred + epsilon()))
+
+
+class KLDivergence(OwnLoss):
+    """The Kullback-Leibler divergence: how far predicted probabilities are from the true ones.
+
+    Args:
+        reduction: How to reduce the values; see `Loss`.
+        name: A name.
+        dtype: The type of the computation; `podium.core.floatx()` by default.
+
+    Example:
+        >>> round(float(podium.losses.KLDivergence()([[0.5, 0.5]], [[0.25, 0.75]])), 4)
+        0.1438
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "kl_divergence",
+        dtype: Any = None,
+    ):
+        super().__init__(kl_divergence, reduction, name, dtype)
+
+
+class Poisson(OwnLoss):
+    """The mean of `y_pred - y_true * log(y_pred)`: for counts and predicted rates.
+
+    Args:
+        reduction: How to reduce the values; see `Loss`.
+        name: A name.
+        dtype: The type of the computation; `podium.core.floatx()` by default.
+
+    Example:
+        >>> round(float(podium.losses.Poisson()([[0.0, 2.0]], [[1.0, 1.0]])), 4)
+        1.0
+    """
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = "poisson",
+        dtype: Any = None,
+    ):
+        super().__init__(poisson, reduction, name, dtype)

@@ -1,0 +1,172 @@
+"""The best of one rate where another reaches a wanted value: sensitivity at specificity and its siblings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from podium.core import Variable, dispatch
+from podium.metrics._alignment import ratio
+from podium.metrics._confusion import KINDS, ConfusionCounter, ConfusionMetric
+
+
+class _BestAtValue(ConfusionMetric):
+    """The base of the four: counts at `num_thresholds` thresholds from 0 to 1."""
+
+    true_positives: Variable
+    false_positives: Variable
+    true_negatives: Variable
+    false_negatives: Variable
+    _direction = "up"
+    _wanted = ""  # the name of the rate that must reach the value; also that of the argument
+    _best = ""  # the name of the rate to return
+
+    def __init__(self, value: float, num_thresholds: int, class_id: int | None, name: str | None, dtype: Any):
+        super().__init__(name, dtype)
+        if not 0 <= value <= 1:
+            raise ValueError(f"{type(self).__name__} was given {self._wanted}={value!r}; a number from 0 to 1 was expected.")
+        if num_thresholds < 1:
+            raise ValueError(
+                f"{type(self).__name__} was given num_thresholds={num_thresholds!r}; a whole number above zero was expected."
+            )
+        self.value = value
+        self.num_thresholds = num_thresholds
+        self.class_id = class_id
+        steps = range(1, num_thresholds - 1)
+        middle = [step / (num_thresholds - 1) for step in steps]
+        self.thresholds = [0.5] if num_thresholds == 1 else [0.0, *middle, 1.0]
+        counter = ConfusionCounter(tuple(self.thresholds), num_thresholds > 1, self.dtype, class_id=class_id)
+        self._count_with(counter, KINDS, (num_thresholds,))
+
+    def result(self) -> Any:
+        """Return the best rate so far; 0 where no threshold reaches the wanted value."""
+        counts = self.true_positives, self.false_positives, self.true_negatives, self.false_negatives
+        return dispatch(_best_rate, self._wanted, self._best, self.value, *counts)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this metric again."""
+        own = {"class_id": self.class_id, "num_thresholds": self.num_thresholds, self._wanted: self.value}
+        return super().get_config() | own
+
+
+class SensitivityAtSpecificity(_BestAtValue):
+    """The best sensitivity (share of positives found) where specificity (share of negatives found) is at least a value.
+
+    Args:
+        specificity: The wanted specificity, from 0 to 1.
+        num_thresholds: How many thresholds to try.
+        class_id: Look at this class (entry of the last dimension) only.
+        name: A name.
+        dtype: The type of the counts.
+
+    Example:
+        >>> metric = podium.metrics.SensitivityAtSpecificity(0.5)
+        >>> float(metric([0, 0, 0, 1, 1], [0, 0.3, 0.8, 0.3, 0.8]))
+        0.5
+    """
+
+    _wanted, _best = "specificity", "sensitivity"
+
+    def __init__(
+        self,
+        specificity: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(specificity, num_thresholds, class_id, name, dtype)
+        self.specificity = specificity
+
+
+class SpecificityAtSensitivity(_BestAtValue):
+    """The best specificity (share of negatives found) where sensitivity (share of positives found) is at least a value.
+
+    Args:
+        sensitivity: The wanted sensitivity, from 0 to 1.
+        num_thresholds: How many thresholds to try.
+        class_id: Look at this class (entry of the last dimension) only.
+        name: A name.
+        dtype: The type of the counts.
+
+    Example:
+        >>> metric = podium.metrics.SpecificityAtSensitivity(0.5)
+        >>> round(float(metric([0, 0, 0, 1, 1], [0, 0.3, 0.8, 0.3, 0.8])), 4)
+        0.6667
+    """
+
+    _wanted, _best = "sensitivity", "specificity"
+
+    def __init__(
+        self,
+        sensitivity: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(sensitivity, num_thresholds, class_id, name, dtype)
+        self.sensitivity = sensitivity
+
+
+class PrecisionAtRecall(_BestAtValue):
+    """The best precision where recall is at least a value.
+
+    Args:
+        recall: The wanted recall, from 0 to 1.
+        num_thresholds: How many thresholds to try.
+        class_id: Look at this class (entry of the last dimension) only.
+        name: A name.
+        dtype: The type of the counts.
+
+    Example:
+        >>> metric = podium.metrics.PrecisionAtRecall(0.5)
+        >>> float(metric([0, 0, 0, 1, 1], [0, 0.3, 0.8, 0.3, 0.8]))
+        0.5
+    """
+
+    _wanted, _best = "recall", "precision"
+
+    def __init__(
+        self, recall: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
+    ):
+        super().__init__(recall, num_thresholds, class_id, name, dtype)
+        self.recall = recall
+
+
+class RecallAtPrecision(_BestAtValue):
+    """The best recall where precision is at least a value.
+
+    Args:
+        precision: The wanted precision, from 0 to 1.
+        num_thresholds: How many thresholds to try.
+        class_id: Look at this class (entry of the last dimension) only.
+        name: A name.
+        dtype: The type of the counts.
+
+    Example:
+        >>> metric = podium.metrics.RecallAtPrecision(0.8)
+        >>> float(metric([0, 0, 1, 1], [0, 0.5, 0.3, 0.9]))
+        0.5
+    """
+
+    _wanted, _best = "precision", "recall"
+
+    def __init__(
+        self,
+        precision: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(precision, num_thresholds, class_id, name, dtype)
+        self.precision = precision
+
+
+def _best_rate(wanted: str, best: str, value: float, tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    """Return the largest `best` rate at a threshold where the `wanted` rate reaches the value."""
+    rates = {"precision": (tp, fp), "recall": (tp, fn), "sensitivity": (tp, fn), "specificity": (tn, fp)}
+    reached, offered = (ratio(right, right + mistakes) for right, mistakes in (rates[wanted], rates[best]))
+    return jnp.max(jnp.where(reached >= value, offered, jnp.zeros_like(offered)))

@@ -1,0 +1,89 @@
+"""Precision and recall at thresholds, or among the top k predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium.core import Variable, dispatch
+from podium.metrics._alignment import ratio
+from podium.metrics._confusion import NOTHING, ConfusionCounter, ConfusionMetric, checked_thresholds, evenly_spread
+from podium.metrics._confusion_counts import only_if_single
+
+
+class _ShareOfRight(ConfusionMetric):
+    """The base of both: true positives divided by them and one kind of mistake."""
+
+    true_positives: Variable
+    _direction = "up"
+    _mistakes = ""
+
+    def __init__(
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(name, dtype)
+        self.init_thresholds = thresholds
+        self.top_k = top_k
+        self.class_id = class_id
+        self.thresholds = checked_thresholds(thresholds, default=0.5 if top_k is None else NOTHING)
+        counter = ConfusionCounter(tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype, top_k, class_id)
+        self._count_with(counter, ["true_positives", self._mistakes], (len(self.thresholds),))
+
+    def result(self) -> Any:
+        """Return the share so far: a number, or one for each of several thresholds; 0 where there is nothing to share."""
+        return dispatch(_share, self.true_positives, getattr(self, self._mistakes))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this metric again."""
+        own = {"thresholds": self.init_thresholds, "top_k": self.top_k, "class_id": self.class_id}
+        return super().get_config() | own
+
+
+class Precision(_ShareOfRight):
+    """The share of positive predictions that are right.
+
+    Args:
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several. For logits, 0.
+        top_k: Count only the `k` largest predictions of each sample as positive.
+        class_id: Look at this class (entry of the last dimension) only.
+        name: A name.
+        dtype: The type of the counts.
+
+    Example:
+        >>> metric = podium.metrics.Precision()
+        >>> round(float(metric([0, 1, 1, 1], [1, 0, 1, 1])), 4)
+        0.6667
+        >>> float(podium.metrics.Precision(top_k=1)([[0, 1, 0], [0, 0, 1]], [[0.1, 0.4, 0.2], [0.1, 0.4, 0.3]]))
+        0.5
+    """
+
+    false_positives: Variable
+    _mistakes = "false_positives"
+
+
+class Recall(_ShareOfRight):
+    """The share of positive targets that are predicted.
+
+    Args:
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several. For logits, 0.
+        top_k: Count only the `k` largest predictions of each sample as positive.
+        class_id: Look at this class (entry of the last dimension) only.
+        name: A name.
+        dtype: The type of the counts.
+
+    Example:
+        >>> metric = podium.metrics.Recall(thresholds=[0.2, 0.8])
+        >>> metric([0, 1, 1, 1, 1], [0.9, 0.1, 0.5, 0.9, 0.3]).numpy()
+        array([0.75, 0.25], dtype=float32)
+    """
+
+    false_negatives: Variable
+    _mistakes = "false_negatives"
+
+
+def _share(right: Any, mistakes: Any) -> Any:
+    return only_if_single(ratio(right, right + mistakes))

@@ -1,0 +1,101 @@
+"""Adam, and AdamW with weight decay."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import jax.numpy as jnp
+
+from podium.optimizers._checks import fraction, number
+from podium.optimizers._optimizer import Optimizer, Options
+
+
+def adam(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+    """Step by the mean gradient over the root mean square; epsilon is added before the correction of early steps."""
+    m, v = slots["momentum"], slots["velocity"]
+    m = m + (gradient - m) * (1 - hyper.beta_1)
+    v = v + (jnp.square(gradient) - v) * (1 - hyper.beta_2)
+    new = {"momentum": m, "velocity": v}
+    if "velocity_hat" in slots:
+        new["velocity_hat"] = v = jnp.maximum(slots["velocity_hat"], v)
+    rate = learning_rate * jnp.sqrt(1 - power(hyper.beta_2, step)) / (1 - power(hyper.beta_1, step))
+    return value - m * rate / (jnp.sqrt(v) + hyper.epsilon), new
+
+
+def power(beta: float, step: Any) -> Any:
+    """Return `beta ** step` in the type of the step."""
+    return jnp.power(jnp.asarray(beta, step.dtype), step)
+
+
+class Adam(Optimizer):
+    """Running means of the gradient and of its square: the usual first choice.
+
+    Args:
+        learning_rate: A number, a schedule or a function.
+        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
+        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
+        epsilon: A small number that keeps the division finite.
+        amsgrad: Whether to divide by the greatest mean of squares so far.
+        **options: What all optimizers take; see `Optimizer`.
+
+    Example:
+        >>> w = podium.Variable([1.0, 2.0])
+        >>> podium.optimizers.Adam(0.1).apply([podium.Tensor([3.0, -0.3])], [w])
+        >>> w.numpy().round(4)
+        array([0.9, 2.1], dtype=float32)
+    """
+
+    _rule = staticmethod(adam)
+    _hyper: tuple[str, ...] = ("beta_1", "beta_2", "epsilon", "amsgrad")
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        **options: Unpack[Options],
+    ):
+        super().__init__(learning_rate, **options)
+        self.beta_1 = fraction("beta_1", beta_1)
+        self.beta_2 = fraction("beta_2", beta_2)
+        self.epsilon = number("epsilon", epsilon, 0)
+        self.amsgrad = bool(amsgrad)
+
+    def _slot_groups(self) -> list[tuple[str, ...]]:
+        return [("momentum", "velocity")] + ([("velocity_hat",)] if self.amsgrad else [])
+
+
+class AdamW(Adam):
+    """Adam with weight decay that is not mixed with the gradients.
+
+    Args:
+        learning_rate: A number, a schedule or a function.
+        weight_decay: How much of each weight is taken away per unit of learning rate.
+        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
+        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
+        epsilon: A small number that keeps the division finite.
+        amsgrad: Whether to divide by the greatest mean of squares so far.
+        **options: What all optimizers take; see `Optimizer`.
+
+    Example:
+        >>> w = podium.Variable([10.0])
+        >>> podium.optimizers.AdamW(0.1, weight_decay=0.5).apply([podium.Tensor([3.0])], [w])
+        >>> w.numpy().round(4)
+        array([9.4], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        weight_decay: float = 0.004,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        **options: Any,
+    ):
+        if weight_decay is None:
+            raise TypeError("weight_decay=None was given to AdamW; a number was expected. For no weight decay, use Adam.")
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay, **options)

@@ -1,0 +1,54 @@
+"""A model that is just enough for callbacks, a clock that is set by hand and a screen that can be read."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from podium.callbacks import _progbar
+
+
+class FakeModel:
+    def __init__(self, rate=0.1):
+        self.stop_training = False
+        self.metrics = [SimpleNamespace(name="loss")]
+        self.optimizer = SimpleNamespace(learning_rate=rate)
+        self.epoch = 0
+        self.restored = None
+
+    def get_weights(self):
+        return self.epoch
+
+    def set_weights(self, weights):
+        self.restored = weights
+
+
+@pytest.fixture
+def model():
+    return FakeModel()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(_progbar, "_now", lambda: clock.now)
+    return clock
+
+
+class Screen(list):
+    """Every drawing, in order."""
+
+    def visible(self):
+        """Return what remains on the screen of each drawing."""
+        return [text.replace("\r", "").rstrip(" ").replace(" \n", "\n") for text in self]
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Collect every drawing, as in a terminal that is wide enough."""
+    drawn = Screen()
+    for module in ("_progbar", "_progbar_logger", "_early_stopping", "_reduce_lr_on_plateau", "_learning_rate_scheduler"):
+        monkeypatch.setattr(f"podium.callbacks.{module}.write", drawn.append)
+    for module in ("_progbar", "_progbar_logger"):
+        monkeypatch.setattr(f"podium.callbacks.{module}.redraws", lambda: True)
+    monkeypatch.setattr(_progbar, "columns", lambda: None)
+    return drawn

@@ -1,0 +1,124 @@
+"""`python -m podium`: the program runs as Python would run it, and finds Podium where it imports TensorFlow or Keras."""
+
+import importlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import podium
+from podium import compat
+
+IMPORTS = """
+    import sys
+    import tensorflow as tf
+    from tensorflow import keras
+    from tensorflow.keras import layers
+    import tensorflow.keras as same_keras
+    import tensorflow.keras.losses as losses
+    from tensorflow.keras.optimizers import Adam
+    from tensorflow.python.keras import layers as old_layers
+    from keras import ops
+    import keras as plain_keras, tf_keras
+    from tensorflow.math import reduce_mean
+    import podium
+    assert keras is same_keras is plain_keras is tf_keras is tf.keras
+    assert layers is podium.layers is old_layers and losses is podium.losses and ops is podium.ops
+    assert Adam is podium.optimizers.Adam and tf.GradientTape is podium.GradientTape
+    assert podium.layers.__spec__.name == "podium.layers" and podium.layers.__name__ == "podium.layers"
+    assert not [name for name in sys.modules if name.startswith("tensorflow.") and "podium" not in sys.modules[name].__name__]
+"""
+PROGRAM = f"""{IMPORTS}
+    assert __name__ == "__main__" and sys.modules["__main__"].tf is tf
+    print(sys.argv, __file__, sys.path[0])
+    print(optimizers is podium.optimizers, callbacks_module is podium.callbacks, scale_loss_for_distribution(2.0))
+    import neighbour
+    print(neighbour.SIZE, [len for len in [3]], max(1, 2))
+    def fail():
+        return tf.reduce_men
+    if "fail" in sys.argv:
+        fail()
+    if "exit" in sys.argv:
+        sys.exit(7)
+"""
+
+
+def run(*arguments, cwd):
+    return subprocess.run([sys.executable, "-m", "podium", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (inner / "program.py").write_text(textwrap.dedent(PROGRAM))
+    (inner / "neighbour.py").write_text("import keras\nSIZE = 5\n")
+    return tmp_path
+
+
+def test_a_script_runs_as_main(folder):
+    done = run("inner/program.py", "a", "--b", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        f"['inner/program.py', 'a', '--b'] inner/program.py {folder / 'inner'}",
+        "True True 2.0",
+        "5 [3] 2",
+    ]
+
+
+def test_errors_show_the_script_only_and_exit_codes_pass_through(folder):
+    done = run("inner/program.py", "fail", cwd=folder)
+    assert done.returncode == 1
+    assert "in fail" in done.stderr and "_runner.py" not in done.stderr and "runpy" not in done.stderr
+    assert "tf.reduce_men is not in Podium's slice of TensorFlow. Nearest: tf.reduce_mean" in done.stderr
+    assert run("inner/program.py", "exit", cwd=folder).returncode == 7
+
+
+def test_modules_and_commands_run(folder):
+    done = run("-m", "inner.program", "x", cwd=folder)
+    assert "neighbour" in done.stderr  # as with python -m, the folder of the module is not searched
+    done = run("-c", "import sys, tensorflow as tf; print(sys.argv, tf.__version__); 1 / 0", "y", cwd=folder)
+    assert done.stdout == "['-c', 'y'] 2.15.0\n"
+    assert done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero" and "_runner" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ([], 2, "usage: python -m podium script.py"),
+        (["--help"], 0, "usage: python -m podium script.py"),
+        (["--fast", "a.py"], 2, "unknown option '--fast'"),
+        (["-m"], 2, "-m needs a module"),
+        (["nowhere.py"], 2, "can't open file 'nowhere.py': No such file or directory"),
+    ],
+)
+def test_the_command_line_explains_itself(arguments, status, words, capsys):
+    from podium.compat._runner import main
+
+    assert main(arguments) == status
+    printed = capsys.readouterr()
+    assert words in printed.out + printed.err
+
+
+@pytest.fixture
+def installed():
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+def test_install_and_uninstall(installed):
+    exec(textwrap.dedent(IMPORTS), {})
+    compat.install()  # twice is once
+    assert importlib.import_module("tensorflow.keras.layers") is podium.layers
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'tensorflow\.lite': Podium stands for this package"):
+        importlib.import_module("tensorflow.lite")
+    compat.uninstall()
+    assert not [name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras", "tf_keras")]
+
+
+def test_install_refuses_when_the_real_package_is_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras", sys)
+    with pytest.raises(RuntimeError, match="keras is imported already"):
+        compat.install()

@@ -1,0 +1,300 @@
+"""Weights in HDF5: what is written comes back, and nothing changes unless everything fits."""
+
+import os
+import pathlib
+
+import h5py
+import numpy as np
+import pytest
+
+import podium
+from podium.saving._weights_file import read_weights, write_weights
+
+FIXTURES = pathlib.Path(__file__).parent.parent / "oracle" / "fixtures"
+
+
+class Subclassed(podium.Model):
+    def __init__(self):
+        super().__init__()
+        self.scale = self.add_weight((2,), "ones", name="scale")
+        self.dense = podium.layers.Dense(2, name="dense")
+        self.norm = podium.layers.BatchNormalization(name="norm")
+
+    def call(self, inputs):
+        return self.norm(self.dense(inputs)) * self.scale
+
+
+def sequential(width=4, name="b"):
+    return podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, name="a"), podium.layers.Dense(width, name=name)])
+
+
+def randomized(model, seed=1):
+    draw = np.random.default_rng(seed)
+    model.set_weights([draw.uniform(0.1, 1.0, w.shape).astype("float32") for w in model.weights])
+    return model
+
+
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("name", ["weights", "w.h5", "w.weights.h5", "w.keras.backup"])
+def test_weights_come_back_from_exactly_the_path_given(tmp_path, name):
+    model, other = randomized(sequential()), sequential()
+    write_weights(model, tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+    read_weights(other, str(tmp_path / name))
+    assert same(model.get_weights(), other.get_weights())
+
+
+def test_layout_is_that_of_keras_2(tmp_path):
+    model = Subclassed()
+    model(np.ones((1, 3), "float32"))
+    write_weights(model, tmp_path / "w.h5")
+    with h5py.File(tmp_path / "w.h5") as file:
+        assert list(file.attrs["layer_names"]) == [b"dense", b"norm"]
+        assert file.attrs["keras_version"].startswith("2.") and file.attrs["backend"] == "jax"
+        names = [name.decode().split("/")[-1] for name in file["norm"].attrs["weight_names"]]
+        assert names == ["gamma:0", "beta:0", "moving_mean:0", "moving_variance:0"]
+        own = file["top_level_model_weights"]
+        assert own[own.attrs["weight_names"][0]].shape == (2,)
+        assert file["dense"][file["dense"].attrs["weight_names"][0]].shape == (3, 2)
+
+
+def test_subclassed_model_with_weights_of_its_own_comes_back(tmp_path):
+    model, other = Subclassed(), Subclassed()
+    for one in (model, other):
+        one(np.ones((1, 3), "float32"))
+    write_weights(randomized(model), tmp_path / "w")
+    read_weights(other, tmp_path / "w")
+    assert same(model.get_weights(), other.get_weights())
+
+
+def test_frozen_weights_keep_their_places(tmp_path):
+    model, other = randomized(sequential()), sequential()
+    model.layers[0].trainable = False
+    write_weights(model, tmp_path / "w")
+    read_weights(other, tmp_path / "w")
+    assert same(model.get_weights(), other.get_weights())
+
+
+def test_unusual_types_come_back_bit_by_bit(tmp_path):
+    class Holder(podium.Model):
+        def __init__(self):
+            super().__init__()
+            for dtype in ("bfloat16", "float16", "int32", "bool", "float8_e4m3fn"):
+                setattr(self, dtype, self.add_weight((2,), "zeros", dtype, trainable=False, name="same"))
+            self.built = True
+
+    model, other = Holder(), Holder()
+    for variable, values in zip(model.weights, ([0.1, -3.0], [0.1, 2.0], [7, -1], [True, False], [0.5, 2.0]), strict=True):
+        variable.assign(np.array(values))
+    write_weights(model, tmp_path / "w")
+    read_weights(other, tmp_path / "w")
+    for one, another in zip(model.get_weights(), other.get_weights(), strict=True):
+        assert one.dtype == another.dtype and one.tobytes() == another.tobytes()
+
+
+def test_long_lists_of_names_are_cut_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("podium.saving._hdf5._ATTRIBUTE_BYTES", 10)
+    model, other = randomized(sequential()), sequential()
+    write_weights(model, tmp_path / "w")
+    with h5py.File(tmp_path / "w") as file:
+        assert "weight_names1" in file["a"].attrs
+    read_weights(other, tmp_path / "w")
+    assert same(model.get_weights(), other.get_weights())
+
+
+def test_file_of_keras_2_gives_its_results():
+    layers = podium.layers
+    inner = podium.Sequential(
+        [
+            podium.Input((4,)),
+            layers.BatchNormalization(name="first"),
+            layers.Dense(4, activation="tanh", name="middle"),
+            layers.BatchNormalization(name="second"),
+        ],
+        name="inner",
+    )
+    x = podium.Input((5, 3), name="x")
+    model = podium.Model(x, layers.Dense(2, name="out")(inner(layers.LSTM(4, name="lstm")(x))))
+    recorded = np.load(FIXTURES / "weights_file.npz")
+    read_weights(model, FIXTURES / "weights_file.h5")
+    np.testing.assert_allclose(model(recorded["x"]).numpy(), recorded["y"], rtol=1e-5, atol=1e-6)
+
+
+def test_weights_inside_a_whole_model_of_keras_2_are_found(tmp_path):
+    model, other = randomized(sequential()), sequential()
+    write_weights(model, tmp_path / "w")
+    with h5py.File(tmp_path / "w") as old, h5py.File(tmp_path / "model.h5", "w") as new:
+        new.copy(old, "model_weights")
+    read_weights(other, tmp_path / "model.h5")
+    assert same(model.get_weights(), other.get_weights())
+
+
+# --- writing fails
+
+
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "w.h5"
+    model = sequential()
+    write_weights(model, path)
+    before = path.read_bytes()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_weights(randomized(model), path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["w.h5"]
+
+
+def test_write_keeps_the_mode_and_follows_a_link(tmp_path):
+    path = tmp_path / "w.h5"
+    write_weights(sequential(), path)
+    path.chmod(0o640)
+    (tmp_path / "latest").symlink_to(path)
+    before = path.read_bytes()
+    write_weights(randomized(sequential()), tmp_path / "latest")
+    assert (tmp_path / "latest").is_symlink() and path.read_bytes() != before
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_write_refuses_with_reasons(tmp_path):
+    model = sequential()
+    with pytest.raises(FileNotFoundError, match=r"directory '.*missing' does not exist"):
+        write_weights(model, tmp_path / "missing" / "w.h5")
+    with pytest.raises(IsADirectoryError, match="name of a file was expected"):
+        write_weights(model, tmp_path)
+    with pytest.raises(ValueError, match="checkpoints cannot be written"):
+        write_weights(model, tmp_path / "w", save_format="tf")
+    with pytest.raises(ValueError, match=r"\(Subclassed\), which is not built.*Call it on a batch first"):
+        write_weights(Subclassed(), tmp_path / "w")
+    (tmp_path / "w").write_text("mine")
+    with pytest.raises(FileExistsError, match="overwrite=False"):
+        write_weights(model, tmp_path / "w", overwrite=False)
+
+
+# --- what does not fit
+
+
+def refused(model, path, error, match, **kwargs):
+    before = model.get_weights()
+    with pytest.raises(error, match=match):
+        read_weights(model, path, **kwargs)
+    assert same(before, model.get_weights())
+
+
+def test_shapes_that_differ_are_named_and_nothing_changes(tmp_path):
+    path = tmp_path / "w.h5"
+    write_weights(randomized(sequential()), path)
+    match = r"w.h5' does not fit.*nothing was loaded: layer 'b': 'b/kernel' has shape \(4, 5\), and 'b/kernel:0' in the file"
+    refused(sequential(width=5), path, ValueError, match + r" has \(4, 4\)")
+    refused(podium.Sequential([podium.Input((3,)), podium.layers.Dense(4)]), path, ValueError, "the file has 2 layers.*has 1")
+    no_bias = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, use_bias=False), podium.layers.Dense(4)])
+    refused(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
+
+
+def test_skip_mismatch_loads_what_fits_and_says_what_not(tmp_path):
+    model, other = randomized(sequential()), randomized(sequential(width=5), seed=2)
+    write_weights(model, tmp_path / "w")
+    before = other.get_weights()
+    with pytest.warns(UserWarning, match=r"took 2 weights.*left as they were: layer 'b': 'b/kernel'"):
+        read_weights(other, tmp_path / "w", skip_mismatch=True)
+    assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
+
+
+def test_by_name_loads_the_layers_of_that_name_and_lists_the_others(tmp_path):
+    model, other = randomized(sequential()), randomized(sequential(name="head"), seed=2)
+    write_weights(model, tmp_path / "w")
+    before = other.get_weights()
+    with pytest.warns(UserWarning, match=r"took 2 weights.*layer 'head' \(not in the file\)"):
+        read_weights(other, tmp_path / "w", by_name=True)
+    assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
+
+
+def test_unbuilt_model_is_refused(tmp_path):
+    write_weights(sequential(), tmp_path / "w")
+    with pytest.raises(ValueError, match=r"load_weights was called on .*which is not built.*Call it on a batch first"):
+        read_weights(Subclassed(), tmp_path / "w")
+
+
+def test_floats_do_not_become_whole_numbers(tmp_path):
+    class Counter(podium.Model):
+        def __init__(self, dtype):
+            super().__init__()
+            self.count = self.add_weight((), "zeros", dtype, name="count")
+            self.built = True
+
+    write_weights(Counter("float32"), tmp_path / "w")
+    refused(Counter("int32"), tmp_path / "w", ValueError, "nothing was loaded.*would lose")
+
+
+# --- files that are not what they should be
+
+
+def test_missing_damaged_and_foreign_files_are_named(tmp_path):
+    model = sequential()
+    path = tmp_path / "w.h5"
+    refused(model, path, FileNotFoundError, "w.h5'; there is no such file")
+    (tmp_path / "w.h5.index").write_text("")
+    refused(model, path, FileNotFoundError, "TensorFlow checkpoint")
+    refused(model, tmp_path, ValueError, "is a directory")
+    write_weights(model, path)
+    content = path.read_bytes()
+    for damaged in (b"", b"garbage" * 100, content[:100], content[: len(content) // 2]):
+        path.write_bytes(damaged)
+        refused(model, path, OSError, "w.h5' cannot be read: it is damaged, or not an HDF5 file")
+    with h5py.File(path, "w") as file:
+        file.create_group("layers")
+    refused(model, path, ValueError, "has no list `layer_names`.*looks like Keras 3's")
+
+
+def test_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "w")
+    refused(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
+    with pytest.raises(ValueError, match="a device or a pipe"):
+        write_weights(sequential(), tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"),
+    [
+        ("soft", "link to elsewhere"),
+        ("external link", "link to elsewhere"),
+        ("group", "link to elsewhere"),
+        ("external storage", "kept in another file"),
+        ("virtual", "kept in another file"),
+        ("strings", "numbers were expected"),
+        ("missing", "lists 'a/kernel:0' and has no such member"),
+        ("subgroup", "holds no numbers"),
+    ],
+)
+def test_numbers_from_elsewhere_are_refused(tmp_path, kind, match):
+    path, other = tmp_path / "w.h5", tmp_path / "other.h5"
+    write_weights(sequential(), path)
+    write_weights(sequential(), other)
+    (tmp_path / "raw").write_bytes(bytes(48))
+    with h5py.File(path, "a") as file:
+        if kind == "group":
+            del file["a"]
+            file["a"] = h5py.ExternalLink(str(other), "/a")
+        else:
+            group = file["a/a"]
+            del group["kernel:0"]
+            if kind == "soft":
+                group["kernel:0"] = h5py.SoftLink("/b/b/kernel:0")
+            elif kind == "external link":
+                group["kernel:0"] = h5py.ExternalLink(str(other), "/a/a/kernel:0")
+            elif kind == "external storage":
+                group.create_dataset("kernel:0", (3, 4), "f4", external=[(str(tmp_path / "raw"), 0, 48)])
+            elif kind == "virtual":
+                layout = h5py.VirtualLayout((3, 4), "f4")
+                layout[:] = h5py.VirtualSource(str(other), "/a/a/kernel:0", (3, 4))
+                group.create_virtual_dataset("kernel:0", layout)
+            elif kind == "strings":
+                group.create_dataset("kernel:0", data=[["x"] * 4] * 3, dtype=h5py.string_dtype())
+            elif kind == "subgroup":
+                group.create_group("kernel:0")
+    refused(sequential(), path, ValueError, match)
