@@ -286,6 +286,8 @@ def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> N
     """Call a hook, and add to an error which callback it comes from; its type and message stay."""
     try:
         method(*arguments)
+    except StopIteration as error:  # a training loop would take it for the end of the data
+        raise RuntimeError(f"{type(callback).__name__}.{hook} raised StopIteration.") from error
     except Exception as error:
         error.add_note(f"This happened in {type(callback).__name__}.{hook}.")
         raise

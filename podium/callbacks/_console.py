@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import warnings
 
 
 def write(text: str) -> None:
@@ -28,11 +27,3 @@ def columns() -> int | None:
     """Return how long a line may be without wrapping around (a wrapped line cannot be drawn over); None without a terminal."""
     isatty = getattr(sys.stdout, "isatty", None)
     return shutil.get_terminal_size().columns - 1 if isatty and isatty() else None
-
-
-def warn_user(message: str) -> None:
-    """Warn at the line of the first caller outside Podium, which is where `fit` was called."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("podium", "contextlib"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import warn_user
+from podium.core import warn_user
 
 
 class CSVLogger(Callback):

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import warn_user
 from podium.callbacks._logs import to_python
-from podium.core import check_choice
+from podium.core import check_choice, warn_user
 
 _RISING = r"acc|accuracy|auc|precision|recall|f1|fbeta|score|iou|io_u|dice|similarity|psnr|ssim|bleu|(?:^|_)map"
 _FALLING = (

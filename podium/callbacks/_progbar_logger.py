@@ -121,7 +121,8 @@ class ProgbarLogger(Callback):
     def _tell_of_compiling(self, function: str) -> None:
         """Say on a screen what the wait for the first step is for."""
         traces = getattr(getattr(self.model, function, None), "trace_count", None)
-        if self.verbose == 1 and traces == 0 and not self.model.run_eagerly and self.progbar is not None and redraws():
+        compiles = traces == 0 and not getattr(self.model, "run_eagerly", False)
+        if self.verbose == 1 and compiles and self.progbar is not None and redraws():
             self.progbar.announce("compiling")
 
     def _advance(self, batch: int, logs: Any) -> None:

@@ -24,6 +24,7 @@ from podium.core._errors import check_choice as check_choice
 from podium.core._errors import check_numeric as check_numeric
 from podium.core._errors import nearest as nearest
 from podium.core._errors import unknown_choice as unknown_choice
+from podium.core._errors import warn_user as warn_user
 from podium.core._forward import ForwardAccumulator as ForwardAccumulator
 from podium.core._function import Function as Function
 from podium.core._function import TensorSpec as TensorSpec

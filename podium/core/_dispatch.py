@@ -55,7 +55,10 @@ def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
         result = fn(*raw_args, **raw_kwargs)
     except (jax.errors.UnexpectedTracerError, ValueError) as error:
         raise explained(error) from error
-    return wrap_result(result)
+    wrapped = wrap_result(result)
+    if current.marked and found and all(id(value) in current.marked for value in found):
+        current.marked.update((id(value), value) for value in leaves_of(wrapped))
+    return wrapped
 
 
 Operators._dispatch = staticmethod(dispatch)

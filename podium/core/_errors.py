@@ -7,6 +7,8 @@ constant with the wrong code beside the right code. This file owns wording only;
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -206,3 +208,24 @@ def narrowed(array: Any) -> Any:
                 "them to smaller numbers, or call `jax.config.update('jax_enable_x64', True)` at the start."
             )
     return array
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the first caller that belongs neither to Podium nor to JAX: the user's own.
+
+        Example:
+            >>> import sys
+    import warnings
+            >>> with warnings.catch_warnings(record=True) as caught:
+            ...     warnings.simplefilter("always")
+            ...     podium.core.warn_user("look here")
+            >>> str(caught[0].message)
+            'look here'
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+_NOT_THE_USERS = ("podium", "jax", "contextlib")

@@ -49,6 +49,7 @@ class Program:
         self._written: list[Variable] = []
         self._read: list[Variable] = []
         self._store: Store | None = None
+        self._finalizer: Any = None
         self._read_values: list[Any] = []
         self._read_version = -1
         self._jitted: Callable = self._not_discovered
@@ -221,8 +222,11 @@ class Program:
 
     def _claimed_store(self) -> Store:
         if self._store is None or not self._store.valid:
+            if self._finalizer is not None:
+                self._finalizer.detach()  # it would keep the old Store
             self._store = Store(self._written)
-            weakref.finalize(self, self._store.dissolve).atexit = False
+            self._finalizer = weakref.finalize(self, self._store.dissolve)
+            self._finalizer.atexit = False
         return self._store
 
     @staticmethod

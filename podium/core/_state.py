@@ -24,6 +24,7 @@ class _Current(threading.local):
     autocast: str | None = None  # the type in which the running layer wants to see float Variables
     arrays: bool = False  # the running layer's `call` asked for bare jax.Arrays
     names: tuple[str, ...] = ()  # open name scopes
+    marked: dict[int, Any] | None = None  # values from metrics' results, and values computed from those alone
     forward_mode: bool = False  # derivatives are taken forwards: custom backward rules must step aside
 
 

@@ -32,6 +32,7 @@ class ArrayAdapter:
         steps: Batches per epoch that the user asked for, or None.
         shuffle: True for samples, "batch" for whole batches in random order.
         seed: Decides the order.
+        output_names: The names of the model's outputs, for weights by name.
         words: The names of the arguments, for messages.
     """
 
@@ -45,10 +46,11 @@ class ArrayAdapter:
         steps: int | None = None,
         shuffle: bool | str = False,
         seed: int = 0,
+        output_names: list[str] | None = None,
         words: Words = Words(),  # noqa: B008
     ):
         inputs, targets = prepared(x, words.x, optional=False), prepared(y, words.y)
-        weights = prepared(_completed(sample_weight, targets, words), words.sample_weight)
+        weights = prepared(_completed(sample_weight, targets, words, output_names), words.sample_weight)
         self._samples = check_lengths({words.x: inputs, words.y: targets, words.sample_weight: weights})
         if batch_size is None:
             batch_size = DEFAULT_BATCH_SIZE if steps is None else -(-self._samples // steps)
@@ -110,7 +112,7 @@ class ArrayAdapter:
         return slices if self._shuffle is False else [slices[batch] for batch in generator.permutation(len(slices))]
 
 
-def _completed(sample_weight: Any, y: Any, words: Words) -> Any:
+def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str] | None) -> Any:
     """Give every output weights: one array serves all of them, and None means weights of 1."""
     if sample_weight is None:
         return None
@@ -128,6 +130,16 @@ def _completed(sample_weight: Any, y: Any, words: Words) -> Any:
                 f"`{words.sample_weight}` has the keys {unknown}, which `{words.y}` does not have; its keys are {list(y)}."
             )
         return {key: _ones(part) if sample_weight.get(key) is None else sample_weight[key] for key, part in y.items()}
+    if isinstance(sample_weight, dict):
+        if output_names is None or len(output_names) != len(y) or isinstance(y, dict):
+            raise ValueError(
+                f"`{words.sample_weight}` is a dictionary and `{words.y}` is {describe(y)}. Give the weights in the structure of "
+                f"`{words.y}`, or give both as dictionaries by output name."
+            )
+        unknown = [key for key in sample_weight if key not in output_names]
+        if unknown:
+            raise ValueError(f"`{words.sample_weight}` has the keys {unknown}; the outputs are {output_names}.")
+        sample_weight = [sample_weight.get(name) for name in output_names]
     if isinstance(sample_weight, (list, tuple)) and not holds_numbers(sample_weight):
         if isinstance(y, dict) or len(y) != len(sample_weight):
             raise ValueError(

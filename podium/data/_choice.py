@@ -53,7 +53,17 @@ def choose_adapter(
         sample_weight = weights.of(prepared(y, words.y))
     if seed is None:
         seed = fresh_seed() if shuffle else 0
-    arrays = ArrayAdapter(x, y, sample_weight, batch_size=batch_size, steps=steps, shuffle=shuffle, seed=seed, words=words)
+    arrays = ArrayAdapter(
+        x,
+        y,
+        sample_weight,
+        batch_size=batch_size,
+        steps=steps,
+        shuffle=shuffle,
+        seed=seed,
+        output_names=output_names,
+        words=words,
+    )
     return arrays, None
 
 

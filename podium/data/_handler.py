@@ -9,11 +9,11 @@ import contextlib
 from collections.abc import Generator
 from typing import Any
 
-from podium.core import check_choice
+from podium.core import check_choice, warn_user
 from podium.data._adapter import DataAdapter
 from podium.data._choice import choose_adapter
 from podium.data._iterator import Iterator
-from podium.data._words import CALLERS, check_count, warn_user
+from podium.data._words import CALLERS, check_count
 
 _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may never end
 

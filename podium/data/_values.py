@@ -10,9 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import Tensor, Variable, check_numeric, convert_to_tensor, floatx, is_symbolic
+from podium.core import Tensor, Variable, check_numeric, convert_to_tensor, floatx, is_symbolic, warn_user
 from podium.data._structure import rebuilt
-from podium.data._words import warn_user
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -57,11 +55,3 @@ def check_shuffle(value: Any) -> bool | str:
         return "batch"
     kind = ValueError if isinstance(value, (str, int)) else TypeError
     raise kind(f"shuffle={value!r} was given; True, False or 'batch' was expected.")
-
-
-def warn_user(message: str) -> None:
-    """Warn at the line of the first caller outside Podium."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("podium", "contextlib"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)

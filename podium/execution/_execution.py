@@ -7,7 +7,6 @@ execution is a transaction of compiled steps: see `podium/core/_program.py`.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core import Stream, check_numeric, is_tensor
+from podium.core import Stream, check_numeric, map_structure, warn_user
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
 from podium.core._program import Program
@@ -63,6 +62,7 @@ class Execution:
         self._run_eagerly = run_eagerly
         self._finish = finish
         self._programs: dict[Any, Program] = {}
+        self._lengths: dict[Any, int] = {}  # shapes of batches met in fused steps, and the length of their rows
         self._shapes: dict[Any, float] = {}  # shapes of batches met, and the seconds that compiling for them took
 
     @property
@@ -95,6 +95,8 @@ class Execution:
                 program = self._programs.get(key)
                 return self._first_run(key, arrays) if program is None else StepValues(program, program.run(arrays))
             return self._run_fused([batch, *_some(take, count - 1)], count)
+        except StopIteration as error:  # would be taken for the end of the data
+            raise RuntimeError("The step raised StopIteration. Reading past the end of an iterator in it?") from error
         except Exception as error:  # in an error of the step, the user's own frames are what matters
             raise without_machinery(error) from error.__cause__
 
@@ -114,12 +116,11 @@ class Execution:
         self._shapes.setdefault(key, 0.0)
         self._shapes[key] += seconds
         if len(self._shapes) == _MANY_SHAPES:
-            shapes = ", ".join(str([shape for shape, _ in known[1:]]) for known in self._shapes)
-            warnings.warn(
+            shapes = "; ".join(", ".join(f"{dtype}{list(shape)}" for shape, dtype in known[1:]) for known in self._shapes)
+            warn_user(
                 f"The step has been recompiled for {_MANY_SHAPES} shapes of batch, in "
                 f"{sum(self._shapes.values()):.1f} s: {shapes}. Give all batches one shape (pad them, or use "
-                "`drop_remainder=True`) to compile once.",
-                stacklevel=6,
+                "`drop_remainder=True`) to compile once."
             )
 
     def _run_fused(self, batches: list, count: int) -> StepValues:
@@ -131,13 +132,15 @@ class Execution:
             end = start + 1
             while end < len(flat) and flat[end][1] == flat[start][1]:
                 end += 1
-            key = (*flat[start][1], count)
+            # A short row at the end of an epoch uses the program of a full one.
+            length = self._lengths[flat[start][1]] = max(count, self._lengths.get(flat[start][1], 0))
+            key = (*flat[start][1], length)
             turns: int | None = end - start
             if turns == 1 and key not in self._programs:  # a shape of its own, such as the last, smaller batch
                 turns = None
                 arrays, key = _arrays_of(batches[start])
             else:
-                arrays = [_row(parts, count) for parts in zip(*[leaves for leaves, _ in flat[start:end]], strict=True)]
+                arrays = [_row(parts, length) for parts in zip(*[leaves for leaves, _ in flat[start:end]], strict=True)]
                 arrays.append(jnp.asarray(turns, jnp.int32))
             program = self._programs.get(key)
             if program is None:
@@ -150,7 +153,7 @@ class Execution:
 
 def _plain_next(iterator: Iterator) -> Callable[[], Any]:
     """Read an ordinary iterator; it may give Tensors."""
-    return lambda: jax.tree.map(lambda leaf: leaf._value if isinstance(leaf, Tensor) else leaf, next(iterator), is_leaf=is_tensor)
+    return lambda: map_structure(lambda leaf: leaf._value if isinstance(leaf, Tensor) else leaf, next(iterator))
 
 
 def _some(take: Callable[[], Any], count: int) -> list:
@@ -210,4 +213,4 @@ def _as_tensors(batch: Any) -> Any:
         leaf = _number_array(leaf)
         return wrap(leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf))
 
-    return jax.tree.map(as_tensor, batch)
+    return map_structure(as_tensor, batch)

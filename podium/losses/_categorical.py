@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import epsilon
-from podium.losses._inputs import loss_function, matched, warn_at_call
+from podium.core import epsilon, warn_user
+from podium.losses._inputs import loss_function, matched
 from podium.losses._wrapper import OwnLoss
 
 
@@ -79,7 +79,7 @@ def _matched(loss: str, y_true: Any, y_pred: Any, label_smoothing: float, axis: 
     advice = "For class numbers use sparse_categorical_crossentropy, or make them one-hot with `podium.ops.one_hot`."
     y_true, y_pred = matched(loss, y_true, y_pred, advice)
     if y_pred.ndim and y_pred.shape[-1] == 1:
-        warn_at_call(
+        warn_user(
             f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right always. "
             "Did you mean binary_crossentropy?",
             SyntaxWarning,

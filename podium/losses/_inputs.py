@@ -6,8 +6,6 @@ Also `loss_function`, which makes a public function on Tensors of a pure one on 
 from __future__ import annotations
 
 import functools
-import sys
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -100,11 +98,3 @@ def matched(loss: str, y_true: Any, y_pred: Any, advice: str = "") -> tuple[Any,
 def mean_over(values: Any, axis: Any = -1) -> Any:
     """Average over an axis; a single number stays as it is."""
     return jnp.mean(values, axis=axis) if values.ndim else values
-
-
-def warn_at_call(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called the loss, outside Podium and JAX."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("podium", "jax"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, category, stacklevel=level)

@@ -10,7 +10,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium import ops
-from podium.losses._inputs import loss_function, to_float, warn_at_call
+from podium.core import warn_user
+from podium.losses._inputs import loss_function, to_float
 from podium.losses._wrapper import OwnLoss
 
 
@@ -84,7 +85,7 @@ def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, A
         )
     classes = pred.shape[-1]
     if classes == 1:
-        warn_at_call(
+        warn_user(
             f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right always. Give the model's last "
             "layer one unit for each class, or use binary_crossentropy.",
             SyntaxWarning,

@@ -90,3 +90,4 @@ from podium.metrics._regression import MeanRelativeError as MeanRelativeError
 from podium.metrics._regression import MeanSquaredError as MeanSquaredError
 from podium.metrics._regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from podium.metrics._regression import RootMeanSquaredError as RootMeanSquaredError
+from podium.metrics._results import noting_results as noting_results

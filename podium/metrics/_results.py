@@ -1,39 +1,46 @@
-"""Which values came out of a metric's `result()`: those are figures of the whole epoch, not of one batch."""
+"""Which values come from a metric's `result()`: those are figures of the whole epoch, not of one batch.
+
+While a step runs, what `result()` returns is marked, and so is what is computed from marked values alone
+(`ops.sqrt(mse.result())`). Outside of steps nothing is marked.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from podium.core import leaves_of
-
-_noted: dict[int, weakref.ref] = {}  # id of a value -> the value, as long as it lives
+from podium.core._state import current, setting
 
 
 def noting(result: Callable) -> Callable:
-    """Wrap a `result` method so that `is_result` knows what it returned."""
+    """Wrap a `result` method so that what it returns is marked."""
 
     @functools.wraps(result)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         made = result(self, *args, **kwargs)
-        for value in leaves_of(made):
-            _note(value)
+        if current.marked is not None:
+            current.marked.update((id(value), value) for value in leaves_of(made))
         return made
 
-    wrapper._notes_results = True  # type: ignore[attr-defined]
     return wrapper
 
 
-def is_result(value: Any) -> bool:
-    """Tell whether a value is what a metric's `result()` returned (or a part of it)."""
-    reference = _noted.get(id(value))
-    return reference is not None and reference() is value
+@contextlib.contextmanager
+def noting_results() -> Iterator[dict[int, Any]]:
+    """Mark results while the block runs; yields the marked values by `id`.
 
-
-def _note(value: Any) -> None:
-    key = id(value)
-    with contextlib.suppress(TypeError):  # a plain number cannot be told apart from others
-        _noted[key] = weakref.ref(value, lambda _: _noted.pop(key, None))
+    Example:
+        >>> mean = podium.metrics.Mean()
+        >>> with podium.metrics.noting_results() as results:
+        ...     value = mean(2.0)
+        ...     root = podium.ops.sqrt(value)
+        ...     other = root + podium.ops.ones(())
+        >>> id(value) in results, id(root) in results, id(other) in results
+        (True, True, False)
+    """
+    marked: dict[int, Any] = {}
+    with setting(marked=marked):
+        yield marked

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import Tensor
+from podium.core import Tensor, convert_to_tensor
 from podium.core._structures import in_order
 from podium.execution import StepValues
 
@@ -41,16 +41,26 @@ class Collector:
                 parts[self._copied] = np.asarray(parts[self._copied])
             self._copied += 1
 
-    @property
-    def latest(self) -> Any:
-        """The outputs of the last batch, as they were returned."""
-        return jax.tree.unflatten(self._structure, [parts[-1] for parts in self._parts])
+    def latest(self, count: int) -> Any:
+        """Return the outputs of the last `count` batches, put together if they are several."""
+        if count == 1:
+            return jax.tree.unflatten(self._structure, [parts[-1] for parts in self._parts])
+        return jax.tree.unflatten(self._structure, [_joined(parts[-count:]) for parts in self._parts])
 
     def result(self) -> Any:
         """Return everything in the structure of one batch's outputs."""
         joined = []
         for parts in self._parts:
-            arrays = [np.asarray(part) for part in parts]
+            joined.append(_joined(parts))
             parts.clear()
-            joined.append(np.stack(arrays) if arrays[0].ndim == 0 else np.concatenate(arrays))
         return jax.tree.unflatten(self._structure, joined)
+
+
+def _joined(parts: list) -> np.ndarray:
+    arrays = [np.asarray(part) for part in parts]
+    return np.stack(arrays) if arrays[0].ndim == 0 else np.concatenate(arrays)
+
+
+def as_output(leaf: Any) -> Any:
+    """Turn a plain number that `predict_step` returns into a Tensor, one per batch."""
+    return convert_to_tensor(leaf) if isinstance(leaf, (bool, int, float, np.generic, np.ndarray)) else leaf

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numbers
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
 from podium import losses as losses_room
 from podium import ops
-from podium.core import Tensor, convert_to_tensor, is_float_dtype, leaves_of, snake_case
+from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
 from podium.metrics import Mean
-from podium.models._outputs import flat_targets, output_names, spread
+from podium.models._outputs import flat, flat_targets, layer_names, output_names, spread
 
 
 class CompiledLoss:
@@ -18,8 +20,7 @@ class CompiledLoss:
     Args:
         loss: A loss (name, function or object) for all outputs, a list or a dictionary by output name; or None.
         loss_weights: How much each output's loss counts: a list or a dictionary of numbers.
-        names: The names of the model's outputs, where they are known already.
-        aliases: Other names for them: the layers' names where outputs are a dictionary.
+        outputs: The model's symbolic outputs, where they are known already.
 
     Example:
         >>> model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
@@ -30,19 +31,19 @@ class CompiledLoss:
         ['loss']
     """
 
-    def __init__(self, loss: Any, loss_weights: Any = None, names: list[str] | None = None, aliases: Any = None):
+    def __init__(self, loss: Any, loss_weights: Any = None, outputs: Any = None):
         self._given = loss
         self._given_weights = loss_weights
-        self._names = names
-        self._aliases = aliases
+        self._aliases = None if outputs is None else layer_names(outputs)
+        self._names: list[str] = []
         self._losses: list[Any] = []
         self._weights: list[float | None] = []
-        self._mean: Mean | None = None
+        self._mean: LossMean | None = None
         self._output_means: list[Mean | None] = []
         self._built = False
         _check_losses(loss)
-        if names is not None:
-            self._resolve(names)
+        if outputs is not None:
+            self._resolve(outputs)
 
     @property
     def losses(self) -> list[Any]:
@@ -60,36 +61,37 @@ class CompiledLoss:
         for mean in self.metrics:
             mean.reset_state()
 
-    def _resolve(self, names: list[str]) -> None:
-        """Find out each output's loss and weight."""
+    def _resolve(self, structure: Any) -> list[str]:
+        """Find out each output's loss and weight; returns the outputs' names."""
+        names = output_names(structure, self._aliases)
         given, weights = self._given, self._given_weights
         if given is None:
             self._losses = [None] * len(names)
         elif isinstance(given, (list, tuple, Mapping)) and not _is_config(given):
-            self._losses = [_as_loss(one) for one in spread("loss", _flat_list(given), names, self._aliases)]
+            self._losses = [_as_loss(one) for one in spread("loss", given, structure, names, self._aliases)]
         else:
             self._losses = [_as_loss(given) for _ in names]
-        if isinstance(weights, (int, float)):
+        if weights is not None and not isinstance(weights, (list, tuple, Mapping)):
             weights = [weights] * len(names)
-        self._weights = spread("loss_weights", weights, names, self._aliases)
+        self._weights = spread("loss_weights", weights, structure, names, self._aliases)
         for weight in self._weights:
-            if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (int, float))):
+            if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (numbers.Real, Tensor, Variable))):
                 raise TypeError(f"`loss_weights` holds {weight!r}; numbers were expected, one per output.")
+        return names
 
     def _build(self, y_pred: Any) -> list[str]:
         """Name the outputs and make the means; later calls find it done."""
-        names = output_names(y_pred, self._names)
-        if not self._built:
-            self._resolve(names)
-            self._mean = Mean(name="loss")
-            if len(names) > 1:
-                self._output_means = [
-                    Mean(name=f"{name}_loss") if loss is not None else None
-                    for name, loss in zip(names, self._losses, strict=True)
-                ]
-            else:
-                self._output_means = [None]
-            self._built = True
+        if self._built:
+            return self._names
+        self._names = names = self._resolve(y_pred)
+        self._mean = LossMean()
+        if len(names) > 1:
+            self._output_means = [
+                Mean(name=f"{name}_loss") if loss is not None else None for name, loss in zip(names, self._losses, strict=True)
+            ]
+        else:
+            self._output_means = [None]
+        self._built = True
         return names
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None) -> Any:
@@ -105,7 +107,7 @@ class CompiledLoss:
             The total; zero when there is no loss at all.
         """
         names = self._build(y_pred)
-        predictions = leaves_of(y_pred)
+        predictions = flat(y_pred)
         targets = flat_targets("y", y_true, y_pred, names)
         weights = flat_weights(sample_weight, y_pred, names)
         values = []
@@ -124,7 +126,7 @@ class CompiledLoss:
                 raise ValueError(f"The loss {loss_name(loss)!r} returned None. A loss function must return its values.")
             if mean is not None:
                 mean.update_state(value, sample_weight=batch_size)
-            values.append(value if factor is None else value * factor)
+            values.append(value if factor is None else value * ops.cast(factor, value.dtype))
         values.extend(ops.sum(convert_to_tensor(value)) for value in regularization_losses or [])
         if not values:
             return ops.zeros(())
@@ -132,22 +134,33 @@ class CompiledLoss:
         for value in values[1:]:
             total = total + ops.cast(value, total.dtype)
         assert self._mean is not None
-        self._mean.update_state(total, sample_weight=batch_size)
+        self._mean.track(total, batch_size)
         return total
+
+
+class LossMean(Mean):
+    """The running mean named `loss`. A step that hands it the total once more, as steps for Keras 3 do, changes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(name="loss")
+        self._tracked: weakref.ref | None = None
+
+    def track(self, total: Any, batch_size: Any) -> None:
+        """Take the total loss of a batch into the mean."""
+        super().update_state(total, sample_weight=batch_size)
+        self._tracked = weakref.ref(total)
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:
+        """Take values into the mean, unless they are the total that `compiled_loss` has tracked already."""
+        if self._tracked is None or self._tracked() is not values:
+            super().update_state(values, sample_weight)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_tracked": None}
 
 
 def _is_config(given: Any) -> bool:
     return isinstance(given, Mapping) and "class_name" in given
-
-
-def _flat_list(given: Any) -> Any:
-    """Open nested lists, so that a loss per output can be given in the outputs' own structure."""
-    if isinstance(given, Mapping):
-        return given
-    flat: list[Any] = []
-    for one in given:
-        flat.extend(_flat_list(one) if isinstance(one, (list, tuple)) else [one])
-    return flat
 
 
 def _check_losses(loss: Any) -> None:

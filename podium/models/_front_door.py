@@ -6,16 +6,15 @@ anything is compiled too.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from podium import losses, ops
-from podium.core import Tensor, leaves_of, map_structure
+from podium.core import Tensor, leaves_of, map_structure, warn_user
 from podium.data import unpack_x_y_sample_weight
-from podium.models._outputs import flat_targets, output_names
+from podium.models._outputs import flat, flat_targets, layer_names, output_names
 
 # The methods that read data: which step they run, and whose arguments messages name.
 KINDS = {
@@ -75,34 +74,56 @@ def check_batch(model: Any, batch: Any, caller: str, default_step: bool, needs_t
         )
 
 
+def check_loss(model: Any, loss: Any) -> None:
+    """Check that there is something to train with."""
+    if loss is None:
+        raise ValueError("`compute_loss` returned None; it must return the loss of the batch.")
+    if model.loss is None and not model.losses and type(model).compute_loss is _default_compute_loss(model):
+        raise ValueError(
+            "There is no loss to train with: `compile` was given none, and no layer added one. Pass `loss=...` to "
+            "`compile`, use `add_loss`, or override `compute_loss` or `train_step`."
+        )
+
+
+def _default_compute_loss(model: Any) -> Any:
+    """Return the built-in `compute_loss`: that of the last class in line that defines one."""
+    return [cls.__dict__["compute_loss"] for cls in type(model).__mro__ if "compute_loss" in cls.__dict__][-1]
+
+
 def check_labels(model: Any, y: Any) -> None:
     """Check that class labels lie in the range of the classes, for the losses that count classes by number."""
     if y is None or model.outputs is None or model.compiled_loss is None:
         return
     structure = model.output
-    names = output_names(structure, model.output_names)
-    for loss, name, target, output in zip(
-        model.compiled_loss.losses, names, flat_targets("y", y, structure, names), leaves_of(structure), strict=True
-    ):
-        if not isinstance(target, (np.ndarray, Tensor)) or target.dtype == object:
+    if isinstance(y, (list, tuple)) and not isinstance(structure, (list, tuple, Mapping)):
+        y = np.asarray(y) if len(y) != 1 else y[0]  # a list of numbers
+    names = output_names(structure, layer_names(structure))
+    rows = zip(model.compiled_loss.losses, names, flat_targets("y", y, structure, names), flat(structure), strict=True)
+    for loss, name, target, output in rows:
+        if not isinstance(target, (np.ndarray, Tensor)):
             continue
         array = np.asarray(target)
         if array.size == 0 or array.dtype.kind not in "iufb":
             continue
         where = f" of output {name!r}" if len(names) > 1 else ""
-        if isinstance(loss, losses.SparseCategoricalCrossentropy) and array.ndim < 3 and len(output.shape) == 2:
-            _check_class_numbers(array, output.shape[-1], where, getattr(loss, "ignore_class", None))
-        elif isinstance(loss, losses.BinaryCrossentropy) and (np.nanmin(array) < 0 or np.nanmax(array) > 1):
-            warnings.warn(
+        function = getattr(loss, "fn", None)
+        if isinstance(loss, losses.SparseCategoricalCrossentropy) or function is losses.sparse_categorical_crossentropy:
+            _check_class_numbers(array, output.shape, where, getattr(loss, "ignore_class", None))
+        elif (isinstance(loss, losses.BinaryCrossentropy) or function is losses.binary_crossentropy) and _beyond_unit(array):
+            warn_user(
                 f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary crossentropy expects values from 0 "
-                "to 1. Use labels 0 and 1, or `sparse_categorical_crossentropy` for class numbers.",
-                stacklevel=5,
+                "to 1. Use labels 0 and 1, or `sparse_categorical_crossentropy` for class numbers."
             )
 
 
-def _check_class_numbers(array: np.ndarray, classes: int | None, where: str, ignored: int | None) -> None:
-    if classes is None or (array.ndim == 2 and array.shape[1] != 1):
-        return
+def _beyond_unit(array: np.ndarray) -> bool:
+    return bool(np.nanmin(array) < 0 or np.nanmax(array) > 1)
+
+
+def _check_class_numbers(array: np.ndarray, shape: tuple, where: str, ignored: int | None) -> None:
+    classes = shape[-1]
+    if classes is None or (array.ndim == len(shape) and array.shape[-1] != 1) or array.ndim > len(shape):
+        return  # of another shape altogether; the loss says so
     bad = (array < 0) | (array >= classes)
     if ignored is not None:
         bad &= array != ignored

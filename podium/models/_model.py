@@ -13,20 +13,21 @@ from typing import Any
 from podium import optimizers
 from podium.callbacks import CallbackList, History, StepLogs
 from podium.callbacks._step_logs import running_values
-from podium.core import GradientTape, Variable
+from podium.core import GradientTape, Variable, map_structure
 from podium.data import DataHandler, StepsPerExecution, train_validation_split, unpack_x_y_sample_weight
 from podium.distribute import get_strategy
 from podium.execution import Execution
 from podium.execution._execution import direct, steps_in
+from podium.metrics import noting_results
 from podium.models._arguments import check_compile, check_fit, check_verbose, no_more_arguments
-from podium.models._collector import Collector
+from podium.models._collector import Collector, as_output
 from podium.models._compiled_loss import CompiledLoss
 from podium.models._compiled_metrics import CompiledMetrics
 from podium.models._conducting import conducting, is_fitting
 from podium.models._counters import Counters
-from podium.models._front_door import CALLERS, KINDS, as_plain_list, check_batch, check_labels, expand_1d, rows_of
+from podium.models._front_door import CALLERS, KINDS, as_plain_list, check_batch, check_labels, check_loss, expand_1d, rows_of
 from podium.models._network import Network
-from podium.models._outputs import output_names
+from podium.models._outputs import layer_names
 from podium.models._running_means import RunningMeans
 from podium.models._trainable_state import TrainableState
 from podium.models._validation import Validation
@@ -134,12 +135,12 @@ class Model(Network):
         no_more_arguments(Model.compile, kwargs, allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"))
         check_compile(run_eagerly, steps_per_execution, jit_compile)
         self._check_initialized()
-        names = output_names(self.output, self.output_names) if self.outputs else None
+        outputs = self.output if self.outputs else None
         with self.distribute_strategy.scope():
             # Everything is made before anything is replaced: a wrong argument leaves the model as it was.
             made = optimizers.get(optimizer)
-            compiled_loss = CompiledLoss(loss, loss_weights, names, self.output_names or None)
-            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, names, self.output_names or None)
+            compiled_loss = CompiledLoss(loss, loss_weights, outputs)
+            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, outputs)
         self.optimizer, self.loss = made, loss
         self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
         self.train_function = self.test_function = self.predict_function = None
@@ -381,7 +382,9 @@ class Model(Network):
                             listeners.on_predict_batch_begin(step)
                             values = run(iterator)
                             outputs.add(values)
-                            listeners.on_predict_batch_end(data.took(steps_in(values)), {"outputs": outputs.latest})
+                            end_step = data.took(steps_in(values))
+                            if listeners.listens_to("on_predict_batch_end"):
+                                listeners.on_predict_batch_end(end_step, {"outputs": outputs.latest(end_step - step + 1)})
                 listeners.on_predict_end()
             return outputs.result()
 
@@ -464,14 +467,16 @@ class Model(Network):
         with GradientTape() as tape:
             y_pred = self(expand_1d(self, x), training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
-        self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
+        check_loss(self, loss)
+        if self.trainable_variables:
+            self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Evaluate one batch. Override it to evaluate differently; see `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(expand_1d(self, x), training=False)
-        self.compute_loss(x, y, y_pred, sample_weight, training=False)
+        self.compute_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data: Any) -> Any:
@@ -495,13 +500,7 @@ class Model(Network):
         """
         if self.compiled_loss is None:
             raise RuntimeError("`compute_loss` needs a compiled model. Use `model.compile(optimizer, loss)`.")
-        extra = self.losses
-        if self.loss is None and not extra and training:
-            raise ValueError(
-                "There is no loss to train with: `compile` was given none, and no layer added one. Pass `loss=...` to "
-                "`compile`, use `add_loss`, or override `train_step`."
-            )
-        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=extra)
+        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Take a batch into the metrics given to `compile`, and return the logs.
@@ -521,7 +520,10 @@ class Model(Network):
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
-            results.update(result if isinstance(result, dict) else {metric.name: result})
+            for name, value in result.items() if isinstance(result, dict) else [(metric.name, result)]:
+                if name in results:
+                    raise ValueError(f"Two of the model's metrics have the name {name!r}; give one of them another `name=`.")
+                results[name] = value
         return results
 
     def make_train_function(self, force: bool = False) -> Callable:
@@ -535,7 +537,9 @@ class Model(Network):
         if self.train_function is None or force:
 
             def run_train_step(data: Any) -> Any:
-                logs = self._train_means.collect(self.train_step(data), data)
+                with noting_results() as results:
+                    logs = self.train_step(data)
+                logs = self._train_means.collect(logs, results, data)
                 self._train_counter.assign_add(1)
                 return logs
 
@@ -547,7 +551,9 @@ class Model(Network):
         if self.test_function is None or force:
 
             def run_test_step(data: Any) -> Any:
-                logs = self._test_means.collect(self.test_step(data), data)
+                with noting_results() as results:
+                    logs = self.test_step(data)
+                logs = self._test_means.collect(logs, results, data)
                 self._test_counter.assign_add(1)
                 return logs
 
@@ -559,7 +565,7 @@ class Model(Network):
         if self.predict_function is None or force:
 
             def run_predict_step(data: Any) -> Any:
-                outputs = self.predict_step(data)
+                outputs = map_structure(as_output, self.predict_step(data))
                 self._predict_counter.assign_add(1)
                 return outputs
 
@@ -674,8 +680,6 @@ class Model(Network):
         """Return the data of a run, its first batch checked against the model."""
         kind = KINDS[caller]
         own_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
-        if kind != "predict":
-            check_labels(self, y)
         data = DataHandler(
             x,
             y,
@@ -684,11 +688,13 @@ class Model(Network):
             steps_per_epoch=steps,
             steps_per_execution=self._steps_per_execution,
             caller=CALLERS[caller],
-            output_names=self.output_names or None,
+            output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=own_step,
             **options,
         )
         check_batch(self, data.peek(), caller, default_step=own_step, needs_target=kind != "predict")
+        if kind != "predict":
+            check_labels(self, y)
         return data
 
     def _on_batch(self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool) -> Any:

@@ -27,6 +27,8 @@ class Network(Layer):
         super().__init__(**kwargs)
         self._graph: Graph | None = None
         self._graph_layers: list[Layer] = []
+        self._symbolic_losses: list[KerasTensor] = []
+        self._loss_graph: Graph | None = None  # the graph with the symbolic losses as further outputs
         if inputs is not None:
             self._use_graph(Graph(inputs, outputs, self.name))
 
@@ -44,7 +46,26 @@ class Network(Layer):
                 f"{type(self).__name__} has no `call` method and was not made from `inputs` and `outputs`. Define "
                 "`call(self, inputs)`."
             )
-        return self._graph.run(inputs)
+        if self._loss_graph is None:
+            return self._graph.run(inputs)
+        outputs, losses = self._loss_graph.run(inputs)
+        super().add_loss(losses)
+        return outputs
+
+    def add_loss(self, loss: Any, **options: Any) -> None:
+        """Add to the losses; on a model made from a graph also a symbolic value of that graph, computed at every call."""
+        values = loss if isinstance(loss, (list, tuple)) else [loss]
+        symbols = [value for value in values if isinstance(value, KerasTensor)]
+        if symbols and self._graph is None:
+            raise TypeError(
+                f"add_loss on {self.name!r} was given a symbolic value, and the model has no graph that could compute it. Call "
+                "`add_loss` with the value inside `call`."
+            )
+        if symbols:
+            assert self._graph is not None
+            self._symbolic_losses += symbols
+            self._loss_graph = Graph(self._graph.inputs, [self._graph.outputs, self._symbolic_losses], self.name)
+        super().add_loss([value for value in values if not isinstance(value, KerasTensor)], **options)
 
     def build(self, input_shape: Any = None) -> None:
         """Make all weights for inputs of the given shape, by a call on symbolic values."""

@@ -96,7 +96,7 @@ class Sequential(Model):
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
         """Run the layers one after the other."""
         if self._graph is not None and len(self._graph.flat_inputs) == 1:
-            return self._graph.run(inputs)
+            return super().call(inputs, training, mask)
         for layer in self._stack:
             if not isinstance(layer, InputLayer):
                 inputs = layer(inputs)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import Any
+
+from podium.core import warn_user
 
 
 class TrainableState:
@@ -23,10 +24,9 @@ class TrainableState:
         if trains and shown and not self._warned:
             self._warned = True
             names = ", ".join(f"{layer.name!r} (now trainable={now})" for layer, now in shown)
-            warnings.warn(
+            warn_user(
                 f"`trainable` was changed after `compile()`: {names}. Which layers are trained is fixed when a model is "
-                "compiled, so the change has no effect yet. Call `compile()` again to train with it.",
-                stacklevel=6,
+                "compiled, so the change has no effect yet. Call `compile()` again to train with it."
             )
         for layer, now in changed:
             layer._set_own_trainable(not now)

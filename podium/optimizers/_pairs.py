@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
-from podium.core import Variable, convert_to_tensor
+from podium.core import Variable, convert_to_tensor, warn_user
 from podium.core._entries import read_raw
 from podium.optimizers._steps import wide_dtype
 
@@ -28,10 +26,9 @@ def checked_pairs(name: str, grads: list, variables: list[Variable], warned: set
         )
     if new := [path for path in missing if path not in warned]:
         warned.update(new)
-        warnings.warn(
+        warn_user(
             f"Gradients do not exist for variables {new} when minimizing the loss: they stay as they are. If that is not "
-            "meant, check that the loss depends on them.",
-            stacklevel=_users_level(),
+            "meant, check that the loss depends on them."
         )
     pairs = [
         (_bare_gradient(name, gradient, variable), variable)
@@ -50,11 +47,3 @@ def _bare_gradient(name: str, gradient: Any, variable: Variable) -> Any:
         )
     wanted = wide_dtype(variable.dtype)
     return array if array.dtype == wanted else array.astype(wanted)
-
-
-def _users_level() -> int:
-    """Return the `stacklevel` of the first line outside of Podium."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("podium."):
-        level, frame = level + 1, frame.f_back
-    return level

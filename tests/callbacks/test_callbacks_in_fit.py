@@ -1,7 +1,6 @@
 """Callbacks at work in `fit`: what is printed, what is kept, what the weights are at the end."""
 
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -77,7 +76,7 @@ model.predict(x)
 
 
 def test_a_real_terminal_sees_the_line_drawn_over():
-    screen, line = pty.openpty()
+    screen, line = pytest.importorskip("pty").openpty()
     environment = {**os.environ, "COLUMNS": "80"}
     with (
         os.fdopen(screen, "rb", buffering=0) as master,
