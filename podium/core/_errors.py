@@ -213,14 +213,13 @@ def narrowed(array: Any) -> Any:
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the first caller that belongs neither to Podium nor to JAX: the user's own.
 
-        Example:
-            >>> import sys
-    import warnings
-            >>> with warnings.catch_warnings(record=True) as caught:
-            ...     warnings.simplefilter("always")
-            ...     podium.core.warn_user("look here")
-            >>> str(caught[0].message)
-            'look here'
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     podium.core.warn_user("look here")
+        >>> str(caught[0].message)
+        'look here'
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS:
