@@ -14,3 +14,4 @@ from podium.data._packing import train_validation_split as train_validation_spli
 from podium.data._packing import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from podium.data._pipeline import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from podium.data._pipeline import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
+from podium.data._sequence import Sequence as Sequence

@@ -8,6 +8,7 @@ from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
 from podium.core import register_keras_serializable as register_keras_serializable
 from podium.core import set_random_seed as set_random_seed
+from podium.data import Sequence as Sequence
 from podium.data import pack_x_y_sample_weight as pack_x_y_sample_weight
 from podium.data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
 from podium.utils._arrays import normalize as normalize
