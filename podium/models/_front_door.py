@@ -11,29 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from podium import losses, ops
-from podium.core import Tensor, leaves_of, map_structure, warn_user
-from podium.data import unpack_x_y_sample_weight
+from podium import losses
+from podium.core import Tensor, leaves_of, warn_user
+from podium.data import expand_1d, unpack_x_y_sample_weight
 from podium.models._outputs import flat, flat_targets, layer_names, output_names
 
 # The methods that read data: which step they run, and whose arguments messages name.
-KINDS = {
-    "fit": "train",
-    "train_on_batch": "train",
-    "evaluate": "test",
-    "test_on_batch": "test",
-    "validation_data": "test",
-    "predict": "predict",
-    "predict_on_batch": "predict",
-}
-CALLERS = {
-    "fit": "fit",
-    "train_on_batch": "fit",
-    "evaluate": "evaluate",
-    "test_on_batch": "evaluate",
-    "validation_data": "validation",
-    "predict": "predict",
-    "predict_on_batch": "predict",
+RUNS = {
+    "fit": ("train", "fit"),
+    "train_on_batch": ("train", "fit"),
+    "evaluate": ("test", "evaluate"),
+    "test_on_batch": ("test", "evaluate"),
+    "validation_data": ("test", "validation"),
+    "predict": ("predict", "predict"),
+    "predict_on_batch": ("predict", "predict"),
 }
 
 
@@ -45,11 +36,9 @@ def rows_of(x: Any) -> int | None:
     return None
 
 
-def expand_1d(model: Any, x: Any) -> Any:
-    """Give one-dimensional inputs a second dimension of 1, unless the model's `Input` has none."""
-    if model.inputs is not None:
-        return x  # the graph knows which rank it wants, and adds the dimension itself
-    return map_structure(lambda leaf: ops.expand_dims(leaf, -1) if len(getattr(leaf, "shape", "  ")) == 1 else leaf, x)
+def with_feature_axis(model: Any, x: Any) -> Any:
+    """Give one-dimensional inputs a second dimension of 1, unless the model's graph knows which rank it wants."""
+    return x if model.inputs is not None else expand_1d(x)
 
 
 def check_batch(model: Any, batch: Any, caller: str, default_step: bool, needs_target: bool) -> None:

@@ -25,7 +25,7 @@ from podium.models._compiled_loss import CompiledLoss
 from podium.models._compiled_metrics import CompiledMetrics
 from podium.models._conducting import conducting, is_fitting
 from podium.models._counters import Counters
-from podium.models._front_door import CALLERS, KINDS, as_plain_list, check_batch, check_labels, check_loss, expand_1d, rows_of
+from podium.models._front_door import RUNS, as_plain_list, check_batch, check_labels, check_loss, rows_of, with_feature_axis
 from podium.models._network import Network
 from podium.models._outputs import layer_names
 from podium.models._running_means import RunningMeans
@@ -465,7 +465,7 @@ class Model(Network):
         """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
-            y_pred = self(expand_1d(self, x), training=True)
+            y_pred = self(with_feature_axis(self, x), training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
         check_loss(self, loss)
         if self.trainable_variables:
@@ -475,14 +475,14 @@ class Model(Network):
     def test_step(self, data: Any) -> dict[str, Any]:
         """Evaluate one batch. Override it to evaluate differently; see `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self(expand_1d(self, x), training=False)
+        y_pred = self(with_feature_axis(self, x), training=False)
         self.compute_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data: Any) -> Any:
         """Return the outputs for one batch. Override it to predict differently."""
         x, _, _ = unpack_x_y_sample_weight(data)
-        return self(expand_1d(self, x), training=False)
+        return self(with_feature_axis(self, x), training=False)
 
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
@@ -678,7 +678,7 @@ class Model(Network):
         **options: Any,
     ) -> DataHandler:
         """Return the data of a run, its first batch checked against the model."""
-        kind = KINDS[caller]
+        kind, arguments_of = RUNS[caller]
         own_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
         data = DataHandler(
             x,
@@ -687,7 +687,7 @@ class Model(Network):
             batch_size=rows_of(x) if caller.endswith("_on_batch") else batch_size,
             steps_per_epoch=steps,
             steps_per_execution=self._steps_per_execution,
-            caller=CALLERS[caller],
+            caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=own_step,
             **options,
