@@ -1,6 +1,5 @@
 """Data: datasets, adapters for every kind of source, and the handler that counts epochs and steps."""
 
-from podium.data._adapter import DataAdapter as DataAdapter
 from podium.data._dataset import AUTOTUNE as AUTOTUNE
 from podium.data._dataset import Dataset as Dataset
 from podium.data._dataset import Options as Options
@@ -15,3 +14,5 @@ from podium.data._packing import unpack_x_y_sample_weight as unpack_x_y_sample_w
 from podium.data._pipeline import INFINITE_CARDINALITY as INFINITE_CARDINALITY
 from podium.data._pipeline import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from podium.data._sequence import Sequence as Sequence
+from podium.data.adapters import DataAdapter as DataAdapter
+from podium.data.adapters import register_adapter as register_adapter

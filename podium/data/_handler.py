@@ -10,10 +10,9 @@ from collections.abc import Generator
 from typing import Any
 
 from podium.core import check_choice, warn_user
-from podium.data._adapter import DataAdapter
-from podium.data._choice import choose_adapter
 from podium.data._iterator import Iterator
 from podium.data._words import CALLERS, check_count
+from podium.data.adapters import BatchReader, DataAdapter, choose_adapter
 
 _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may never end
 
@@ -129,9 +128,9 @@ class DataHandler:
             seed=shuffle_seed,
             class_weight=class_weight,
             output_names=output_names,
-            same_lengths=same_lengths,
             words=words,
         )
+        self._reader = None if self._adapter.checked else BatchReader(self._adapter, same_lengths)
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
         self._elements: Any = None
         self._iterator: Iterator
@@ -255,8 +254,9 @@ class DataHandler:
     def _start(self, epoch: int) -> None:
         """Start a new walk; where a source can only go on, keep the iterator and what it has read ahead."""
         elements = self._adapter.iterate(epoch)
-        if elements is not self._elements:
-            self._elements, self._iterator = elements, Iterator(elements, self._transform)
+        if not self._adapter.one_shot or elements is not self._elements:
+            read = elements if self._reader is None else self._reader.read(elements)
+            self._elements, self._iterator = elements, Iterator(read, self._transform)
         self._fresh = True  # nothing of it has been handed out yet
 
     def _limit(self) -> int | None:

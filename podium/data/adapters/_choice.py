@@ -6,17 +6,39 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from podium.data._adapter import DataAdapter
-from podium.data._array_adapter import ArrayAdapter
 from podium.data._arrays import prepared
 from podium.data._class_weight import ClassWeight
-from podium.data._dataset_adapter import DatasetAdapter
-from podium.data._generator_adapter import GeneratorAdapter
 from podium.data._shuffling import fresh_seed
 from podium.data._values import shortened
 from podium.data._words import Words, check_shuffle
+from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._array_adapter import ArrayAdapter
+from podium.data.adapters._dataset_adapter import DatasetAdapter
+from podium.data.adapters._generator_adapter import GeneratorAdapter
 
-ADAPTERS: tuple[Any, ...] = (ArrayAdapter, GeneratorAdapter, DatasetAdapter)  # the first one that can, does
+_own: tuple[type[DataAdapter], ...] = (ArrayAdapter, GeneratorAdapter, DatasetAdapter)  # the first one that can, does
+_added: list[type[DataAdapter]] = []  # by users; those are asked first, the latest one before all
+
+
+def register_adapter(adapter: type[DataAdapter]) -> type[DataAdapter]:
+    """Add an adapter for a kind of source of your own; it is asked before Podium's. Use it as a decorator.
+
+    Args:
+        adapter: A subclass of `DataAdapter`; see there for an example.
+
+    Example:
+        >>> class Nothing(podium.data.DataAdapter):
+        ...     @staticmethod
+        ...     def can_handle(x):
+        ...         return False
+        >>> podium.data.register_adapter(Nothing) is Nothing
+        True
+    """
+    if not (isinstance(adapter, type) and issubclass(adapter, DataAdapter)):
+        raise TypeError(f"register_adapter({adapter!r}): a subclass of `podium.data.DataAdapter` was expected.")
+    if adapter not in _added:
+        _added.insert(0, adapter)
+    return adapter
 
 
 def choose_adapter(
@@ -30,7 +52,6 @@ def choose_adapter(
     seed: int | None,
     class_weight: Any,
     output_names: list[str] | None,
-    same_lengths: bool,
     words: Words,
 ) -> tuple[DataAdapter, Callable | None]:
     """Return the adapter for a source, and what must be done to each of its batches."""
@@ -45,8 +66,7 @@ def choose_adapter(
     if kind is not ArrayAdapter:
         extras = {words.y: y, words.sample_weight: sample_weight, words.batch_size: batch_size}
         _refuse_extras(x, kind, words, extras)
-        adapter = kind(x, steps=steps, same_lengths=same_lengths, words=words)
-        return adapter, None if weights is None else weights.add_to
+        return kind(x, steps=steps, words=words), None if weights is None else weights.add_to
     if weights is not None:
         if y is None:
             raise ValueError(f"class_weight was given without `{words.y}`; it weighs the classes that the targets hold.")
@@ -81,7 +101,7 @@ def _kind_of(x: Any, words: Words) -> Any:
             f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays, a Dataset or a generator were expected; call a "
             "function that makes one."
         )
-    for kind in ADAPTERS:
+    for kind in (*_added, *_own):
         if kind.can_handle(x):
             return kind
     raise TypeError(
@@ -92,7 +112,7 @@ def _kind_of(x: Any, words: Words) -> Any:
 
 def _refuse_extras(x: Any, adapter: Any, words: Words, extras: dict[str, Any]) -> None:
     """Refuse arguments that only go with arrays."""
-    kind = "generator" if adapter is GeneratorAdapter else "dataset"
+    kind = adapter.kind
     for name, value in extras.items():
         if value is None:
             continue

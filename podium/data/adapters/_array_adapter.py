@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import jax
 import numpy as np
 
 from podium.core._structures import in_order
 from podium.data._arrays import check_lengths, is_arrays, prepared
 from podium.data._packing import pack_x_y_sample_weight
-from podium.data._structure import describe, map_leaves, rebuilt
-from podium.data._values import arriving_dtype, holds_numbers
+from podium.data._structure import describe, map_leaves, named_leaves, rebuilt
+from podium.data._values import holds_numbers
 from podium.data._words import Words, check_shuffle
+from podium.data.adapters._adapter import DataAdapter
+from podium.data.columns import as_column
+from podium.data.columns._column import Index
 
 DEFAULT_BATCH_SIZE = 32
 
 
-class ArrayAdapter:
-    """Batches of arrays in any nesting: NumPy, JAX, Tensors, frames, lists of numbers.
+class ArrayAdapter(DataAdapter):
+    """Batches of arrays in any nesting: NumPy, JAX, Tensors, frames, tables, files, lists of numbers.
 
     A batch is a copy, so nobody can change it later. The order of epoch e depends on the seed and on e alone: a run that
     is continued at epoch e goes through the data as the uninterrupted one would.
@@ -36,6 +38,11 @@ class ArrayAdapter:
         words: The names of the arguments, for messages.
     """
 
+    kind = "array"
+    seekable = True
+    owned = True
+    checked = True
+
     def __init__(
         self,
         x: Any,
@@ -49,34 +56,45 @@ class ArrayAdapter:
         output_names: list[str] | None = None,
         words: Words = Words(),  # noqa: B008
     ):
+        super().__init__(x, steps=steps, words=words)
         inputs, targets = prepared(x, words.x, optional=False), prepared(y, words.y)
         weights = prepared(_completed(sample_weight, targets, words, output_names), words.sample_weight)
-        self._samples = check_lengths({words.x: inputs, words.y: targets, words.sample_weight: weights})
+        parts = {words.x: inputs, words.y: targets, words.sample_weight: weights}
+        self._samples = check_lengths(parts)
         if batch_size is None:
             batch_size = DEFAULT_BATCH_SIZE if steps is None else -(-self._samples // steps)
         self._batch_size = batch_size
-        self._steps = steps
         self._shuffle = check_shuffle(shuffle)
         self._seed = seed
-        arrays, self._structure = jax.tree.flatten(in_order(pack_x_y_sample_weight(inputs, targets, weights)))
-        self._columns = [(array, arriving_dtype(array.dtype)) for array in arrays]
+        named = [row for name, part in parts.items() for row in named_leaves(part, name)]
+        self.columns = [as_column(array, name) for name, array in named]
+        numbers = iter(range(len(named)))
+        places = [map_leaves(lambda _: next(numbers), part) for part in (inputs, targets, weights)]
+        self.structure = in_order(pack_x_y_sample_weight(*places))
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is arrays."""
         return is_arrays(x)
 
-    def iterate(self, epoch: int) -> Iterator[Any]:
+    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Walk the batches of an epoch, and then those of the following ones if one walk serves several epochs."""
+        for index in self.indices(epoch, start):
+            yield self.batch(index)
+
+    def indices(self, epoch: int, start: int = 0) -> Iterator[Index]:
+        """Walk the rows of each batch: numbers, or a slice."""
+        epoch, start = epoch + start // self.get_size(), start % self.get_size()
         while True:
-            for rows in self._rows(epoch):
-                # Copies: nobody shall change a batch later. A float64 beyond float32 becomes inf, which the loss will show.
-                with np.errstate(over="ignore"):
-                    parts = [np.array(array[rows], dtype, order="C") for array, dtype in self._columns]
-                yield jax.tree.unflatten(self._structure, parts)
-            epoch += 1
-            if self._steps is None or self._steps >= self.get_size():
+            yield from self._order(epoch, start)
+            epoch, start = epoch + 1, 0
+            if self.steps is None or self.steps >= self.get_size():
                 return
+
+    def batch(self, index: Index) -> Any:
+        """Return the batch of those rows."""
+        parts = [column.rows(index) for column in self.columns]
+        return map_leaves(parts.__getitem__, self.structure)
 
     def get_size(self) -> int:
         """Return the number of batches in the data."""
@@ -94,22 +112,19 @@ class ArrayAdapter:
         """Return the size of a smaller last batch, or None."""
         return self._samples % self._batch_size or None
 
-    def should_recreate_iterator(self) -> bool:
-        """Tell whether every epoch is one walk through all data."""
-        return self._steps is None or self._steps == self.get_size()
-
-    def on_epoch_end(self) -> None:
-        """Nothing to do: the next epoch's order follows from its number."""
-
-    def _rows(self, epoch: int) -> list[Any]:
-        """List the rows of each batch of an epoch, in the epoch's order."""
-        generator = np.random.default_rng([self._seed, epoch])
-        starts = range(0, self._samples, self._batch_size)
+    def _order(self, epoch: int, start: int) -> Iterator[Index]:
+        """Walk the rows of the batches of one epoch, from batch `start` on."""
+        samples, size = self._samples, self._batch_size
+        batches: Any = range(start, self.get_size())
         if self._shuffle is True:
-            order = generator.permutation(self._samples)
-            return [order[start : start + self._batch_size] for start in starts]
-        slices = [slice(start, start + self._batch_size) for start in starts]
-        return slices if self._shuffle is False else [slices[batch] for batch in generator.permutation(len(slices))]
+            order = np.random.default_rng([self._seed, epoch]).permutation(samples)
+            for batch in batches:
+                yield order[batch * size : (batch + 1) * size]
+            return
+        if self._shuffle == "batch":
+            batches = np.random.default_rng([self._seed, epoch]).permutation(self.get_size())[start:].tolist()
+        for batch in batches:
+            yield slice(batch * size, min((batch + 1) * size, samples))
 
 
 def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str] | None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from podium.data._arrays import check_lengths
 from podium.data._structure import describe_batch, leaves, outline
 from podium.data._values import own_structure
-from podium.data._words import Words
+from podium.data.adapters._adapter import DataAdapter
 
 _PARTS = ("x", "y", "sample_weight")
 _UNBATCHED = " If the elements of the dataset are single samples, make batches of them: `dataset.batch(32)`."
@@ -18,16 +18,13 @@ class BatchReader:
     """Reads batches that users made. Their own exceptions pass through unchanged.
 
     Args:
-        kind: The word for the source, for messages.
-        words: The names of the arguments, for messages.
-        convert: Whether leaves must be copied and converted; a Dataset has done so already.
+        adapter: Where the batches come from: says whether they must be copied and converted, and its word for messages.
         same_lengths: Whether x, y and sample_weight of a batch must have as many rows as each other.
     """
 
-    def __init__(self, kind: str, words: Words, convert: bool = True, same_lengths: bool = True):
-        self._kind = kind
-        self._words = words
-        self._convert = convert
+    def __init__(self, adapter: DataAdapter, same_lengths: bool = True):
+        self._kind = adapter.kind
+        self._convert = not adapter.owned
         self._same_lengths = same_lengths
         self._first: Any = None  # the first batch's form, and how it is written
         self._count = 0

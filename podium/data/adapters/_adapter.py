@@ -1,0 +1,105 @@
+"""DataAdapter: what the handler asks of a source of batches. One file for each kind of source implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from podium.data._words import Words
+
+
+class DataAdapter:
+    """Turns one kind of source into batches. A subclass says which sources it takes, and walks them.
+
+    Batches are `x`, `(x, y)` or `(x, y, sample_weight)`, in any nesting of arrays. The handler checks them, copies what
+    others could change, and counts.
+
+    Args:
+        source: What the user gave as x.
+        steps: Batches per epoch that the user asked for, or None.
+        words: The names of the caller's arguments, for messages.
+
+    Attributes:
+        kind: The word for such a source, for messages.
+        seekable: Whether `iterate` can start at any batch without reading those before it.
+        one_shot: Whether the source can be read only once, and stays the user's: it is never read ahead.
+        owned: Whether its batches hold NumPy or JAX arrays of the right types that nobody else can change.
+        checked: Whether, moreover, its batches are sure to be of one structure and of equal lengths.
+
+    Example:
+        >>> class Log:  # a source of your own, which knows how to read its blocks
+        ...     def __init__(self, blocks):
+        ...         self.blocks = blocks
+        >>> @podium.data.register_adapter
+        ... class LogAdapter(podium.data.DataAdapter):
+        ...     kind = "log"
+        ...     seekable = True
+        ...     @staticmethod
+        ...     def can_handle(x):
+        ...         return isinstance(x, Log)
+        ...     def iterate(self, epoch, start=0):
+        ...         return iter(self.source.blocks[start:])
+        ...     def get_size(self):
+        ...         return len(self.source.blocks)
+        >>> log = Log([(np.ones((2, 1)), np.ones(2)), (np.zeros((2, 1)), np.zeros(2))])
+        >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
+        >>> model.compile("sgd", "mse")
+        >>> _ = model.fit(log, epochs=3, verbose=0)
+        >>> int(model.optimizer.iterations.numpy())
+        6
+    """
+
+    kind: str = "dataset"
+    seekable: bool = False
+    one_shot: ClassVar[bool] = False
+    owned: bool = False
+    checked: ClassVar[bool] = False
+
+    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
+        self.source = source
+        self.steps = steps
+        self.words = words
+
+    @staticmethod
+    def can_handle(x: Any) -> bool:
+        """Tell whether a source is of this kind. Must not read from it."""
+        raise NotImplementedError
+
+    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Any]:
+        """Start a walk through the batches for an epoch.
+
+        Args:
+            epoch: The number of the epoch for which the walk starts.
+            start: How many batches to leave out, or what `position` returned; other than 0 only if `seekable`.
+        """
+        raise NotImplementedError
+
+    def position(self, taken: int) -> Any:
+        """Return where the walk is after `taken` batches, as a small value that JSON can hold, for `iterate(start=)`."""
+        return taken
+
+    def get_size(self) -> int | None:
+        """Return the number of batches in one walk, or None if nobody knows or there is no end."""
+        return None
+
+    def batch_size(self) -> int | None:
+        """Return the number of samples in a full batch, or None if nobody knows."""
+        return None
+
+    def has_partial_batch(self) -> bool:
+        """Tell whether the last batch is known to be smaller."""
+        return False
+
+    def partial_batch_size(self) -> int | None:
+        """Return the size of a smaller last batch, or None."""
+        return None
+
+    def should_recreate_iterator(self) -> bool:
+        """Tell whether each epoch starts a new walk; otherwise one walk goes on through all epochs.
+
+        By default it does if no steps were asked for, or just as many as there are.
+        """
+        return not self.one_shot and (self.steps is None or self.steps == self.get_size())
+
+    def on_epoch_end(self) -> None:
+        """Hear that an epoch has ended."""

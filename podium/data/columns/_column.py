@@ -1,0 +1,98 @@
+"""Column: one array of samples, of which batches of rows are read. Where the numbers lie is each kind's own business."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.data._values import arriving_dtype, check_values
+
+Index = slice | np.ndarray  # rows: a slice with step 1, or row numbers in any order
+
+
+class Column:
+    """Rows of numbers that are read by batches. A subclass defines `read` (and `cut`, if it can do better).
+
+    Args:
+        name: How the user wrote it, for messages.
+        shape: The shape, samples first.
+        dtype: The type in which the numbers lie.
+    """
+
+    in_memory: Any = None  # all of it as a dense array, if it is one; it may then be moved to the device whole
+
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: Any):
+        self.name = name
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, that of the samples among them."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return int(np.prod(self.shape))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: slice) -> Column:
+        """Return a part of the rows as a Column; nothing is read."""
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise ValueError(f"A column is cut in steps of 1; the step {step} was given.")
+        return Part(self, start, stop)
+
+    def read(self, index: Index) -> np.ndarray:
+        """Return rows as a NumPy array in any type."""
+        raise NotImplementedError
+
+    def rows(self, index: Index) -> np.ndarray:
+        """Return a batch: rows as an array that nobody else can change, in the type that reaches the model."""
+        found = self.read(index)
+        check_values(found, self.name)
+        with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
+            return np.array(found, arriving_dtype(found.dtype), order="C")
+
+
+class Part(Column):
+    """Neighbouring rows of another column."""
+
+    def __init__(self, whole: Column, start: int, stop: int):
+        super().__init__(whole.name, (max(0, stop - start), *whole.shape[1:]), whole.dtype)
+        self._whole = whole
+        self._start = start
+
+    def read(self, index: Index) -> np.ndarray:
+        """Return rows of the part."""
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(len(self))
+            return self._whole.read(slice(start + self._start, stop + self._start))
+        return self._whole.read(index + self._start)
+
+
+class MemoryColumn(Column):
+    """A dense array in memory, whose values have been checked as a whole."""
+
+    def __init__(self, name: str, array: np.ndarray):
+        super().__init__(name, array.shape, array.dtype)
+        self.in_memory = array
+        self._arriving = arriving_dtype(array.dtype)
+
+    def read(self, index: Index) -> np.ndarray:
+        """Return rows."""
+        return self.in_memory[index]
+
+    def rows(self, index: Index) -> np.ndarray:
+        """Return a batch."""
+        with np.errstate(over="ignore"):
+            return np.array(self.in_memory[index], self._arriving, order="C")
+
+
+def as_column(array: Any, name: str) -> Column:
+    """Return what `prepared` made of an array as a Column."""
+    return array if isinstance(array, Column) else MemoryColumn(name, array)
