@@ -12,7 +12,9 @@ from typing import Any
 from podium.core import check_choice, warn_user
 from podium.data._iterator import Iterator
 from podium.data._words import CALLERS, check_count
-from podium.data.adapters import BatchReader, DataAdapter, choose_adapter
+from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._batch_reader import BatchReader
+from podium.data.adapters._choice import choose_adapter
 
 _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may never end
 

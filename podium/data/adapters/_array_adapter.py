@@ -14,8 +14,7 @@ from podium.data._structure import describe, map_leaves, named_leaves, rebuilt
 from podium.data._values import holds_numbers
 from podium.data._words import Words, check_shuffle
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.columns import as_column
-from podium.data.columns._column import Index
+from podium.data.columns._column import Index, as_column
 
 DEFAULT_BATCH_SIZE = 32
 
