@@ -36,7 +36,7 @@ class DataAdapter:
         ...     seekable = True
         ...     @staticmethod
         ...     def can_handle(x):
-        ...         return isinstance(x, Log)
+        ...         return hasattr(x, "blocks")
         ...     def iterate(self, epoch, start=0):
         ...         return iter(self.source.blocks[start:])
         ...     def get_size(self):
