@@ -3,15 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
+SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test check bench bench-self oracle oracle-record oracle-report clean
+.PHONY: demo test test-sources check bench bench-data bench-self oracle oracle-record oracle-report check-saving clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
 
 test: $(INSTALLED)
-	$(RUN) -m pytest -n 2 --dist loadgroup
+	$(RUN) -m pytest -n 2 --dist loadfile
+
+# Data of other libraries (pandas, torch, tf.data, Grain ...), with the real packages in an environment of their own.
+test-sources: $(SOURCES)/.installed
+	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_source_table.py
 
 check: $(INSTALLED)
 	$(VENV)/bin/ruff check .
@@ -23,17 +28,25 @@ bench-self: $(INSTALLED)
 	$(RUN) benchmarks/core.py
 	$(RUN) benchmarks/convolution.py
 
+# Samples per second from each kind of source, and the memory that training on a large file takes.
+bench-data: $(SOURCES)/.installed
+	$(SOURCES)/bin/python benchmarks/data.py
+
 bench: bench-self
 
 # The libraries that fixtures are recorded from, in environments of their own; never dependencies.
 oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed
 
 oracle-record: oracle
-	for room in record record_losses record_metrics record_optimizers; do \
+	for room in record record_losses record_metrics record_optimizers record_saving; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras --out tests/oracle/fixtures
-	for room in record_tf_keras record_callbacks record_data record_training record_compat record_weights_file; do \
+	for room in record_tf_keras record_callbacks record_data record_training record_compat record_utils record_weights_file; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
+
+# Ten models saved by each side and loaded by the other, in three formats.
+check-saving: $(INSTALLED) oracle
+	$(RUN) tests/oracle/check_saving.py --keras $(ORACLES)/keras/bin/python
 
 oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py
@@ -43,6 +56,12 @@ $(INSTALLED): pyproject.toml
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade pip
 	$(RUN) -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(SOURCES)/.installed: pyproject.toml
+	test -x $(SOURCES)/bin/python || $(PYTHON) -m venv $(SOURCES)
+	$(SOURCES)/bin/python -m pip install --quiet --upgrade pip
+	$(SOURCES)/bin/python -m pip install --quiet --editable ".[dev,sources]"
 	touch $@
 
 $(ORACLES)/keras/.installed:
@@ -56,4 +75,4 @@ $(ORACLES)/tf_keras/.installed:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(ORACLES) .mypy_cache .ruff_cache .hypothesis .cache
+	rm -rf $(VENV) $(SOURCES) $(ORACLES) .mypy_cache .ruff_cache .hypothesis .cache

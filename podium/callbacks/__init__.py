@@ -8,6 +8,7 @@ from podium.callbacks._history import History as History
 from podium.callbacks._lambda_callback import LambdaCallback as LambdaCallback
 from podium.callbacks._learning_rate_scheduler import LearningRateScheduler as LearningRateScheduler
 from podium.callbacks._logs import Logs as Logs
+from podium.callbacks._model_checkpoint import ModelCheckpoint as ModelCheckpoint
 from podium.callbacks._monitor import MonitorCallback as MonitorCallback
 from podium.callbacks._progbar import Progbar as Progbar
 from podium.callbacks._progbar_logger import ProgbarLogger as ProgbarLogger

@@ -42,6 +42,7 @@ from podium.core._random import SeedGenerator as SeedGenerator
 from podium.core._random import draw_flat as draw_flat
 from podium.core._random import draw_seed as draw_seed
 from podium.core._random import global_seed_generator as global_seed_generator
+from podium.core._random import seedings as seedings
 from podium.core._random import set_random_seed as set_random_seed
 from podium.core._registry import Family as Family
 from podium.core._registry import custom_object_scope as custom_object_scope
@@ -49,6 +50,8 @@ from podium.core._registry import get_custom_objects as get_custom_objects
 from podium.core._registry import get_registered_name as get_registered_name
 from podium.core._registry import get_registered_object as get_registered_object
 from podium.core._registry import register_keras_serializable as register_keras_serializable
+from podium.core._selection import Selection as Selection
+from podium.core._selection import Table as Table
 from podium.core._stateful_call import call_with_tensors as call_with_tensors
 from podium.core._stateful_call import dispatch_closure as dispatch_closure
 from podium.core._stateful_call import record_call as record_call

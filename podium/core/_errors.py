@@ -78,6 +78,11 @@ keep state that outlives the call.
     def step(x):
         return total.assign_add(x)"""
 
+NEVER_THE_SAME = """\
+`{function}` was traced {count} times, and each time it read or wrote other Variables than before, so it cannot be compiled. \
+Its Python code must not choose Variables by something that changes from call to call, such as a counter or a random number; \
+choose between values instead: `podium.ops.where(condition, a, b)`."""
+
 
 class TapedValueError(TypeError):
     """A value recorded by an open tape was handed to a function the tape cannot see.

@@ -1,14 +1,17 @@
 """Program: one compiled form of a function, and the transaction of a step.
 
 The Python body becomes a pure, jitted function: Variables it writes are donated and come back as outputs,
-Variables it only reads go in. Which those are is found out by running the body once without computing.
+Variables it only reads go in. Which those are is found out by tracing the body once before.
 `_function.py` decides when a Program is made; scopes and stores are in `_state.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import math
+import operator
 import signal
 import threading
 import weakref
@@ -16,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 
@@ -26,22 +30,54 @@ from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
+_MANY_TRACES = 10  # of one body, each with other Variables than the one before: time to give up
+
+
+@dataclasses.dataclass(frozen=True)
+class Body:
+    """What a program runs: a function, and what belongs around it without being a frame above it.
+
+    Attributes:
+        function: The function. It may read and write Variables.
+        around: Makes a context in which it runs.
+        conclude: Called with its result, with what the context gave, and with its arguments; returns the final result.
+    """
+
+    function: Callable
+    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
+    conclude: Callable | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with self.around() as met:
+            result = self.function(*args, **kwargs)
+        return result if self.conclude is None else self.conclude(result, met, *args, **kwargs)
+
+
+class Trace:
+    """Something to be traced: whoever gets it sets `jaxpr = jax.make_jaxpr(trace.body)(*trace.values)`."""
+
+    jaxpr: Any = None
+
+    def __init__(self, body: Callable, values: list):
+        self.body = body
+        self.values = values
+
 
 class Program:
     """One compiled form of a function: fixed static arguments, fixed shapes, known Variables.
 
     Args:
-        python_function: The body.
+        body: What to run: a function, or a `Body`.
         leaves: Its arguments' leaves; arrays among them are traced.
         treedef: How the leaves make the arguments.
         in_loop: Whether the program runs the body several times in one XLA loop: every array then is a row of values,
             one for each turn, and one more array says how many turns to take. Results are rows too.
     """
 
-    def __init__(self, python_function: Callable, leaves: list, treedef: Any, in_loop: bool = False):
-        self._python = python_function
+    def __init__(self, body: Callable, leaves: list, treedef: Any, in_loop: bool = False):
+        self._own = body if isinstance(body, Body) else Body(body)
         self._in_loop = in_loop
-        self._name = getattr(python_function, "__name__", "function")
+        self._name = getattr(self._own.function, "__name__", "function")
         # Objects compared by identity are not kept alive; a program dies with them.
         self._leaves = [None if _is_traced(leaf) else static_key(leaf) for leaf in leaves]
         self._is_array = [_is_traced(leaf) for leaf in leaves]
@@ -53,6 +89,7 @@ class Program:
         self._read_values: list[Any] = []
         self._read_version = -1
         self._jitted: Callable = self._not_discovered
+        self._traced: Any = None  # the jaxpr of the body, until it is compiled
         self._donates = True
         self._ran = False
         self._tracing = False
@@ -66,17 +103,28 @@ class Program:
     def _not_discovered(self, *_: Any) -> Any:
         raise RuntimeError(f"The program of `{self._name}` was called before its Variables were found.")
 
-    def _body(self, arrays: Sequence[Any], scope: Scope) -> list[Any]:
-        """Run the Python function on tracers inside `scope`; returns the arrays of its result."""
-        found = iter(arrays)
+    def _body(self, variables: Sequence[Variable], scopes: list[Scope], *values: Any) -> list[Any]:
+        """Run the Python function on tracers: values of `variables`, then arrays.
+
+        Adds the scope in which it ran to `scopes`; returns the arrays of the result, then the values of what was written.
+        """
+        scope = Scope({id(variable): (variable, value) for variable, value in zip(variables, values, strict=False)})
+        scope.discovers = True
+        scopes.append(scope)
+        found = iter(values[len(variables) :])
         filled = [
             wrap(next(found)) if traced else static_value(leaf) for traced, leaf in zip(self._is_array, self._leaves, strict=True)
         ]
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
+        own = self._own
         self._tracing = True
         try:
             with setting(scope=scope, recorders=(), autocast=None, arrays=False):
-                result = unwrap_result(self._python(*args, **kwargs))
+                with own.around() as met:
+                    result = own.function(*args, **kwargs)
+                if own.conclude is not None:
+                    result = own.conclude(result, met, *args, **kwargs)
+                result = unwrap_result(result)
         except jax.errors.UnexpectedTracerError as error:
             raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
         except ValueError as error:
@@ -90,73 +138,103 @@ class Program:
         flat, self._out_treedef = jax.tree.flatten(in_order(result))
         self._out_leaves = [(True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat]
         self._returns_one_array = isinstance(result, jax.Array)
-        return [leaf for leaf in flat if isinstance(leaf, jax.Array)]
+        outputs = [leaf for leaf in flat if isinstance(leaf, jax.Array)]
+        return outputs + [value for _, value in scope.writes.values()]
 
     def discover(self, arrays: Sequence[Any]) -> None:
-        """Find out which Variables the body reads, writes and makes, without computing anything."""
-        known_before: set[int] = set()
+        """Trace the body until it is known which Variables it reads, writes and makes; computes nothing."""
+        for trace in self.traces(arrays):
+            trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
+
+    def traces(self, arrays: Sequence[Any]) -> Iterator[Trace]:
+        """Yield what must be traced to make the program, one after the other.
+
+        The first trace finds the Variables by use. The next has them as inputs, and is what gets compiled, unless the body
+        took another way and met others. Each caller traces by himself, so that nothing of this stands in the stack.
+        """
         if self._in_loop:
             arrays = [jax.ShapeDtypeStruct(row.shape[1:], row.dtype) for row in arrays[:-1]]
-        for attempt in range(2):
-            scope = Scope()
-            scope.discovers = True
-
-            def probe(*values: Any, scope: Scope = scope) -> list[Any]:
-                outputs = self._body(values, scope)
-                return outputs + [value for _, value in scope.writes.values()]
-
-            closed = jax.make_jaxpr(probe)(*arrays)
-            if not scope.created:
-                break
-            if attempt == 1 and any(id(v) not in known_before for v in scope.created):
-                names = ", ".join(repr(variable.path) for variable in scope.created[:3])
+        variables: list[Variable] = []
+        written: list[Variable] = []
+        known: set[int] = set()  # Variables that earlier traces made
+        for attempt in range(_MANY_TRACES):
+            scopes: list[Scope] = []
+            trace = Trace(
+                functools.partial(self._body, variables, scopes), [*[variable.stored for variable in variables], *arrays]
+            )
+            yield trace
+            scope = scopes[-1]
+            made = [variable for variable in scope.created if id(variable) not in known]
+            if attempt and made:
+                names = ", ".join(repr(variable.path) for variable in made[:3])
                 raise ValueError(_errors.VARIABLE_PER_CALL.format(function=self._name, names=names))
-            known_before.update(id(variable) for variable in scope.created)
-        self._donates = not (_has_callback(closed.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
-        self._out_types = closed.out_avals[: len(closed.out_avals) - len(scope.writes)]
-        self._take_variables(scope)
+            known.update(map(id, made))
+            now_written = [variable for variable, _ in scope.writes.values()]
+            touched = {key: variable for key, (variable, _) in scope.inputs.items() if key in scope.touched}
+            touched |= {key: variable for key, (variable, _) in (*scope.reads.items(), *scope.writes.items())}
+            same = len(written) == len(now_written) and all(map(operator.is_, written, now_written))
+            if attempt and same and touched.keys() == {id(variable) for variable in variables}:
+                break
+            written = now_written
+            taken = {id(variable) for variable in written}
+            variables = written + [variable for key, variable in touched.items() if key not in taken]
+        else:
+            raise ValueError(_errors.NEVER_THE_SAME.format(function=self._name, count=_MANY_TRACES))
+        self._donates = not (_has_callback(trace.jaxpr.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
+        self._out_types = trace.jaxpr.out_avals[: len(trace.jaxpr.out_avals) - len(written)]
+        self._traced = trace.jaxpr
+        self._take_variables(written, variables[len(written) :])
 
-    def _take_variables(self, scope: Scope) -> None:
-        written = {id(v): v for v in self._written} | {key: v for key, (v, _) in scope.writes.items()}
-        read = {id(v): v for v in self._read} | {key: v for key, (v, _) in scope.reads.items()}
-        self._written = list(written.values())
-        self._read = [v for key, v in read.items() if key not in written]
+    def _take_variables(self, written: list[Variable], read: list[Variable]) -> None:
+        """Make the jitted function for these Variables."""
+        self._written, self._read = written, read
         self._store, self._read_version, self._ran = None, -1, False
 
         def step(written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
-            pairs = zip(self._written + self._read, written_values + read_values, strict=True)
-            scope = Scope({id(variable): (variable, value) for variable, value in pairs})
-            outputs = self._body(arrays, scope)
-            if scope.reads or any(key not in scope.inputs for key in scope.writes):
-                raise _MoreVariables(scope)
-            return [scope.read(variable) for variable in self._written], outputs
+            results = self._pure()(*written_values, *read_values, *arrays)
+            count = len(results) - len(self._written)
+            return results[count:], results[:count]
 
-        repeated = self._repeated(step) if self._in_loop else step
-        repeated.__name__ = self._name
-        self._jitted = jax.jit(repeated, donate_argnums=(0,) if self._donates else ())
+        repeated = self._repeated if self._in_loop else step
+        named = functools.wraps(repeated)(lambda *args: repeated(*args))
+        named.__name__ = self._name
+        self._jitted = jax.jit(named, donate_argnums=(0,) if self._donates else ())
 
-    def _repeated(self, step: Callable) -> Callable:
-        """Return the step for a row of inputs: as many turns of one XLA loop as the last array says.
+    def _pure(self) -> Callable:
+        """Return the body as a function of all values: as it was traced, or, when JAX traces once more, by running it."""
+        jaxpr, self._traced = self._traced, None
+        if jaxpr is not None:
+            return jax.extend.core.jaxpr_as_fun(jaxpr)
+
+        def again(*values: Any) -> list[Any]:
+            scopes: list[Scope] = []
+            results = self._body(self._written + self._read, scopes, *values)
+            wrote = [variable for variable, _ in scopes[0].writes.values()]
+            if scopes[0].reads or len(wrote) != len(self._written) or not all(map(operator.is_, wrote, self._written)):
+                raise _OtherVariables
+            return results
+
+        return again
+
+    def _repeated(self, written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
+        """Step through a row of inputs: as many turns of one XLA loop as the last array says.
 
         The number of turns is no constant, so that a short row (the end of an epoch) needs no program of its own.
         """
+        *rows, turns = arrays
+        pure = self._pure()
+        outputs = [jnp.zeros((rows[0].shape[0], *kind.shape), kind.dtype) for kind in self._out_types]
 
-        def steps(written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
-            *rows, turns = arrays
-            outputs = [jnp.zeros((rows[0].shape[0], *kind.shape), kind.dtype) for kind in self._out_types]
+        def turn(index: Any, carry: tuple) -> tuple:
+            written_values, outputs = carry
+            own = [jax.lax.dynamic_index_in_dim(row, index, keepdims=False) for row in rows]
+            results = pure(*written_values, *read_values, *own)
+            return results[len(outputs) :], [
+                jax.lax.dynamic_update_index_in_dim(row, value.astype(row.dtype), index, 0)
+                for row, value in zip(outputs, results, strict=False)
+            ]
 
-            def turn(index: Any, carry: tuple) -> tuple:
-                written_values, outputs = carry
-                own = [jax.lax.dynamic_index_in_dim(row, index, keepdims=False) for row in rows]
-                written_values, values = step(written_values, read_values, own)
-                return written_values, [
-                    jax.lax.dynamic_update_index_in_dim(row, value.astype(row.dtype), index, 0)
-                    for row, value in zip(outputs, values, strict=True)
-                ]
-
-            return jax.lax.fori_loop(0, turns, turn, (written_values, outputs))
-
-        return steps
+        return jax.lax.fori_loop(0, turns, turn, (written_values, outputs))
 
     # --- calling
 
@@ -174,8 +252,8 @@ class Program:
             while True:
                 try:
                     return self._step(arrays)
-                except _MoreVariables as more:  # the body took another way than when it was looked at
-                    self._take_variables(more.scope)
+                except _OtherVariables:  # the body took another way than when it was looked at
+                    self.discover(arrays)
                 except jax.errors.UnexpectedTracerError as error:
                     raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
 
@@ -224,7 +302,7 @@ class Program:
         if self._store is None or not self._store.valid:
             if self._finalizer is not None:
                 self._finalizer.detach()  # it would keep the old Store
-            self._store = Store(self._written)
+            self._store = Store.of(self._written)
             self._finalizer = weakref.finalize(self, self._store.dissolve)
             self._finalizer.atexit = False
         return self._store
@@ -240,12 +318,8 @@ def _is_traced(leaf: Any) -> bool:
     return isinstance(leaf, (Tensor, jax.Array, np.ndarray, np.generic))
 
 
-class _MoreVariables(Exception):
-    """Tracing met Variables that the program does not carry yet; it is traced again with them."""
-
-    def __init__(self, scope: Scope):
-        super().__init__("more Variables")
-        self.scope = scope
+class _OtherVariables(Exception):
+    """Tracing once more met other Variables than the program carries; they are looked for again."""
 
 
 def _has_callback(jaxpr: Any) -> bool:

@@ -76,7 +76,7 @@ class SeedGenerator:
         return cls(**config)
 
 
-_global: dict[str, Any] = {"generator": None}
+_global: dict[str, Any] = {"generator": None, "seedings": 0}
 
 
 def global_seed_generator() -> SeedGenerator:
@@ -138,6 +138,18 @@ def draw_flat(draw: Callable[[tuple], jax.Array], shape: Any) -> jax.Array:
     return draw(shape) if len(shape) < 2 else draw((math.prod(shape),)).reshape(shape)
 
 
+def seedings() -> int:
+    """Return how often `set_random_seed` has been called, to notice that it was.
+
+    Example:
+        >>> before = podium.core.seedings()
+        >>> podium.utils.set_random_seed(3)
+        >>> podium.core.seedings() - before
+        1
+    """
+    return _global["seedings"]
+
+
 def set_random_seed(seed: int) -> None:
     """Fix the seeds of Python, NumPy and Podium, so that a run repeats bit for bit on one machine.
 
@@ -152,6 +164,7 @@ def set_random_seed(seed: int) -> None:
         raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
     python_random.seed(seed)
     np.random.seed(int(seed) % 2**32)
+    _global["seedings"] += 1
     if _global["generator"] is None:
         _global["generator"] = SeedGenerator(int(seed), name="global_seed_generator")
     else:  # compiled functions may know the Variable already, so it stays and only its value changes

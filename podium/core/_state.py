@@ -177,13 +177,23 @@ class Store:
             if variable.home is not None:
                 variable.home.dissolve()
         self._variables = [weakref.ref(variable) for variable in variables]
-        self.values = [variable.stored for variable in variables]
+        self.values = [variable.held for variable in variables]
         self.exposed: set[int] = set()  # slots whose array somebody outside holds: never donate those
         self.valid = True
         for slot, variable in enumerate(variables):
             if variable.exposed:
                 self.exposed.add(slot)
             variable.home, variable.slot = self, slot
+
+    @classmethod
+    def of(cls, variables: list[Any]) -> Store:
+        """Return the Store of just these Variables: the one they live in, or a new one."""
+        home = variables[0].home if variables else None
+        if home is not None and len(home._variables) == len(variables):
+            places = zip(variables, range(len(variables)), strict=True)
+            if all(variable.home is home and variable.slot == slot for variable, slot in places):
+                return home
+        return cls(variables)
 
     def dissolve(self) -> None:
         """Give every Variable its value back; this Store is finished."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from podium.core import _errors
 from podium.core._convert import convert_to_tensor
+from podium.core._selection import Selection
 from podium.core._state import current
 from podium.core._symbolic import map_structure
 from podium.core._tensor import wrap
@@ -58,9 +59,14 @@ class Stream:
         """Return the next element, a structure of arrays, or raise StopIteration. Override it."""
         raise NotImplementedError(f"{type(self).__name__} has no `pull`: define it.")
 
-    def take_raw(self) -> Any:
-        """Return the next element as it was pulled, without wrapping its arrays into Tensors."""
+    def take(self) -> Any:
+        """Return the next element as it was pulled, which may be a `Selection` of rows."""
         return self._returned.popleft() if self._returned else self.pull()
+
+    def take_raw(self) -> Any:
+        """Return the next element as arrays, without wrapping them into Tensors."""
+        element = self.take()
+        return element.batch() if type(element) is Selection else element
 
     def give_back(self, elements: list) -> None:
         """Put elements back in front, the first of the list first."""

@@ -127,7 +127,8 @@ must be equal; reshape the value, or make a new Variable.
     @property
     def stored(self) -> Any:
         """The value outside of all traces."""
-        return self._value if self.home is None else self.home.values[self.slot]
+        value = self._value if self.home is None else self.home.values[self.slot]
+        return value if type(value) is not np.ndarray else self._placed(value)
 
     @stored.setter
     def stored(self, value: Any) -> None:
@@ -144,6 +145,21 @@ must be equal; reshape the value, or make a new Variable.
         else:
             self.home.values[self.slot] = value
             self.home.exposed.add(self.slot)
+
+    def _placed(self, zeros: np.ndarray) -> Any:
+        """Bring zeros that `clear` left on the host to the device, for somebody who looks at them."""
+        with jax.ensure_compile_time_eval():  # also while something is traced
+            value = jnp.asarray(zeros)
+        if self.home is None:
+            self._value = value
+        else:
+            self.home.values[self.slot] = value
+        return value
+
+    @property
+    def held(self) -> Any:
+        """The value as it lies here: the stored one, or zeros on the host."""
+        return self._value if self.home is None else self.home.values[self.slot]
 
     def leave_home(self, value: Any, exposed: bool) -> None:
         """Take the value back from a dissolved Store."""
@@ -246,6 +262,25 @@ must be equal; reshape the value, or make a new Variable.
         return vars(self) | own
 
     # --- changing
+
+    def clear(self) -> None:
+        """Set the value to zeros. Outside of traces nothing is computed: the next compiled step takes them from the host.
+
+        Example:
+            >>> total = podium.Variable(3.0)
+            >>> total.clear()
+            >>> float(total)
+            0.0
+        """
+        if current.scope is not None or is_recorded(self):
+            self.assign(jnp.zeros(self._shape, self._dtype))
+            return
+        writes[0] += 1
+        if self.home is None:
+            self._value, self.exposed = np.zeros(self._shape, self._dtype), False
+        else:
+            self.home.values[self.slot] = np.zeros(self._shape, self._dtype)
+            self.home.exposed.discard(self.slot)
 
     def assign(self, value: Any) -> Tensor:
         """Replace the value. The shape must be equal; the type may widen (int to float), never narrow.

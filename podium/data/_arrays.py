@@ -1,4 +1,4 @@
-"""Arrays at the front door: structures of array-likes checked leaf by leaf, with messages that name the leaf."""
+"""Arrays at the front door: structures of array-likes made NumPy arrays or Columns, with messages that name the leaf."""
 
 from __future__ import annotations
 
@@ -10,23 +10,34 @@ import numpy as np
 
 from podium.core import Tensor
 from podium.data._structure import named_leaves, rebuilt
-from podium.data._values import as_numpy, check_values, from_numbers, holds_numbers, is_array_like, shortened
+from podium.data._values import check_values, fields_of, from_numbers, holds_numbers, shortened
+from podium.data.columns._column import Column
+from podium.data.columns._hugging_face import from_hugging_face, is_hugging_face_table, refuse_splits
+from podium.data.columns._kinds import is_array_like, leaf_of
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
 def is_arrays(value: Any) -> bool:
-    """Tell whether a source is arrays: one array-like, numbers, or a structure that begins with one of those."""
-    while isinstance(value, (dict, list, tuple)) and value:
-        value = next(iter(value.values())) if isinstance(value, dict) else value[0]
-    return isinstance(value, (dict, list, tuple, range, str, bytes, *_SCALARS)) or is_array_like(value)
+    """Tell whether a source is arrays: one array-like, numbers, a table, or a structure that begins with one of those."""
+    while not is_array_like(value):
+        value = value if isinstance(value, Mapping) else fields_of(value)
+        if not isinstance(value, (Mapping, list, tuple)) or not value:
+            break
+        value = next(iter(value.values())) if isinstance(value, Mapping) else value[0]
+    if isinstance(value, (Mapping, list, tuple, range, str, bytes, *_SCALARS)):
+        return True
+    return is_array_like(value) or is_hugging_face_table(value)
 
 
 def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool = True) -> Any:
-    """Turn a structure of array-likes into one of NumPy arrays, without copying, or say which leaf cannot be one.
+    """Turn a structure of array-likes into one of NumPy arrays and Columns, or say which leaf cannot be one.
+
+    Nothing is read that does not lie in memory, and nothing is copied that does. A dataclass becomes a dictionary by the
+    names of its fields, and a table of Hugging Face one by the names of its columns.
 
     Args:
-        value: Arrays, frames, lists of numbers, and dictionaries, lists and tuples of those.
+        value: Arrays, frames, files, lists of numbers, and dictionaries, lists, tuples and dataclasses of those.
         name: The argument's name, for messages.
         keep_tensors: Whether JAX arrays and Tensors stay what they are.
         optional: Whether None is accepted, and stays None.
@@ -35,8 +46,12 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
         if not optional:
             raise ValueError(f"`{name}` is None; an array was expected. Leave out inputs that the model does not have.")
         return None
-    if isinstance(value, dict):
+    value = fields_of(value)
+    if is_hugging_face_table(value):
+        return from_hugging_face(value, name)
+    if isinstance(value, dict) and not is_array_like(value):  # SciPy has a sparse matrix that is a dictionary
         _refuse_empty(value, name)
+        refuse_splits(value, name)
         return {key: prepared(part, f"{name}[{key!r}]", keep_tensors, optional) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         _refuse_empty(value, name)
@@ -56,7 +71,7 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
     if keep_tensors and isinstance(value, (jax.Array, Tensor)):
         check_values(value, name)
         return _with_samples(value, name)
-    return _with_samples(as_numpy(value, name), name)
+    return _with_samples(leaf_of(value, name), name)
 
 
 def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> int:
@@ -74,8 +89,9 @@ def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> 
 
 def _with_samples(array: Any, name: str) -> Any:
     if array.ndim == 0:
+        number = "" if isinstance(array, Column) else f" {shortened(array[()])}"
         raise ValueError(
-            f"`{name}` is the single number {shortened(array[()])} of shape (). An array with at least one dimension, that of "
+            f"`{name}` is the single number{number} of shape (). An array with at least one dimension, that of "
             f"the samples, was expected: `np.array([{name}])`."
         )
     if array.shape[0] == 0:

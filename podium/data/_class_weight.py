@@ -10,6 +10,7 @@ import numpy as np
 from podium.core import floatx
 from podium.data._packing import unpack_x_y_sample_weight
 from podium.data._structure import map_leaves, rebuilt
+from podium.data.columns._column import Column, Index
 
 
 class ClassWeight:
@@ -93,8 +94,25 @@ def _table(weights: Mapping, name: str) -> dict[int, float]:
     return table
 
 
-def _weights(y: Any, table: dict[int, float], name: str, target: str) -> np.ndarray:
+class ClassWeightColumn(Column):
+    """The weights for targets that are read by batches, and so are these: nothing is read before it is needed."""
+
+    fresh = True
+
+    def __init__(self, labels: Column, table: dict[int, float], name: str, target: str):
+        super().__init__("sample_weight", labels.shape[:-1] if labels.ndim > 1 else labels.shape, floatx())
+        self._labels = labels
+        self._look_up = table, name, target
+
+    def read(self, index: Index) -> np.ndarray:
+        """Return the weights of rows."""
+        return _weights(self._labels.read(index), *self._look_up)
+
+
+def _weights(y: Any, table: dict[int, float], name: str, target: str) -> Any:
     """Look up the weight of every label: class numbers of shape (n,) or (n, 1), or one-hot rows."""
+    if isinstance(y, Column):
+        return ClassWeightColumn(y, table, name, target)
     labels = np.asarray(y)
     if labels.ndim > 1 and labels.shape[-1] != 1:
         if (labels < 0).any() or not np.allclose(labels.sum(axis=-1), 1, atol=1e-3):

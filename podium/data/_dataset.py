@@ -1,7 +1,6 @@
 """Dataset: a recipe for elements, in the words of tf.data. It runs on the host and nothing happens until it is walked.
 
-This file owns the public words; the pipelines behind them are in `_sources`, `_transforms`, `_mapping`, `_batching`
-and `_shuffling`.
+This file owns the public words; what is behind them is in `pipelines`.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._batching import Batched, PaddedBatched, Unbatched
 from podium.data._iterator import Iterator
-from podium.data._mapping import Filtered, Interleaved, Mapped, as_tensors
-from podium.data._pipeline import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Pipeline
-from podium.data._shuffling import Shuffled
-from podium.data._sources import Generated, Single, Slices, frozen, signature_of, table_of
 from podium.data._structure import leaves, map_leaves
-from podium.data._transforms import Cached, Chained, Repeated, Sharded, Skipped, Taken, counted, zipped
 from podium.data._words import check_count
+from podium.data.pipelines._batching import Batched, PaddedBatched, Unbatched
+from podium.data.pipelines._mapping import Filtered, Interleaved, Mapped, as_tensors
+from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Pipeline
+from podium.data.pipelines._shuffling import Shuffled
+from podium.data.pipelines._sources import Generated, Single, Slices, frozen, signature_of, table_of
+from podium.data.pipelines._transforms import Cached, Chained, Repeated, Sharded, Skipped, Taken, counted, zipped
 
 AUTOTUNE = -1
 _OPEN_AT_ONCE = 4  # datasets that `interleave` opens together when nobody says; the same on every machine

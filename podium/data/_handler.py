@@ -1,16 +1,24 @@
 """DataHandler: owns epochs and steps. It knows how many batches there are, when they end, and groups k of them.
 
-Which kind of source gives the batches is the adapters' business; what is done with a batch is the conductor's.
+Which object owns which argument of `fit`:
+    the handler         epochs, initial_epoch, steps_per_epoch, steps_per_execution
+    the adapter         x, y, sample_weight, batch_size, shuffle: what kind of source, cut into which batches
+    ClassWeight         class_weight: sample weights in the place of class weights
+    the Iterator        one walk: what was pulled, given back, read ahead on a thread
+    Validation          validation_data, validation_steps, validation_batch_size, validation_freq: another handler
+What is done with a batch is the conductor's business.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
-from podium.core import check_choice, warn_user
+from podium.core import Selection, check_choice, warn_user
+from podium.data._device_budget import device_budget
 from podium.data._iterator import Iterator
+from podium.data._read_ahead import ReadAhead
 from podium.data._words import CALLERS, check_count
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._batch_reader import BatchReader
@@ -22,6 +30,8 @@ _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may
 class StepsPerExecution:
     """How many steps one execution takes: a number that the handler lowers at the end of an epoch, and restores.
 
+    "auto" stands for a number that is found while steps run; until then it is 1.
+
     Example:
         >>> k = podium.data.StepsPerExecution(4)
         >>> k.assign(3)
@@ -29,12 +39,13 @@ class StepsPerExecution:
         (3, 3)
     """
 
-    def __init__(self, value: int = 1):
-        self.value = check_count("steps_per_execution", value)
+    def __init__(self, value: int | str = 1):
+        self.auto = value == "auto"
+        self.assign(1 if value == "auto" else value)
 
-    def assign(self, value: int) -> None:
+    def assign(self, value: Any) -> None:
         """Set the number."""
-        self.value = check_count("steps_per_execution", value)
+        self.value = self.full = check_count("steps_per_execution", value)  # full: while `value` is lowered for a moment
 
     def numpy(self) -> int:
         """Return the number."""
@@ -66,13 +77,15 @@ class DataHandler:
             steps the next epoch goes on where the last one stopped, and more steps than batches run out of data.
         initial_epoch: The number of the first epoch.
         epochs: The number to stop before.
-        shuffle: True, False or "batch" (batches in random order, rows within them as they are); only used with arrays.
+        shuffle: True, False or "batch" (batches in random order, rows within them as they are); with arrays, and True for
+            the order of a PyDataset's batches.
         class_weight: `{class: weight}`, or `{output name: {class: weight}}`; turned into sample weights.
         steps_per_execution: A StepsPerExecution, or a whole number.
         caller: Whose arguments messages name: "fit", "evaluate", "predict" or "validation".
         output_names: The names of the model's outputs, for a class_weight by output.
         same_lengths: Whether x, y and sample_weight of a batch from a generator or Dataset must have as many rows as each
             other; False for a step that pairs them in its own way.
+        workers: Keras 2's `workers`, `use_multiprocessing` and `max_queue_size`, those that were given; for a PyDataset.
         shuffle_seed: Decides the order of shuffled arrays. By default it is drawn; `set_random_seed` makes that repeat.
 
     Raises:
@@ -107,6 +120,7 @@ class DataHandler:
         caller: str = "fit",
         output_names: list[str] | None = None,
         same_lengths: bool = True,
+        workers: Mapping[str, Any] | None = None,
         shuffle_seed: int | None = None,
     ):
         words = CALLERS[check_choice("caller", caller, list(CALLERS))]
@@ -131,12 +145,18 @@ class DataHandler:
             class_weight=class_weight,
             output_names=output_names,
             words=words,
+            workers=workers,
         )
-        self._reader = None if self._adapter.checked else BatchReader(self._adapter, same_lengths)
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
+        if self._epochs - self._initial_epoch > 1 or caller == "validation":
+            self._adapter.keep_on_device(device_budget())
+        self._reader = None if self._adapter.checked else BatchReader(self._adapter, same_lengths)
         self._elements: Any = None
         self._iterator: Iterator
         self._fresh = False
+        self._epoch = self._first_epoch = self._initial_epoch
+        self._first_step = 0  # where the first epoch is continued, after `seek`
+        self._begun_at = 0  # what the walk had given when the epoch began
         self._start(self._initial_epoch)
         self._current_step = 0
         self._taken = 0
@@ -150,26 +170,30 @@ class DataHandler:
         """Yield `(epoch, iterator)`. Walking again starts again, as far as the source allows."""
         self._insufficient_data = False
         if not self._fresh:
+            self._first_epoch, self._first_step = self._initial_epoch, 0
             self._start(self._initial_epoch)
         with self._truncate_execution_to_epoch():
-            for epoch in range(self._initial_epoch, self._epochs):
+            for epoch in range(self._first_epoch, self._epochs):
                 if self._insufficient_data:
                     return
-                if not self._fresh and epoch > self._initial_epoch and self._adapter.should_recreate_iterator():
+                if not self._fresh and epoch > self._first_epoch and self._adapter.should_recreate_iterator():
                     self._start(epoch)
                 iterator = self._iterator
                 if iterator.exhausted():  # an epoch without a batch never begins
                     self._run_out()
                     return
-                self._fresh = False
+                self._epoch, self._fresh = epoch, False
+                self._begun_at = iterator.taken - self._first_step
                 yield epoch, iterator
                 self._adapter.on_epoch_end()
+                self._first_step = 0
 
     def steps(self) -> Generator[int, None, None]:
         """Yield the index of the first step of each execution of the current epoch."""
-        self._current_step = 0
+        self._current_step = self._first_step
         limit = self._limit()
         may_end = self._steps_asked is not None or limit is None
+        self._iterator.allow(None if limit is None else limit - self._current_step, self._steps_per_execution.value)
         while limit is None or self._current_step < limit:
             if self._insufficient_data:
                 return
@@ -179,13 +203,12 @@ class DataHandler:
             k = self._steps_per_execution.value
             count = k if limit is None else min(k, limit - self._current_step)
             self._taken, self._step_increment = count, count - 1
-            if count < k:
-                self._steps_per_execution.assign(count)
+            self._steps_per_execution.value = count
             try:
                 yield self._current_step
             finally:
-                if count < k:
-                    self._steps_per_execution.assign(k)
+                if self._steps_per_execution.value == count:  # nobody has set another number meanwhile
+                    self._steps_per_execution.value = self._steps_per_execution.full
             if limit is None:
                 self._warn_if_endless()
             self._current_step += self._taken
@@ -200,6 +223,55 @@ class DataHandler:
             self._step_increment = count - 1
         return self._current_step + self._step_increment
 
+    def position(self) -> dict[str, Any]:
+        """Return where the run is: the epoch, its next step, and the place in the source; a value that JSON can hold.
+
+        `seek` puts a handler of the same arguments back to it, without reading what came before.
+
+        Raises:
+            ValueError: The source cannot be put back to a place, so it gives none.
+
+        Example:
+            >>> data = podium.data.DataHandler(np.arange(6.0), batch_size=2, epochs=3, shuffle=True)
+            >>> for epoch, iterator in data.enumerate_epochs():
+            ...     first, where = next(iterator), data.position()
+            ...     rest = [batch.numpy().tolist() for batch in iterator]
+            >>> again = podium.data.DataHandler(np.arange(6.0), batch_size=2, epochs=3, shuffle=True)
+            >>> again.seek(where)
+            >>> (where["epoch"], where["step"]), [[b.numpy().tolist() for b in i] for _, i in again.enumerate_epochs()] == [rest]
+            ((2, 1), True)
+        """
+        self._check_seekable()
+        step = self._iterator.taken - self._begun_at
+        place = {"walk": self._walk, "place": self._adapter.position(self._iterator.taken)}
+        return {"epoch": self._epoch, "step": step, **place}
+
+    def seek(self, position: dict[str, Any]) -> None:
+        """Start the next `enumerate_epochs` at a position that `position()` returned.
+
+        Raises:
+            ValueError: The source cannot be put back to a place, or the position is none of such a source.
+        """
+        self._check_seekable()
+        if not isinstance(position, dict) or set(position) != {"epoch", "step", "walk", "place"}:
+            raise ValueError(f"seek({position!r}): a position that `position()` returned was expected.")
+        self._first_epoch, self._first_step = position["epoch"], position["step"]
+        limit = self._limit()
+        self._start(position["walk"], position["place"])
+        if limit is not None and self._first_step >= limit:  # that epoch was complete
+            self._first_epoch, self._first_step = self._first_epoch + 1, 0
+            if self._adapter.should_recreate_iterator():
+                self._iterator.exhausted()  # ends the walk, which has nothing left: shuffles count it
+                self._start(self._first_epoch)
+
+    def _check_seekable(self) -> None:
+        if not self._adapter.seekable:
+            raise ValueError(
+                f"`{self._words.x}` is a {self._adapter.kind} ({type(self._adapter.source).__name__}), which cannot be put back "
+                "to a place in the middle: it can only be read from its start, or from where it is. Arrays, files of arrays, "
+                "and Datasets made of them can."
+            )
+
     def peek(self) -> Any:
         """Return the next batch as arrays without taking it.
 
@@ -212,9 +284,9 @@ class DataHandler:
                 "make a new one. Expect x to be a non-empty array or dataset: the dataset must contain at least one batch of "
                 "samples."
             )
-        batch = self._iterator.take_raw()
-        self._iterator.give_back([batch])
-        return batch
+        element = self._iterator.take()
+        self._iterator.give_back([element])
+        return element.batch() if isinstance(element, Selection) else element
 
     @contextlib.contextmanager
     def catch_stop_iteration(self) -> Generator[None, None, None]:
@@ -237,6 +309,11 @@ class DataHandler:
         return self._inferred_steps
 
     @property
+    def epochs_in_all(self) -> int:
+        """How many epochs there are to walk."""
+        return max(0, self._epochs - self._first_epoch)
+
+    @property
     def should_sync(self) -> bool:
         """Whether the size is not known yet, so that a batch may be the last."""
         return self._inferred_steps is None
@@ -253,13 +330,30 @@ class DataHandler:
 
     # --- the inside
 
-    def _start(self, epoch: int) -> None:
+    def _start(self, epoch: int, place: Any = 0) -> None:
         """Start a new walk; where a source can only go on, keep the iterator and what it has read ahead."""
-        elements = self._adapter.iterate(epoch)
+        self._adapter.start = place
+        elements = self._adapter.iterate(epoch, place)
         if not self._adapter.one_shot or elements is not self._elements:
-            read = elements if self._reader is None else self._reader.read(elements)
+            if self._elements is not None:
+                self._iterator.close()
+            first = place if isinstance(place, int) else 0
+            read = elements if self._reader is None else self._reader.read(elements, first)
+            if not self._adapter.one_shot and not self._adapter.quick:
+                read = ReadAhead(read, self._steps_per_execution.value)
             self._elements, self._iterator = elements, Iterator(read, self._transform)
+            self._walk = epoch
         self._fresh = True  # nothing of it has been handed out yet
+
+    def __enter__(self) -> DataHandler:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        """End what reads ahead. A generator of the user's keeps what is left of it."""
+        if not self._adapter.one_shot:
+            self._iterator.close()
+            self._fresh = False
+        self._adapter.close()
 
     def _limit(self) -> int | None:
         """Return where an epoch stops although there may be more batches, or None to read to the end."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from podium.core import Stream
-from podium.data._pipeline import Pipeline
+from podium.data._read_ahead import ReadAhead
+from podium.data.pipelines._pipeline import Pipeline
 
 
 class Iterator(Stream):
@@ -33,6 +34,12 @@ class Iterator(Stream):
         self._elements: Any = iter(source if pipeline is None else pipeline.elements())
         self._owns_elements = pipeline is not None
         self._transform = transform
+        self._pulled = 0
+
+    @property
+    def taken(self) -> int:
+        """How many elements have been handed out and not been given back."""
+        return self._pulled - len(self._returned)
 
     def pull(self) -> Any:
         """Return the next element as NumPy or JAX arrays; raises StopIteration when there is none, from then on."""
@@ -43,6 +50,7 @@ class Iterator(Stream):
         except StopIteration:
             self._elements = None
             raise
+        self._pulled += 1
         return element if self._transform is None else self._transform(element)
 
     def pull_group(self, count: int) -> list:
@@ -65,11 +73,16 @@ class Iterator(Stream):
         return False
 
     def close(self) -> None:
-        """End the walk. A Dataset's pipeline is closed; a generator of the user's is left as it is."""
+        """End the walk, and whatever reads ahead for it. A generator of the user's is left as it is."""
         elements, self._elements = self._elements, None
         self._returned.clear()
-        if self._owns_elements and hasattr(elements, "close"):
+        if (self._owns_elements or isinstance(elements, ReadAhead)) and hasattr(elements, "close"):
             elements.close()
+
+    def allow(self, count: int | None, ahead: int) -> None:
+        """Say that up to `count` more elements will be taken (None: all there are), `ahead` of them in one execution."""
+        if isinstance(self._elements, ReadAhead):
+            self._elements.allow(None if count is None else count - len(self._returned), ahead)
 
     @property
     def element_spec(self) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from podium.core import dispatch, map_structure
 from podium.data._arrays import check_lengths, is_arrays, prepared
 from podium.data._structure import describe, map_leaves
+from podium.data.columns._names import taken_out
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -69,7 +70,8 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
     """Split arrays into a first part to train on and a last part to validate on, in the order in which they are.
 
     Args:
-        arrays: A structure of arrays of one length; None stays None.
+        arrays: A structure of arrays of one length; None stays None. With a table as the first of a tuple, the second may
+            name the columns that are the targets. Arrays in files are cut without being read.
         validation_split: The fraction that validates, between 0 and 1.
 
     Returns:
@@ -85,6 +87,8 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
     if not 0 < validation_split < 1:
         raise ValueError(f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected, such as 0.2.")
     parts = arrays if isinstance(arrays, tuple) else (arrays,)
+    if 1 < len(parts) <= 3:
+        parts = taken_out(*parts, *[None] * (3 - len(parts)))[: len(parts)]
     for part in parts:
         if part is not None and not is_arrays(part):
             raise ValueError(

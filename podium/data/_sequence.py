@@ -1,19 +1,37 @@
-"""Sequence: batches by number, for data that a class of the user's own makes."""
+"""PyDataset: batches by number, for data that a class of the user's own makes. Keras 2 calls it Sequence."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 
-class Sequence:
-    """Batches that are asked for by number: override `__len__` and `__getitem__`.
+class _NumBatches:
+    """`num_batches` as Keras 3 has it, which a subclass may replace by a property, or by an attribute of its own."""
 
-    A subclass need not call `super().__init__()`. `fit` takes the batches in order, and calls `on_epoch_end` after each
-    epoch, where a subclass may shuffle.
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else len(instance)
+
+
+class PyDataset:
+    """Batches that are asked for by number: override `__len__` (or the property `num_batches`) and `__getitem__`.
+
+    `fit` shuffles the order of the batches in each epoch unless `shuffle=False`. It calls `on_epoch_begin` before and
+    `on_epoch_end` after each epoch, where a subclass may shuffle on its own. A subclass need not call `super().__init__()`.
+
+    Args:
+        workers: How many threads or processes make batches ahead of time; up to 1, none but the caller's does.
+        use_multiprocessing: Whether the workers are processes. Each gets a copy of the object by pickling at the start of
+            every epoch, so its class must be importable, and a script needs `if __name__ == "__main__":`.
+        max_queue_size: How many batches may be made ahead of time.
+
+    Attributes:
+        num_batches: The number of batches in an epoch, `len` by default; None if they never end, then `fit` needs
+            `steps_per_epoch`.
 
     Example:
-        >>> class Squares(podium.utils.Sequence):
+        >>> class Squares(podium.utils.PyDataset):
         ...     def __len__(self):
         ...         return 3
         ...     def __getitem__(self, index):
@@ -21,10 +39,20 @@ class Sequence:
         ...         return x, x**2
         >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
         >>> model.compile("sgd", "mse")
-        >>> _ = model.fit(Squares(), epochs=2, verbose=0)
+        >>> _ = model.fit(Squares(workers=2), epochs=2, verbose=0)
         >>> int(model.optimizer.iterations.numpy())
         6
     """
+
+    workers: int = 1  # of the class, for subclasses that do not call `super().__init__()`
+    use_multiprocessing: bool = False
+    max_queue_size: int = 10
+    num_batches: Any = _NumBatches()
+
+    def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10):
+        self.workers = workers
+        self.use_multiprocessing = use_multiprocessing
+        self.max_queue_size = max_queue_size
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -34,10 +62,17 @@ class Sequence:
         """Return a batch: `(x, y)`, or `(x, y, sample_weight)`."""
         raise NotImplementedError(f"{type(self).__name__} has no `__getitem__`: define it to return batch `index`.")
 
+    def on_epoch_begin(self) -> None:
+        """Called before each epoch of `fit`."""
+
     def on_epoch_end(self) -> None:
         """Called after each epoch of `fit`."""
 
     def __iter__(self) -> Iterator[Any]:
         """Walk the batches once."""
-        for index in range(len(self)):
+        size = self.num_batches
+        for index in itertools.count() if size is None else range(size):
             yield self[index]
+
+
+Sequence = PyDataset

@@ -5,76 +5,29 @@ JAX on CPU may share memory with NumPy, so whatever leaves the user's hands is c
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from podium.core import Tensor, Variable, check_numeric, convert_to_tensor, floatx, is_symbolic, warn_user
+from podium.core import Tensor, Variable, convert_to_tensor
+from podium.data._checks import arriving_dtype, check_values, shortened
 from podium.data._structure import rebuilt
+from podium.data.columns._column import Column
+from podium.data.columns._kinds import is_array_like, leaf_of
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
-def arriving_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the type in which numbers of `dtype` reach a model: float64 as float32, int64 as int32."""
-    if dtype.kind == "f" and dtype.itemsize > 4:
-        return np.dtype(floatx())
-    if dtype in (np.int64, np.uint64) and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-        return np.dtype("int32" if dtype == np.int64 else "uint32")
-    return dtype
-
-
-def check_values(array: Any, name: str) -> None:
-    """Refuse what is no number, and integers that 32 bits cannot hold."""
-    check_numeric(array, name)
-    dtype = array.dtype
-    if dtype.kind == "V" and dtype.type is np.void:
-        raise TypeError(
-            f"`{name}` is a structured array (dtype {dtype}). Podium computes with numbers and booleans only: give each "
-            f"field as an array of its own, `{{field: {name}[field] for field in {name}.dtype.names}}`."
-        )
-    if dtype.kind == "c":
-        raise TypeError(
-            f"`{name}` holds complex numbers (dtype {dtype}). Data are real: give the parts apart, "
-            f"`np.stack([{name}.real, {name}.imag], axis=-1)`."
-        )
-    if isinstance(array, np.ndarray) and arriving_dtype(dtype) != dtype and dtype.kind in "iu" and array.size:
-        bounds = np.iinfo(arriving_dtype(dtype))
-        low, high = array.min(), array.max()
-        if low < bounds.min or high > bounds.max:
-            raise OverflowError(
-                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that JAX keeps. Map them to smaller "
-                "numbers, or call `jax.config.update('jax_enable_x64', True)` at the start."
-            )
-
-
-def is_array_like(value: Any) -> bool:
-    """Tell whether `value` is one array: NumPy, JAX, a Tensor, a frame, anything with `__array__`; no scalar."""
-    if isinstance(value, (np.ndarray, jax.Array, Tensor, Variable)):
-        return True
-    if isinstance(value, (type, *_NUMBERS)):
-        return False
-    return hasattr(value, "__array__") or hasattr(value, "to_numpy")
-
-
 def as_numpy(value: Any, name: str) -> np.ndarray:
-    """Return one array-like as a NumPy array of numbers, without a copy where that is possible."""
-    if is_symbolic(value):
-        raise TypeError(f"`{name}` is {value!r}, a symbolic value from `Input` that holds no numbers. Give arrays.")
-    if isinstance(value, np.ma.MaskedArray):
-        if np.ma.is_masked(value):
-            warn_user(
-                f"`{name}` is a masked array; its mask is ignored and the values under it are used. Fill them first, "
-                f"`{name}.filled(0)`, or give them a sample_weight of 0."
-            )
-        array = value.data
-    elif not isinstance(value, np.ndarray) and hasattr(value, "to_numpy"):
-        array = _from_frame(value)
-    else:
-        array = np.asarray(value)
-    check_values(array, name)
-    return array
+    """Return one array-like, all of it, as a NumPy array of numbers; without a copy where that is possible."""
+    found = leaf_of(value, name)
+    if isinstance(found, Column):
+        found = found.read(slice(0, len(found)))
+        check_values(found, name)
+    return found
 
 
 def owned(value: Any, name: str) -> Any:
@@ -113,29 +66,28 @@ def holds_numbers(value: Any) -> bool:
     return isinstance(value, (str, bytes, *_NUMBERS))
 
 
-def own_structure(structure: Any, name: str) -> Any:
-    """Own every leaf of a batch; lists of numbers become arrays, other lists stay lists."""
-    if isinstance(structure, dict):
-        return {key: own_structure(value, f"{name}[{key!r}]") for key, value in structure.items()}
+def fields_of(value: Any) -> Any:
+    """Return a record (an instance of a dataclass) or mapping as a dictionary by name; anything else as it is.
+
+    JAX takes no dataclass apart unless it has been registered, so records reach a step as dictionaries.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "__iter__"):
+        if is_array_like(value) or hasattr(value, "__getitem__"):
+            return value  # an array or a source of batches that happens to be written as a dataclass
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else value  # such as a group of a file
+
+
+def own_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = owned) -> Any:
+    """Own every leaf of a batch, by `own(leaf, name)`; lists of numbers become arrays, other lists stay lists.
+
+    A record, an instance of a dataclass, becomes a dictionary.
+    """
+    structure = fields_of(structure)
+    if isinstance(structure, dict) and not is_array_like(structure):
+        return {key: own_structure(value, f"{name}[{key!r}]", own) for key, value in structure.items()}
     if isinstance(structure, (tuple, list)):
         if isinstance(structure, list) and holds_numbers(structure):
-            return owned(from_numbers(structure, name), name)
-        return rebuilt(structure, [own_structure(value, f"{name}[{i}]") for i, value in enumerate(structure)])
-    return None if structure is None else owned(structure, name)
-
-
-def shortened(value: Any) -> str:
-    """Write a value for a message, cut to a line."""
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _from_frame(value: Any) -> np.ndarray:
-    """Take the numbers out of a data frame or series; a series is one column, as in Keras."""
-    array = np.asarray(value.to_numpy())
-    if array.dtype.kind == "O" and array.ndim == 2:
-        try:
-            array = array.astype(floatx())  # columns of different types, such as bool beside float
-        except (TypeError, ValueError):
-            return array  # `check_values` says what is wrong with it
-    return array[:, None] if array.ndim == 1 else array
+            return own(from_numbers(structure, name), name)
+        return rebuilt(structure, [own_structure(value, f"{name}[{i}]", own) for i, value in enumerate(structure)])
+    return None if structure is None else own(structure, name)

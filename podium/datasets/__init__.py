@@ -1,7 +1,11 @@
-"""Small public datasets, fetched once into `~/.keras/datasets`."""
+"""Small public datasets, fetched once into `~/.keras/datasets`; `digits` comes with scikit-learn."""
 
+from podium.datasets import boston_housing as boston_housing
+from podium.datasets import california_housing as california_housing
 from podium.datasets import cifar10 as cifar10
 from podium.datasets import cifar100 as cifar100
+from podium.datasets import digits as digits
 from podium.datasets import fashion_mnist as fashion_mnist
 from podium.datasets import imdb as imdb
 from podium.datasets import mnist as mnist
+from podium.datasets import reuters as reuters

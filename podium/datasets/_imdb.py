@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from podium.datasets._reading import ORIGIN, read_object_arrays
+from podium.datasets._words import Texts, WordChoice
 from podium.utils import get_file
 
 _HASH = "69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f"
-Reviews = tuple[np.ndarray, np.ndarray]
 
 
 def load_data(
@@ -22,14 +22,14 @@ def load_data(
     oov_char: int | None = 2,
     index_from: int = 3,
     **kwargs: Any,
-) -> tuple[Reviews, Reviews]:
+) -> tuple[Texts, Texts]:
     """Load the reviews, fetching them the first time. Word numbers are ranks: smaller ones are more frequent.
 
     Args:
         path: Name in the cache, `~/.keras/datasets`.
         num_words: Keep only words with numbers below it.
         skip_top: Leave out the most frequent words.
-        maxlen: Leave out reviews that are longer.
+        maxlen: Keep only reviews that are shorter.
         seed: Fixes the order.
         start_char: Number that begins each review; None for none.
         oov_char: Number in the place of words that are left out; None drops them.
@@ -46,28 +46,12 @@ def load_data(
     found = get_file(path, f"{ORIGIN}imdb.npz", file_hash=_HASH)
     x_train, y_train, x_test, y_test = read_object_arrays(found, "x_train", "y_train", "x_test", "y_test")
     dice = np.random.RandomState(seed)  # Keras's way of mixing, so that one seed gives its order
-    mixed = []
+    choice = WordChoice(num_words, skip_top, maxlen, start_char, oov_char, index_from)
+    parts = []
     for x, y in ((x_train, y_train), (x_test, y_test)):
         order = np.arange(len(x))
         dice.shuffle(order)
-        mixed.append((x[order], y[order]))
-    first = [] if start_char is None else [start_char]
-    shift = index_from if start_char is not None or index_from else 0
-
-    def kept(review: list) -> list:
-        words = first + [word + shift for word in review]
-        inside = [(num_words is None or word < num_words) and word >= skip_top for word in words]
-        if oov_char is None:
-            return [word for word, ok in zip(words, inside, strict=True) if ok]
-        return [word if ok else oov_char for word, ok in zip(words, inside, strict=True)]
-
-    parts = []
-    for x, y in mixed:
-        reviews = [(kept(review), label) for review, label in zip(x, y, strict=True)]
-        reviews = [(r, label) for r, label in reviews if maxlen is None or len(r) < maxlen]
-        lists = np.empty(len(reviews), dtype=object)
-        lists[:] = [review for review, _ in reviews]
-        parts.append((lists, np.array([label for _, label in reviews])))
+        parts.append(choice.texts(x[order], y[order]))
     return parts[0], parts[1]
 
 

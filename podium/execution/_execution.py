@@ -6,7 +6,10 @@ execution is a transaction of compiled steps: see `podium/core/_program.py`.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,16 +17,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core import Stream, check_numeric, map_structure, warn_user
+from podium.core import Selection, Stream, check_numeric, map_structure, warn_user
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
-from podium.core._program import Program
+from podium.core._program import Body, Program
 from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import without_machinery
 
 _MANY_SHAPES = 5
+_IN_FLIGHT = 8  # single steps that may be under way at a time
+_ROWS_IN_FLIGHT = 2  # rows of fused ones
 _ARRAYS = frozenset({np.ndarray, type(jnp.zeros(()))})
 _READY = frozenset(
     np.dtype(name) for name in ("float32", "float16", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool")
@@ -34,7 +39,7 @@ class Execution:
     """A step that takes its own batches: `execution(iterator)` runs it once, or k times when k are fused.
 
     Args:
-        step: A function of one batch that may read and write Variables; it returns a structure of values.
+        step: A function of one batch that may read and write Variables; it returns a structure of values. Or a `Body`.
         steps_per_execution: How many batches one call takes: anything that `int()` reads, asked anew at every call.
         run_eagerly: Run the step as plain Python.
         finish: Turns the `StepValues` of a call into what the call returns.
@@ -52,18 +57,37 @@ class Execution:
 
     def __init__(
         self,
-        step: Callable[[Any], Any],
+        step: Callable[[Any], Any] | Body,
         steps_per_execution: Any = 1,
         run_eagerly: bool = False,
         finish: Callable[[StepValues], Any] | None = None,
     ):
-        self._step = step
+        self._body = step if isinstance(step, Body) else Body(step)
         self._steps_per_execution = steps_per_execution
         self._run_eagerly = run_eagerly
         self._finish = finish
         self._programs: dict[Any, Program] = {}
         self._lengths: dict[Any, int] = {}  # shapes of batches met in fused steps, and the length of their rows
         self._shapes: dict[Any, float] = {}  # shapes of batches met, and the seconds that compiling for them took
+        self._in_flight: deque = deque()  # one value of each execution that may still be running
+        self.latest: tuple = ()  # the key of the latest batch: how it is made of arrays, and their shapes and types
+        self.single_steps = 0  # taken one by one although fusing might have been quicker
+        self.paces: dict[tuple, Any] = {}  # what whoever sets the number of steps has measured for batches of such a key
+
+    @property
+    def runs_eagerly(self) -> bool:
+        """Whether the step runs as plain Python, always or for now."""
+        return self._run_eagerly or functions_eager[0]
+
+    @property
+    def batch_bytes(self) -> int:
+        """The size of the latest batch."""
+        return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in self.latest[1:])
+
+    @property
+    def seconds_to_compile(self) -> float:
+        """How long it took to trace and compile the step for the shapes of the latest batch."""
+        return self._shapes.get(self.latest[1:], 0.0)
 
     @property
     def trace_count(self) -> int:
@@ -82,78 +106,144 @@ class Execution:
     def run(self, iterator: Iterator) -> StepValues:
         """Do what a call does, and return the values of the steps as they are."""
         count = getattr(self._steps_per_execution, "value", self._steps_per_execution)
-        take = iterator.take_raw if isinstance(iterator, Stream) else _plain_next(iterator)
+        take = iterator.take if isinstance(iterator, Stream) else _plain_next(iterator)
         batch = take()
         try:
             if self._run_eagerly or functions_eager[0]:
                 results = []
                 for one in [batch, *_some(take, count - 1)]:
-                    results.append(self._step(_as_tensors(one)))  # no comprehension: it would be one more frame
+                    data = _as_tensors(one)
+                    with self._body.around() as met:
+                        result = self._body.function(data)
+                    results.append(result if self._body.conclude is None else self._body.conclude(result, met, data))
                 return StepValues.of_results(results)
             if count == 1:
-                arrays, key = _arrays_of(batch)
-                program = self._programs.get(key)
-                return self._first_run(key, arrays) if program is None else StepValues(program, program.run(arrays))
-            return self._run_fused([batch, *_some(take, count - 1)], count)
+                call = _Call.of(batch).gathered()
+                self.latest = call.key
+                program = self._programs.get(call.key)
+                if program is not None:
+                    return StepValues(program, self._bounded(program.run(call.arrays), _IN_FLIGHT))
+                calls: Any = [call]
+            else:
+                length = getattr(self._steps_per_execution, "full", count)
+                calls = self._in_rows([batch, *_some(take, count - 1)], length)
+            found = []
+            for call in calls:
+                program = self._programs.get(call.key)
+                if program is None:
+                    start = time.perf_counter()
+                    program = call.program(self._body)
+                    for trace in program.traces(call.arrays):  # traced from here: few frames stand above the user's step
+                        trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
+                    found.append(StepValues(program, program.run(call.arrays), call.turns))
+                    self._programs[call.key] = program
+                    self._note_shape(call, time.perf_counter() - start)
+                else:
+                    found.append(StepValues(program, self._bounded(program.run(call.arrays), _ROWS_IN_FLIGHT), call.turns))
+            return found[0] if len(found) == 1 else StepValues.joined(found)
         except StopIteration as error:  # would be taken for the end of the data
             raise RuntimeError("The step raised StopIteration. Reading past the end of an iterator in it?") from error
         except Exception as error:  # in an error of the step, the user's own frames are what matters
             raise without_machinery(error) from error.__cause__
 
-    def _first_run(self, key: tuple, arrays: list, turns: int | None = None) -> StepValues:
-        """Make the program for a new shape of batch and run it."""
-        treedef, *_ = key
-        start = time.perf_counter()
-        program = Program(self._step, arrays if turns is None else arrays[:-1], treedef, in_loop=turns is not None)
-        program.discover(arrays)
-        outputs = program.run(arrays)
-        self._programs[key] = program
-        self._note_shape(key if turns is None else key[:-1], time.perf_counter() - start)
-        return StepValues(program, outputs, turns)
+    def _in_rows(self, batches: list, count: int) -> Iterator[_Call]:
+        """Make calls of batches: one XLA loop wherever neighbouring ones have one shape."""
+        for number, like in enumerate(_runs(batches)):
+            # A short row at the end of an epoch uses the program of a full one.
+            first = _Call.of(like[0])
+            self.latest = self.latest if number else first.key
+            length = self._lengths[first.key] = max(count, self._lengths.get(first.key, 0))
+            if len(like) == 1 and (*first.key, length) not in self._programs:
+                yield first.gathered()  # a shape of its own, such as the last, smaller batch
+            else:
+                yield _Call.row(like, first.key, length)
 
-    def _note_shape(self, key: tuple, seconds: float) -> None:
+    def _bounded(self, outputs: list, most: int) -> list:
+        """Wait for an older execution if more than `most` are under way: memory stays bounded, and Ctrl-C finds an end soon."""
+        if outputs:
+            self._in_flight.append(outputs[0])
+            while len(self._in_flight) > most:
+                self._in_flight.popleft().block_until_ready()
+        return outputs
+
+    def _note_shape(self, call: _Call, seconds: float) -> None:
         """Say so when the same step is compiled for shape after shape."""
-        self._shapes.setdefault(key, 0.0)
-        self._shapes[key] += seconds
+        shapes = call.key[1:] if call.turns is None else call.key[1:-1]
+        self._shapes[shapes] = self._shapes.get(shapes, 0.0) + seconds
         if len(self._shapes) == _MANY_SHAPES:
-            shapes = "; ".join(", ".join(f"{dtype}{list(shape)}" for shape, dtype in known[1:]) for known in self._shapes)
+            written = "; ".join(", ".join(f"{dtype}{list(shape)}" for shape, dtype in known) for known in self._shapes)
             warn_user(
                 f"The step has been recompiled for {_MANY_SHAPES} shapes of batch, in "
-                f"{sum(self._shapes.values()):.1f} s: {shapes}. Give all batches one shape (pad them, or use "
+                f"{sum(self._shapes.values()):.1f} s: {written}. Give all batches one shape (pad them, or use "
                 "`drop_remainder=True`) to compile once."
             )
 
-    def _run_fused(self, batches: list, count: int) -> StepValues:
-        """Run steps as one XLA loop wherever neighbouring batches have one shape."""
-        found: list[StepValues] = []
-        flat = [_flat(batch) for batch in batches]
-        start = 0
-        while start < len(flat):
-            end = start + 1
-            while end < len(flat) and flat[end][1] == flat[start][1]:
-                end += 1
-            # A short row at the end of an epoch uses the program of a full one.
-            length = self._lengths[flat[start][1]] = max(count, self._lengths.get(flat[start][1], 0))
-            key = (*flat[start][1], length)
-            turns: int | None = end - start
-            if turns == 1 and key not in self._programs:  # a shape of its own, such as the last, smaller batch
-                turns = None
-                arrays, key = _arrays_of(batches[start])
-            else:
-                arrays = [_row(parts, length) for parts in zip(*[leaves for leaves, _ in flat[start:end]], strict=True)]
-                arrays.append(jnp.asarray(turns, jnp.int32))
-            program = self._programs.get(key)
-            if program is None:
-                found.append(self._first_run(key, arrays, turns))
-            else:
-                found.append(StepValues(program, program.run(arrays), turns))
-            start = end
-        return found[0] if len(found) == 1 else StepValues.joined(found)
+
+class _Call:
+    """One call of a program: which one (`key`), with which arrays, for how many turns of its loop (None: no loop)."""
+
+    __slots__ = ("arrays", "key", "selection", "turns")
+
+    def __init__(self, key: tuple, arrays: list, selection: Selection | None = None, turns: int | None = None):
+        self.key = key  # how leaves make a batch, then shape and type of each; then the length of a row
+        self.arrays = arrays
+        self.selection = selection
+        self.turns = turns
+
+    @classmethod
+    def of(cls, batch: Any) -> _Call:
+        """Make the call for one batch. NumPy arrays go to the device with the call; a selection is gathered later."""
+        if type(batch) is Selection:
+            table, count = batch.table, len(batch.index)
+            return cls((table.treedef, *[((count, *shape), dtype) for shape, dtype in table.types]), [], batch)
+        if dict in map(type, batch if isinstance(batch, tuple) else (batch,)):
+            batch = in_order(batch)  # JAX would sort its keys
+        leaves, treedef = jax.tree.flatten(((batch,), {}))
+        key: list = [treedef]
+        for slot, leaf in enumerate(leaves):
+            if type(leaf) not in _ARRAYS or leaf.dtype not in _READY:
+                leaves[slot] = leaf = _number_array(leaf)
+            key.append((leaf.shape, leaf.dtype))
+        return cls(tuple(key), leaves)
+
+    def gathered(self) -> _Call:
+        """Gather the rows of a selection."""
+        if self.selection is not None:
+            self.arrays = self.selection.table.gather(self.selection.index)
+        return self
+
+    @classmethod
+    def row(cls, batches: list, key: tuple, length: int) -> _Call:
+        """Make one call of several batches that have the same key, in a row of that length."""
+        if type(batches[0]) is Selection:
+            arrays = batches[0].table.gather(_row(tuple([batch.index for batch in batches]), length))
+        else:
+            arrays = [_row(parts, length) for parts in zip(*[cls.of(batch).arrays for batch in batches], strict=True)]
+        return cls((*key, length), [*arrays, np.int32(len(batches))], turns=len(batches))
+
+    def program(self, body: Body) -> Program:
+        """Make the program for such calls; it has not been traced yet."""
+        treedef, in_loop = self.key[0], self.turns is not None
+        return Program(body, self.arrays[:-1] if in_loop else self.arrays, treedef, in_loop)
+
+
+def _runs(batches: list) -> Iterator[list]:
+    """Cut batches into runs of neighbours that can go into one row: of one shape, and all or none rows of one table."""
+
+    def kind(batch: Any) -> Any:
+        return (id(batch.table), len(batch.index)) if type(batch) is Selection else _Call.of(batch).key
+
+    for _, like in itertools.groupby(batches, kind):
+        yield list(like)
 
 
 def _plain_next(iterator: Iterator) -> Callable[[], Any]:
-    """Read an ordinary iterator; it may give Tensors."""
-    return lambda: map_structure(lambda leaf: leaf._value if isinstance(leaf, Tensor) else leaf, next(iterator))
+    """Read an ordinary iterator; it may give Tensors, and NumPy arrays that it changes later."""
+
+    def own(leaf: Any) -> Any:
+        return leaf._value if isinstance(leaf, Tensor) else np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
+
+    return lambda: map_structure(own, next(iterator))
 
 
 def _some(take: Callable[[], Any], count: int) -> list:
@@ -177,26 +267,11 @@ def steps_in(values: Any) -> int | None:
     return values.count if isinstance(values, StepValues) else None
 
 
-def _flat(batch: Any) -> tuple[list, tuple]:
-    """Return the host or device arrays of a batch, and what tells batches of different shape apart."""
-    if dict in map(type, batch if isinstance(batch, tuple) else (batch,)):
-        batch = in_order(batch)  # JAX would sort its keys
-    leaves, treedef = jax.tree.flatten(((batch,), {}))
-    leaves = [leaf if type(leaf) in _ARRAYS and leaf.dtype in _READY else _number_array(leaf) for leaf in leaves]
-    return leaves, (treedef, *[(leaf.shape, leaf.dtype) for leaf in leaves])
-
-
-def _arrays_of(batch: Any) -> tuple[list, tuple]:
-    """Return the arrays of a batch on the device, and the key of its program."""
-    leaves, key = _flat(batch)
-    return [jnp.asarray(leaf) for leaf in leaves], key  # copies NumPy arrays, leaves those on the device where they are
-
-
-def _row(parts: tuple, length: int) -> jax.Array:
+def _row(parts: tuple, length: int) -> Any:
     """Put one leaf of several batches into one array; a short row is filled up with its last value, which no turn reads."""
     parts += (parts[-1],) * (length - len(parts))
     if all(isinstance(part, np.ndarray) for part in parts):
-        return jnp.asarray(np.stack(parts))
+        return np.stack(parts)
     return jnp.stack(parts)
 
 
@@ -209,6 +284,9 @@ def _number_array(leaf: Any) -> Any:
 
 
 def _as_tensors(batch: Any) -> Any:
+    if type(batch) is Selection:
+        batch = batch.batch()
+
     def as_tensor(leaf: Any) -> Any:
         leaf = _number_array(leaf)
         return wrap(leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf))

@@ -84,9 +84,17 @@ class StepValues:
     @classmethod
     def joined(cls, parts: list[StepValues]) -> StepValues:
         """Put the values of several executions one behind the other."""
-        values = cls(None, [], 1)
-        values._each = [one for part in parts for one in part.each()].__getitem__
+        values = cls(None, [leaf for part in parts for leaf in part.arrays], 1)
         values.count = sum(part.count for part in parts)
+
+        def each(index: int) -> Any:
+            for part in parts:
+                if index < part.count:
+                    return part._each(index)
+                index -= part.count
+            raise IndexError(f"There are {values.count} steps.")
+
+        values._each = each
         return values
 
     @property

@@ -39,6 +39,8 @@ from podium.layers import _calls
 from podium.layers._input_spec import check_inputs
 from podium.layers._layer_state import LayerState
 
+_COMMON = ("name", "trainable", "dtype")  # in every config
+
 
 class Layer(LayerState):
     """A computation with state. Subclass it, make weights in `build`, and compute in `call`.
@@ -126,8 +128,12 @@ class Layer(LayerState):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again, without its weights."""
+        return self._described(_overrides(self, "get_config"))
+
+    def _described(self, in_part: bool) -> dict[str, Any]:
+        """Return the arguments that all layers have, and unless a subclass writes `in_part` itself, its own as recorded."""
         config = self._base_config()
-        if _overrides(self, "get_config") or type(self).__init__ is Layer.__init__:
+        if in_part or type(self).__init__ is Layer.__init__:
             return config
         arguments = self._recorded_arguments()
         plain = all(_is_plain(value) for value in arguments.values())
@@ -142,8 +148,16 @@ class Layer(LayerState):
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Any:
         """Make a layer from `get_config`'s result."""
+        parameters = inspect.signature(cls).parameters
+        takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+        left_out = {} if takes_any else {key: config[key] for key in _COMMON if key in config and key not in parameters}
         try:
-            return cls(**dict(config))
+            layer = cls(**{key: value for key, value in config.items() if key not in left_out})
+            if "name" in left_out:  # a constructor that passes nothing on
+                layer._name = left_out["name"]
+            if left_out.get("trainable") is False:
+                layer.trainable = False
+            return layer
         except TypeError as error:
             raise TypeError(f"{cls.__name__} cannot be made from the config {dict(config)!r}: {error}") from error
 

@@ -6,7 +6,10 @@ runs per step: attributes are walked when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -34,6 +37,33 @@ from podium.metrics import Mean, Metric
 _NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics"})
 
 _some_loss_was_added: list[bool] = []  # by any layer of the process
+
+
+class _Budget(threading.local):
+    numbers: int | None = None  # how many numbers weights may still have; None for any
+
+
+_budget = _Budget()
+
+
+@contextlib.contextmanager
+def limited_weights(numbers: int) -> Iterator[None]:
+    """Let layers make weights of so many numbers in all: a file with small weights may not ask for large ones."""
+    before, _budget.numbers = _budget.numbers, numbers
+    try:
+        yield
+    finally:
+        _budget.numbers = before
+
+
+def _take_from_budget(layer: str, name: str | None, shape: tuple[int, ...]) -> None:
+    if _budget.numbers is not None:
+        _budget.numbers -= math.prod(shape)
+        if _budget.numbers < 0:
+            raise ValueError(
+                f"Layer {layer!r} asks for a weight {name!r} of shape {shape}, far larger than the size of all weights in the "
+                "file."
+            )
 
 
 class LayerState:
@@ -140,6 +170,7 @@ class LayerState:
                 f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape {shape}: a length that the "
                 "weight depends on is unknown (None). Give that dimension a length in `Input(shape=...)`."
             )
+        _take_from_budget(self._name, name, shape)
         with own_scope(self._name):
             variable = Variable(
                 initializers.get(initializer),

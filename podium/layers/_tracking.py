@@ -12,6 +12,7 @@ from typing import Any
 from podium.core import SeedGenerator, Variable
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
+_PLAIN = frozenset({str, int, float, bool, type(None)})  # most attributes; every epoch walks them to find the metrics
 
 
 def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
@@ -30,9 +31,9 @@ def owned(attributes: dict[str, Any], kind: Any, skip: frozenset[str]) -> list[A
     found: dict[int, Any] = {}
     seen: set[int] = set()
     for name, value in attributes.items():
-        if name in skip:
+        if type(value) in _PLAIN or name in skip:
             continue
-        for leaf in _leaves(value, seen):
+        for leaf in _leaves(value, seen) if isinstance(value, _CONTAINERS) else (value,):
             if isinstance(leaf, kind):
                 found.setdefault(id(leaf), leaf)
     return list(found.values())

@@ -116,7 +116,7 @@ class Metric:
             finally:
                 self._resetting = False
         for variable in self.variables:
-            variable.assign(jnp.zeros(variable.shape, variable.dtype))
+            variable.clear()
 
     def reset_states(self) -> None:
         """The same as `reset_state`, under Keras 2's name."""

@@ -36,7 +36,8 @@ def check_compile(run_eagerly: Any, steps_per_execution: Any, jit_compile: Any) 
     """Check the execution knobs of `compile`."""
     if run_eagerly not in (None, True, False):
         raise TypeError(f"run_eagerly={run_eagerly!r} was given; True or False was expected.")
-    whole_number("steps_per_execution", steps_per_execution, 1, or_none=True)
+    if steps_per_execution != "auto":
+        whole_number("steps_per_execution", steps_per_execution, 1, or_none=True)
     if jit_compile not in (None, True, False, "auto"):
         raise ValueError(f"jit_compile={jit_compile!r} was given; True, False or 'auto' was expected.")
 

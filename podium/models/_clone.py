@@ -13,6 +13,7 @@ from typing import Any
 from podium.core import KerasTensor, Variable, custom_object_scope, leaves_of, map_structure
 from podium.layers import Input, InputLayer, Layer
 from podium.models._model import Model
+from podium.models._network import Network
 from podium.models._sequential import Sequential
 
 
@@ -62,7 +63,7 @@ class _Copier:
             return self._sequential(model, input_tensors)
         if model._graph is not None:
             return self._functional(model, input_tensors)
-        if input_tensors is not None or self._clone_function is not None or type(model).get_config is Layer.get_config:
+        if input_tensors is not None or self._clone_function is not None or type(model).get_config is Network.get_config:
             raise ValueError(
                 f"clone_model was given {model.name!r}, a subclassed model ({type(model).__name__}): what its `call` does cannot "
                 "be copied. Make another one with its constructor, or define `get_config` and leave the other arguments out."

@@ -14,6 +14,8 @@ import numpy as np
 from podium import losses
 from podium.core import Tensor, leaves_of, warn_user
 from podium.data import expand_1d, unpack_x_y_sample_weight
+from podium.data._values import fields_of
+from podium.data.columns._mapped import is_mapped
 from podium.models._outputs import flat, flat_targets, layer_names, output_names
 
 # The methods that read data: which step they run, and whose arguments messages name.
@@ -30,7 +32,7 @@ RUNS = {
 
 def rows_of(x: Any) -> int | None:
     """Return the number of samples of a batch given whole, or None if it shows nowhere."""
-    for leaf in leaves_of(x):
+    for leaf in leaves_of(fields_of(x)):
         if len(np.shape(leaf)):
             return max(1, np.shape(leaf)[0])
     return None
@@ -84,13 +86,14 @@ def check_labels(model: Any, y: Any) -> None:
     if y is None or model.outputs is None or model.compiled_loss is None:
         return
     structure = model.output
+    y = fields_of(y)
     if isinstance(y, (list, tuple)) and not isinstance(structure, (list, tuple, Mapping)):
         y = np.asarray(y) if len(y) != 1 else y[0]  # a list of numbers
     names = output_names(structure, layer_names(structure))
     rows = zip(model.compiled_loss.losses, names, flat_targets("y", y, structure, names), flat(structure), strict=True)
     for loss, name, target, output in rows:
-        if not isinstance(target, (np.ndarray, Tensor)):
-            continue
+        if not isinstance(target, (np.ndarray, Tensor)) or (isinstance(target, np.ndarray) and is_mapped(target)):
+            continue  # what lies in files is not read as a whole
         array = np.asarray(target)
         if array.size == 0 or array.dtype.kind not in "iufb":
             continue

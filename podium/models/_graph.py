@@ -26,6 +26,8 @@ class Graph:
         self.flat_inputs = _symbols("inputs", inputs, name)
         self.flat_outputs = _symbols("outputs", outputs, name)
         self.nodes = self._ordered_nodes()
+        self.steps = self._ordered_steps()
+        self.layers = [step for step in self.steps if not isinstance(step, Node)]  # each once, as Keras lists them
         self._check_layer_names()
 
     def _ordered_nodes(self) -> list[Node]:
@@ -70,12 +72,42 @@ class Graph:
                     f"{type(layer).__name__}). Names must be unique: give one of them another `name=`."
                 )
 
-    @property
-    def layers(self) -> list[Any]:
-        """All layers in the order they run, inputs first, each once."""
-        starts = [symbol.node.layer for symbol in self.flat_inputs if symbol.node is not None and not symbol.node.inputs]
-        found = starts + [node.layer for node in self.nodes if node.layer is not None]
-        return list({id(layer): layer for layer in found if layer is not None}.values())
+    def _ordered_steps(self) -> list[Any]:
+        """List layers, and nodes that are no layer's, each once, in Keras's order: by distance from the outputs, farthest first.
+
+        Files depend on it: Keras numbers layers of one class by their places in this list.
+        """
+        given = {id(symbol) for symbol in self.flat_inputs}
+        place: dict[int, int] = {}  # of a step, in the order of a walk from the outputs
+        finished: list[Node] = []
+        done: set[int] = set()
+        for output in self.flat_outputs:
+            stack: list[tuple[KerasTensor, bool]] = [(output, False)]
+            while stack:
+                symbol, ready = stack.pop()
+                node = symbol.node
+                if node is None or id(node) in done or (id(symbol) in given and node.inputs):
+                    continue
+                if ready:
+                    done.add(id(node))
+                    finished.append(node)
+                    continue
+                place.setdefault(id(_step(node)), len(place))
+                stack.append((symbol, True))
+                stack.extend((needed, False) for needed in reversed(node.inputs))
+        depths: dict[int, int] = {}  # of nodes
+        steps: dict[int, tuple[int, int, Any]] = {}
+        for node in reversed(finished):
+            step = _step(node)
+            depth = max(depths.get(id(node), 0), -steps[id(step)][0] if id(step) in steps else 0)
+            steps[id(step)] = (-depth, place[id(step)], step)
+            for symbol in node.inputs:
+                if symbol.node is not None and id(symbol.node) in done and not (id(symbol) in given and symbol.node.inputs):
+                    depths[id(symbol.node)] = max(depth + 1, depths.get(id(symbol.node), 0))
+        for symbol in self.flat_inputs:  # inputs that no output needs
+            if symbol.node is not None and not symbol.node.inputs:
+                steps.setdefault(id(_step(symbol.node)), (0, -1, _step(symbol.node)))
+        return [step for _, _, step in sorted(steps.values(), key=lambda entry: entry[:2])]
 
     # --- running
 
@@ -140,6 +172,10 @@ class Graph:
                 f"Input(shape={wanted[1:]}): shape {wanted} was expected. Reshape the data, or change the `Input`."
             )
         return value
+
+
+def _step(node: Node) -> Any:
+    return node if node.layer is None else node.layer
 
 
 def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:

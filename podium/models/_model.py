@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from podium import optimizers
 from podium.callbacks import CallbackList, History, StepLogs
 from podium.callbacks._step_logs import running_values
 from podium.core import GradientTape, Variable, map_structure
+from podium.core._program import Body
 from podium.data import DataHandler, StepsPerExecution, train_validation_split, unpack_x_y_sample_weight
 from podium.distribute import get_strategy
 from podium.execution import Execution
@@ -21,6 +23,7 @@ from podium.execution._execution import direct, steps_in
 from podium.metrics import noting_results
 from podium.models._arguments import check_compile, check_fit, check_verbose, no_more_arguments
 from podium.models._collector import Collector, as_output
+from podium.models._compile_config import compile_config, compile_from_config
 from podium.models._compiled_loss import CompiledLoss
 from podium.models._compiled_metrics import CompiledMetrics
 from podium.models._conducting import conducting, is_fitting
@@ -28,9 +31,11 @@ from podium.models._counters import Counters
 from podium.models._front_door import RUNS, as_plain_list, check_batch, check_labels, check_loss, rows_of, with_feature_axis
 from podium.models._network import Network
 from podium.models._outputs import layer_names
+from podium.models._pace import Pace
 from podium.models._running_means import RunningMeans
 from podium.models._trainable_state import TrainableState
 from podium.models._validation import Validation
+from podium.saving import save_model
 from podium.saving._weights_file import read_weights, write_weights
 
 
@@ -89,6 +94,7 @@ class Model(Network):
         self._distribute_strategy = get_strategy()
         self._cluster_coordinator: Any = None
         self._compiled_trainable_state: TrainableState | None = None
+        self._compile_arguments = SimpleNamespace()  # as given, for files; not searched for metrics
         self._train_means = RunningMeans("train_step")
         self._test_means = RunningMeans("test_step")
         self._counters = Counters()
@@ -103,7 +109,7 @@ class Model(Network):
         loss_weights: Any = None,
         weighted_metrics: Any = None,
         run_eagerly: bool | None = None,
-        steps_per_execution: int | None = None,
+        steps_per_execution: int | str | None = "auto",
         jit_compile: bool | str | None = "auto",
         **kwargs: Any,
     ) -> None:
@@ -119,7 +125,8 @@ class Model(Network):
             loss_weights: How much each output's loss counts: a list or dictionary of numbers.
             weighted_metrics: Like `metrics`, for those that shall take sample weights into account.
             run_eagerly: Run steps as plain Python, for debugging.
-            steps_per_execution: How many steps one compiled call takes. Per-batch callbacks are called once per call.
+            steps_per_execution: How many steps one compiled call takes. Per-batch callbacks are called once per call. "auto"
+                fuses as many quick steps as pays when nobody listens to single batches, and changes nothing else.
             jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless `run_eagerly`.
             **kwargs: Nothing else is accepted, but for Keras's `auto_scale_loss`.
 
@@ -145,8 +152,17 @@ class Model(Network):
         self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
         self.train_function = self.test_function = self.predict_function = None
         self._run_eagerly, self._jit_compile = bool(run_eagerly), jit_compile
-        self._steps_per_execution = StepsPerExecution(1 if steps_per_execution is None else steps_per_execution)
+        self._steps_per_execution = StepsPerExecution("auto" if steps_per_execution is None else steps_per_execution)
         self._compiled_trainable_state = TrainableState(self)
+        self._compile_arguments = SimpleNamespace(
+            loss=loss,
+            loss_weights=loss_weights,
+            metrics=metrics,
+            weighted_metrics=weighted_metrics,
+            run_eagerly=bool(run_eagerly),
+            steps_per_execution=self.steps_per_execution,
+            jit_compile=jit_compile,
+        )
         self._is_compiled = True
 
     def fit(
@@ -192,7 +208,7 @@ class Model(Network):
             validation_batch_size: Samples per step of validation.
             validation_freq: Validate every so many epochs, or after the epochs of a collection (counted from 1), or
                 every so many steps: `"100 steps"`.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing` are accepted and not needed.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
 
         Returns:
             A `History`: its `history` holds the values of every epoch.
@@ -224,6 +240,7 @@ class Model(Network):
                 epochs=epochs,
                 shuffle=shuffle,
                 class_weight=class_weight,
+                workers=kwargs,
             )
             validation = Validation(self, validation_data, validation_steps, validation_batch_size or batch_size, validation_freq)
             listeners = CallbackList(
@@ -237,9 +254,11 @@ class Model(Network):
             )
             self.stop_training = False
             run = direct(self.make_train_function())
+            every_batch = listeners.needs_every_batch("train")
+            pace = Pace(self._steps_per_execution, run, every_batch, data, validation.steps_between)
             self._train_counter.assign(0)
             logs: dict[str, Any] = {}
-            with listeners.ending("train"):
+            with data, pace, listeners.ending("train"):
                 listeners.on_train_begin()
                 for epoch, iterator in data.enumerate_epochs():
                     values = None
@@ -249,6 +268,8 @@ class Model(Network):
                         for step in data.steps():
                             listeners.on_train_batch_begin(step)
                             values = run(iterator)
+                            if not pace.settled:
+                                pace.after(values)
                             end_step = data.took(steps_in(values))
                             listeners.on_train_batch_end(end_step, values)
                             validation.after_step(end_step - step + 1, listeners)
@@ -289,7 +310,7 @@ class Model(Network):
             steps: Batches to take; all by default.
             callbacks: A callback or a list of them.
             return_dict: Return a dictionary instead of a list.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing` are accepted and not needed.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
 
         Returns:
             The loss, or a list `[loss, metric, ...]` of floats if there are metrics, or a dictionary by name.
@@ -303,7 +324,7 @@ class Model(Network):
         no_more_arguments(Model.evaluate, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
         check_verbose(verbose)
         with conducting(self, "evaluate"):
-            data = self._data_for("evaluate", x, y, sample_weight, batch_size, steps)
+            data = self._data_for("evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs)
             listeners = callbacks
             if not isinstance(callbacks, CallbackList):
                 listeners = CallbackList(
@@ -315,9 +336,10 @@ class Model(Network):
     def _evaluate(self, data: DataHandler, listeners: CallbackList) -> dict[str, Any]:
         """Walk through data once with the test step."""
         run = direct(self.make_test_function())
+        pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("test"), data)
         self._test_counter.assign(0)
         logs: dict[str, Any] = {}
-        with listeners.ending("test"), self._metrics_apart():
+        with data, pace, listeners.ending("test"), self._metrics_apart():
             listeners.on_test_begin()
             for _, iterator in data.enumerate_epochs():
                 values = None
@@ -326,6 +348,8 @@ class Model(Network):
                     for step in data.steps():
                         listeners.on_test_batch_begin(step)
                         values = run(iterator)
+                        if not pace.settled:
+                            pace.after(values)
                         listeners.on_test_batch_end(data.took(steps_in(values)), values)
                 if values is None:
                     raise ValueError("The dataset must contain at least one batch of samples; there was none to evaluate.")
@@ -352,7 +376,7 @@ class Model(Network):
             verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
             steps: Batches to take; all by default.
             callbacks: A callback or a list of them.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing` are accepted and not needed.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
 
         Returns:
             NumPy arrays in the structure of the model's outputs, as many rows as there are samples.
@@ -365,22 +389,25 @@ class Model(Network):
         no_more_arguments(Model.predict, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
         check_verbose(verbose)
         with conducting(self, "predict"):
-            data = self._data_for("predict", x, batch_size=batch_size, steps=steps)
+            data = self._data_for("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
             listeners = callbacks
             if not isinstance(callbacks, CallbackList):
                 listeners = CallbackList(
                     callbacks, add_progbar=verbose != 0, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps
                 )
             run = direct(self.make_predict_function())
+            pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("predict"), data)
             self._predict_counter.assign(0)
             outputs = Collector()
-            with listeners.ending("predict"):
+            with data, pace, listeners.ending("predict"):
                 listeners.on_predict_begin()
                 for _, iterator in data.enumerate_epochs():
                     with data.catch_stop_iteration():
                         for step in data.steps():
                             listeners.on_predict_batch_begin(step)
                             values = run(iterator)
+                            if not pace.settled:
+                                pace.after(values)
                             outputs.add(values)
                             end_step = data.took(steps_in(values))
                             if listeners.listens_to("on_predict_batch_end"):
@@ -536,49 +563,65 @@ class Model(Network):
         """
         if self.train_function is None or force:
 
-            def run_train_step(data: Any) -> Any:
-                with noting_results() as results:
-                    logs = self.train_step(data)
-                logs = self._train_means.collect(logs, results, data)
+            def conclude(logs: Any, results: dict, data: Any) -> Any:
                 self._train_counter.assign_add(1)
-                return logs
+                return self._train_means.collect(logs, results, data)
 
-            self.train_function = Execution(run_train_step, self._steps_per_execution, self.run_eagerly, StepLogs)
+            step = Body(self.train_step, noting_results, conclude)
+            self.train_function = Execution(step, self._steps_per_execution, self.run_eagerly, StepLogs)
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> Callable:
         """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
         if self.test_function is None or force:
 
-            def run_test_step(data: Any) -> Any:
-                with noting_results() as results:
-                    logs = self.test_step(data)
-                logs = self._test_means.collect(logs, results, data)
+            def conclude(logs: Any, results: dict, data: Any) -> Any:
                 self._test_counter.assign_add(1)
-                return logs
+                return self._test_means.collect(logs, results, data)
 
-            self.test_function = Execution(run_test_step, self._steps_per_execution, self.run_eagerly, StepLogs)
+            step = Body(self.test_step, noting_results, conclude)
+            self.test_function = Execution(step, self._steps_per_execution, self.run_eagerly, StepLogs)
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> Callable:
         """Return the function that `predict` calls with an iterator; see `make_train_function`."""
         if self.predict_function is None or force:
 
-            def run_predict_step(data: Any) -> Any:
-                outputs = map_structure(as_output, self.predict_step(data))
+            def conclude(outputs: Any, _: Any, data: Any) -> Any:
                 self._predict_counter.assign_add(1)
-                return outputs
+                return map_structure(as_output, outputs)
 
-            self.predict_function = Execution(run_predict_step, self._steps_per_execution, self.run_eagerly)
+            step = Body(self.predict_step, conclude=conclude)
+            self.predict_function = Execution(step, self._steps_per_execution, self.run_eagerly)
         return self.predict_function
 
     # ------------------------------------------------------------------ the plumbing
 
-    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
-        """Write all weights to an HDF5 file at exactly this path, in Keras 2's layout; a failed write leaves an old file whole.
+    def save(self, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any) -> None:
+        """Save the whole model to one file: description, weights, compiled state; a failed save leaves an old file whole.
 
         Args:
-            filepath: Where to; any suffix, or none.
+            filepath: Where to. Names that end in `.h5` get Keras 2's format; all others, also without a suffix, are `.keras`
+                archives at exactly that path.
+            overwrite: Whether an existing file may be replaced.
+            save_format: "keras" or "h5", to overrule the name.
+            **kwargs: `include_optimizer=False` leaves the compiled state out; see `saving.save_model`.
+        """
+        save_model(self, filepath, overwrite, save_format, **kwargs)
+
+    def get_compile_config(self) -> dict[str, Any] | None:
+        """Return as plain data how the model was compiled, or None if it was not; override it with `compile_from_config`."""
+        return compile_config(self)
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compile the model as `get_compile_config` says; override it together with a `compile` of your own."""
+        compile_from_config(self, config, has_own_compile=type(self).compile is not Model.compile)
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
+        """Write all weights to an HDF5 file at exactly this path; a failed write leaves an old file whole.
+
+        Args:
+            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout, all others Keras 2's.
             overwrite: Whether an existing file may be replaced.
             save_format: None or "h5".
             options: Accepted for Keras's signature: None.
@@ -586,7 +629,7 @@ class Model(Network):
         write_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
-        """Read weights from an HDF5 file of `save_weights`, or of Keras 2's. Nothing changes unless everything fits.
+        """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
 
         Args:
             filepath: The file.
@@ -636,14 +679,15 @@ class Model(Network):
         return self._jit_compile
 
     @property
-    def steps_per_execution(self) -> int:
-        """How many steps one compiled call takes."""
-        return int(self._steps_per_execution)
+    def steps_per_execution(self) -> int | str:
+        """How many steps one compiled call takes, or "auto"."""
+        return "auto" if self._steps_per_execution.auto else int(self._steps_per_execution)
 
     @steps_per_execution.setter
-    def steps_per_execution(self, value: int) -> None:
+    def steps_per_execution(self, value: int | str) -> None:
         check_compile(None, value, None)
-        self._steps_per_execution.assign(value)
+        self._steps_per_execution.auto = value == "auto"
+        self._steps_per_execution.assign(1 if isinstance(value, str) else value)
 
     @property
     def compiled(self) -> bool:

@@ -5,14 +5,18 @@ This is what a Model is made of: layers, inputs, outputs, the summary. `_model.p
 
 from __future__ import annotations
 
+import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
-from podium.core import KerasTensor, leaves_of, unknown_choice
+from podium.core import KerasTensor, custom_object_scope, leaves_of, unknown_choice
 from podium.layers import Layer
 from podium.layers._calls import map_shapes
+from podium.models._config import functional_config, functional_from_config
 from podium.models._graph import Graph
 from podium.models._summary import print_summary
+from podium.saving import serialize_keras_object
 
 
 class Network(Layer):
@@ -79,6 +83,38 @@ class Network(Layer):
                 raise
             self.built_shape = input_shape
         self.built = True
+
+    # --- as plain data
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what makes this model again, without its weights: the graph, or the constructor's arguments in a subclass.
+
+        A subclass with arguments that are not plain data writes its own, and `from_config` if needed.
+        """
+        if self._graph is not None and is_made_of_graph(type(self)):
+            return functional_config(self)
+        return self._described(type(self).get_config is not Network.get_config)
+
+    @classmethod
+    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
+        """Make a model from `get_config`'s result; its weights start anew."""
+        if "layers" in config and "input_layers" in config and is_made_of_graph(cls):
+            with custom_object_scope(custom_objects or {}):
+                return functional_from_config(cls, config)
+        return super().from_config(config)
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Return the model as JSON, without its weights; `models.model_from_json` makes it again.
+
+        Args:
+            **kwargs: Options of `json.dumps`, such as `indent=2`.
+
+        Example:
+            >>> text = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)]).to_json()
+            >>> podium.models.model_from_json(text).output_shape
+            (None, 2)
+        """
+        return json.dumps(serialize_keras_object(self), **kwargs)
 
     # --- looking inside
 
@@ -168,6 +204,16 @@ class Network(Layer):
             layer_range: Two layer names: show the layers from the first to the second.
         """
         print_summary(self, line_length, print_fn, expand_nested, show_trainable, layer_range)
+
+
+def is_made_of_graph(cls: type) -> bool:
+    """Tell whether a class of models takes `inputs` and `outputs`, as a model made of a graph does."""
+    parameters = inspect.signature(cls.__dict__.get("__init__", cls.__init__)).parameters  # type: ignore[misc]
+    passes_on = {parameter.kind for parameter in parameters.values()} >= {
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.VAR_KEYWORD,
+    }
+    return {"inputs", "outputs"} <= set(parameters) or (passes_on and len(parameters) == 3)
 
 
 def _shape_or_list(symbols: list[KerasTensor] | None) -> Any:

@@ -31,7 +31,7 @@ class RunningMeans:
     def reset_state(self) -> None:
         """Start the means anew, at the beginning of an epoch."""
         for sums in self._sums.values():
-            sums.assign(jnp.zeros(sums.shape, jnp.float32))
+            sums.clear()
 
     def collect(self, logs: Any, results: dict[int, Any], data: Any) -> dict[str, dict[str, Any]]:
         """Take the logs of a step on `data` into the means; returns this batch's values and the running ones.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from podium.core import KerasTensor
-from podium.layers import Input, InputLayer, Layer, deserialize, serialize
+from podium.core import KerasTensor, custom_object_scope, leaves_of
+from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._model import Model
+from podium.saving import serialize_keras_object
+from podium.saving._objects import class_named, revive
 
 
 class Sequential(Model):
@@ -109,19 +111,34 @@ class Sequential(Model):
 
     def get_config(self) -> dict[str, Any]:
         """Return the name and the configs of the layers."""
+        starts = [] if self._graph is None or isinstance(self._stack[0], InputLayer) else leaves_of(self._graph.inputs)
+        inputs = [symbol.node.layer for symbol in starts if symbol.node is not None]
         return {
             "name": self.name,
             "trainable": self.trainable,
             "dtype": self._base_config()["dtype"],
-            "layers": [serialize(layer) for layer in self._stack],
+            "layers": [serialize_keras_object(layer) for layer in [*inputs, *self._stack]],
             "build_input_shape": self._graph.flat_inputs[0].shape if self._graph is not None else None,
         }
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
         """Make a model from `get_config`'s result; its weights start anew."""
-        layers = [deserialize(layer, custom_objects) for layer in config["layers"]]
+        if not isinstance(config.get("layers"), (list, tuple)):
+            raise ValueError(f"The config of a Sequential model has layers={config.get('layers')!r}; a list was expected.")
+        with custom_object_scope(custom_objects or {}):
+            layers = [_layer(described) for described in config["layers"]]
         model = cls(layers, name=config.get("name"), trainable=config.get("trainable", True), dtype=config.get("dtype"))
         if config.get("build_input_shape") is not None:
             model.build(config["build_input_shape"])
         return model
+
+
+def _layer(described: Any) -> Layer:
+    if not isinstance(described, Mapping):
+        return described
+    class_named(described)  # the clearer error comes first
+    layer = revive(described)
+    if not isinstance(layer, Layer):
+        raise ValueError(f"The config of a Sequential model lists {described.get('class_name')!r}; a layer was expected.")
+    return layer

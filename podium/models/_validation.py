@@ -24,6 +24,11 @@ class Validation:
             x, y, sample_weight = _unpacked(data)
             self._data = model._data_for("validation_data", x, y, sample_weight, batch_size, steps)
 
+    @property
+    def steps_between(self) -> int | None:
+        """How many steps lie between two validations, if they are counted in steps."""
+        return None if self._data is None else self._steps_between
+
     def after_step(self, count: int, listeners: CallbackList) -> None:
         """Validate if so many steps have been taken since the last time."""
         if self._data is None or self._steps_between is None:

@@ -1,7 +1,15 @@
-"""Names that files may use for your own classes."""
+"""Models in files, objects as plain data, and names that files may use for your own classes."""
 
+from podium.core import custom_object_scope as CustomObjectScope
 from podium.core import custom_object_scope as custom_object_scope
 from podium.core import get_custom_objects as get_custom_objects
 from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
 from podium.core import register_keras_serializable as register_keras_serializable
+from podium.saving._model_file import load_model as load_model
+from podium.saving._model_file import load_weights as load_weights
+from podium.saving._model_file import model_from_json as model_from_json
+from podium.saving._model_file import save_model as save_model
+from podium.saving._model_file import save_weights as save_weights
+from podium.saving._objects import deserialize_keras_object as deserialize_keras_object
+from podium.saving._objects import serialize_keras_object as serialize_keras_object

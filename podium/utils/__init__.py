@@ -8,6 +8,7 @@ from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
 from podium.core import register_keras_serializable as register_keras_serializable
 from podium.core import set_random_seed as set_random_seed
+from podium.data import PyDataset as PyDataset
 from podium.data import Sequence as Sequence
 from podium.data import pack_x_y_sample_weight as pack_x_y_sample_weight
 from podium.data import unpack_x_y_sample_weight as unpack_x_y_sample_weight
@@ -16,8 +17,12 @@ from podium.utils._arrays import pad_sequences as pad_sequences
 from podium.utils._arrays import to_categorical as to_categorical
 from podium.utils._drawing import plot_model as plot_model
 from podium.utils._files import get_file as get_file
+from podium.utils._image_dataset import image_dataset_from_directory as image_dataset_from_directory
 from podium.utils._images import array_to_img as array_to_img
 from podium.utils._images import img_to_array as img_to_array
 from podium.utils._images import load_img as load_img
 from podium.utils._images import save_img as save_img
 from podium.utils._session import clear_session as clear_session
+from podium.utils._splitting import split_dataset as split_dataset
+from podium.utils._text_dataset import text_dataset_from_directory as text_dataset_from_directory
+from podium.utils._timeseries import timeseries_dataset_from_array as timeseries_dataset_from_array

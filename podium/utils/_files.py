@@ -6,6 +6,7 @@ A file arrives under a temporary name beside its place, is checked, and is renam
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import pathlib
 import tarfile
@@ -88,19 +89,33 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
         with os.fdopen(handle, "wb") as file, urllib.request.urlopen(origin, timeout=60) as response:
             while block := response.read(1 << 20):
                 file.write(block)
+            _check_whole(file.tell(), response)
         if wanted is not None and (found := _hash(part, wanted, algorithm)) != wanted:
             raise ValueError(
                 f"{origin} has the hash {found}; {wanted} was expected. The file was damaged on its way or has been "
                 "changed; it was not kept."
             )
         os.replace(part, target)
-    except (urllib.error.URLError, TimeoutError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
         raise OSError(
-            f"{origin} could not be fetched: {getattr(error, 'reason', error)}. Without a connection, bring the file from a "
-            f"machine that has one and put it at {target}"
+            f"{origin} could not be fetched: {_reason(error)}. Without a connection, bring the file from a machine that has "
+            f"one and put it at {target}"
         ) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _check_whole(received: int, response: Any) -> None:
+    """Compare with the length that the server announced: a connection that is cut ends like a whole file."""
+    announced = getattr(response, "headers", {}).get("Content-Length")
+    if announced is not None and received != int(announced):
+        raise ConnectionError(f"the connection ended after {received} of {announced} bytes")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"the server answered {error.code} {error.reason}"
+    return str(getattr(error, "reason", None) or error or type(error).__name__)
 
 
 def _hash(path: pathlib.Path, wanted: str, algorithm: str) -> str:

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 _RESAMPLING = ("nearest", "bilinear", "bicubic", "hamming", "box", "lanczos")
 
 
-def _pillow() -> Any:
+def pillow() -> Any:
+    """Return the module PIL.Image, or say how to install it."""
     try:
         import PIL.Image
     except ImportError as error:
-        raise ImportError("Reading and writing images needs Pillow. Install it with `pip install pillow`.") from error
+        raise ImportError(
+            "Reading and writing images needs Pillow. Install it with `pip install pillow` or `pip install 'podium[image]'`."
+        ) from error
     return PIL.Image
 
 
@@ -36,7 +39,7 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
         >>> podium.utils.array_to_img(np.zeros((4, 6, 3))).size
         (6, 4)
     """
-    image = _pillow()
+    image = pillow()
     x = np.asarray(x, dtype=dtype or floatx())
     if x.ndim != 3:
         raise ValueError(f"array_to_img() was given an array of shape {x.shape}; (height, width, channels) was expected.")
@@ -101,7 +104,7 @@ def load_img(
     modes = {"rgb": "RGB", "rgba": "RGBA", "grayscale": "L"}
     mode = modes[check_choice("color_mode", color_mode, list(modes))]
     check_choice("interpolation", interpolation, _RESAMPLING)
-    image = _pillow()
+    image = pillow()
     with image.open(path if hasattr(path, "read") else os.fspath(path)) as opened:
         img = opened.copy() if opened.mode == mode else opened.convert(mode)
     if target_size is None or img.size == (target_size[1], target_size[0]):

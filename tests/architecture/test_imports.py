@@ -1,6 +1,7 @@
 """The rooms of the house and who may import whom; see CONTRIBUTING.md."""
 
 import ast
+import functools
 import pathlib
 
 import pytest
@@ -30,24 +31,34 @@ def modules():
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
+MODULES = list(modules())
+KNOWN = {name for name, _ in MODULES}
+
+
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
+@functools.cache
 def imports_of(name, path):
-    """Yield `(imported module, line, whether inside a function)` for our own imports."""
-    tree = ast.parse(path.read_text())
+    """A list of `(imported module, line, whether inside a function)` for our own imports."""
+    tree, imports = parsed(path), []
     inside = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             inside.update(id(child) for child in ast.walk(node) if child is not node)
-    known = {module for module, _ in modules()}
     for node in ast.walk(tree):
         found = []
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} line {node.lineno}: write imports in full"
-            found = [f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in known else node.module for a in node.names]
+            found = [f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in KNOWN else node.module for a in node.names]
         for target in found:
             if target.split(".")[0] == "podium":
-                yield target, node.lineno, id(node) in inside
+                imports.append((target, node.lineno, id(node) in inside))
+    return imports
 
 
 def room_of(module):
@@ -55,7 +66,7 @@ def room_of(module):
     return parts[1] if len(parts) > 1 and not parts[1].startswith("_") else None
 
 
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
+@pytest.mark.parametrize(("name", "path"), MODULES, ids=[name for name, _ in MODULES])
 def test_imports_point_down(name, path):
     room = room_of(name)
     for target, line, inside_function in imports_of(name, path):
@@ -69,7 +80,7 @@ def test_imports_point_down(name, path):
 
 
 def test_modules_have_no_import_cycles():
-    graph = {name: {target for target, _, _ in imports_of(name, path)} for name, path in modules()}
+    graph = {name: {target for target, _, _ in imports_of(name, path)} for name, path in MODULES}
     done, path = set(), []
 
     def visit(module):
@@ -90,14 +101,14 @@ def test_modules_have_no_import_cycles():
         visit(module)
 
 
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=[name for name, _ in modules()])
+@pytest.mark.parametrize(("name", "path"), MODULES, ids=[name for name, _ in MODULES])
 def test_every_module_says_what_it_is_for(name, path):
-    assert ast.get_docstring(ast.parse(path.read_text())), f"{name} has no docstring"
+    assert ast.get_docstring(parsed(path)), f"{name} has no docstring"
 
 
-@pytest.mark.parametrize(("name", "path"), [m for m in modules() if m[1].name == "__init__.py" and m[0] != "podium"])
+@pytest.mark.parametrize(("name", "path"), [m for m in MODULES if m[1].name == "__init__.py" and m[0] != "podium"])
 def test_doors_only_reexport(name, path):
-    for node in ast.parse(path.read_text()).body:
+    for node in parsed(path).body:
         is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         assert is_docstring or isinstance(node, (ast.Import, ast.ImportFrom)), (
             f"{name} line {node.lineno} does more than re-export"

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-CACHE = HERE.parents[1] / ".cache" / f"xla-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+CACHE = HERE.parents[1] / ".cache" / "xla"
 
 
 def run_cells(*names):

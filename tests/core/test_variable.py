@@ -133,3 +133,38 @@ def test_deepcopy_is_independent():
     w = copy.deepcopy(v)
     w.assign_add(1.0)
     assert v.numpy().tolist() == [1.0, 2.0] and w.path == "v"
+
+
+def test_clear_sets_zeros_without_computing_and_steps_go_on_from_there():
+    total = podium.Variable([1.0, 2.0], trainable=False)
+    kept = total.value
+    add = podium.function(lambda x: total.assign_add(x))
+    add(np.ones(2, "float32"))
+    total.clear()
+    assert isinstance(total.held, np.ndarray)
+    assert add(np.ones(2, "float32")).numpy().tolist() == [1.0, 1.0]
+    total.clear()
+    assert total.numpy().tolist() == [0.0, 0.0] and isinstance(total.value, jax.Array)
+    assert np.asarray(kept).tolist() == [1.0, 2.0]
+
+
+def test_a_cleared_variable_may_be_read_first_inside_a_trace():
+    total = podium.Variable(3.0)
+    total.clear()
+    assert float(podium.function(lambda x: total + x)(np.float32(2.0))) == 2.0
+    assert float(total) == 0.0
+
+
+def test_clear_inside_a_compiled_function_and_under_a_tape():
+    total = podium.Variable(3.0)
+
+    @podium.function
+    def reset(x):
+        total.clear()
+        return total.assign_add(x)
+
+    assert float(reset(np.float32(2.0))) == 2.0 and float(total) == 2.0
+    with podium.GradientTape() as tape:
+        total.clear()
+        result = total * 2.0
+    assert float(result) == 0.0 and float(tape.gradient(result, total)) == 2.0

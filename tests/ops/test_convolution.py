@@ -1,7 +1,6 @@
 """Our convolutions equal plain `lax`: values, gradients, gradients of gradients; in every transformation."""
 
 import threading
-import warnings
 
 import jax
 import jax.numpy as jnp
@@ -10,16 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
-from quick_compile import quick
 
 from podium.ops._convolution import convolve, convolve_transpose, plain_convolutions
-
-
-@pytest.fixture(autouse=True)
-def harsh_climate():
-    with warnings.catch_warnings(), jax.numpy_dtype_promotion("strict"):
-        warnings.simplefilter("error")
-        yield
 
 
 def draw(*shape, seed=0, dtype=None):
@@ -63,7 +54,7 @@ def derivatives(f):
 def assert_same_derivatives(ours, theirs, x_shape, kernel_shape):
     # In double precision: a sine of a large gradient has few digits left in single.
     with jax.enable_x64(True):
-        both = quick(lambda x, kernel: (derivatives(ours)(x, kernel), derivatives(theirs)(x, kernel)))
+        both = jax.jit(lambda x, kernel: (derivatives(ours)(x, kernel), derivatives(theirs)(x, kernel)))
         assert_close(*both(draw(*x_shape), draw(*kernel_shape, seed=1)), 1e-10)
 
 
@@ -185,7 +176,7 @@ def test_convolve_transpose_gives_keras_numbers():
     def transpose(**options):
         options = {"strides": (2,), "dilation": (1,)} | options
         x, kernel = np.array([1, 2, 3], "float32"), np.array([1, 10, 100], "float32")
-        f = quick(lambda x, kernel: convolve_transpose(x, kernel, **options))
+        f = jax.jit(lambda x, kernel: convolve_transpose(x, kernel, **options))
         return np.ravel(f(x.reshape(1, 3, 1), kernel.reshape(3, 1, 1))).tolist()
 
     assert transpose(padding="valid") == [1, 10, 102, 20, 203, 30, 300]
@@ -203,7 +194,7 @@ def test_third_derivatives_equal_lax():
         with jax.enable_x64(True):
             x, kernel = draw(2, 4, 4, 2), draw(3, 3, 2, 3, seed=1)
             g = lambda t: jnp.sum(jnp.sin(f(t * x, t * kernel, **options)))
-            return quick(jax.grad(jax.grad(jax.grad(g))))(1.0)
+            return jax.jit(jax.grad(jax.grad(jax.grad(g))))(1.0)
 
     assert third(convolve) == pytest.approx(float(third(reference)), rel=1e-9)
 
@@ -221,7 +212,7 @@ def test_kernel_gradient_of_a_batch_in_blocks_equals_lax():
     # so 24 samples are two blocks of 12, and 17 (a prime) are blocks of one.
     for batch in (24, 17):
         x, kernel = draw(batch, 12, 12, 64), draw(3, 3, 64, 32, seed=1)
-        ours, theirs = (quick(jax.grad(lambda kernel, f=f: loss(f, x, kernel, **SAME)))(kernel) for f in (convolve, reference))
+        ours, theirs = (jax.jit(jax.grad(lambda kernel, f=f: loss(f, x, kernel, **SAME)))(kernel) for f in (convolve, reference))
         assert_close(ours, theirs, 1e-5)
 
 
@@ -232,8 +223,8 @@ def test_gradient_inside_scan_equals_gradient_outside(convolution):
     def step(kernel, x):
         return kernel - 1e-4 * jax.grad(loss, argnums=2)(convolution, x, kernel, **SAME), None
 
-    fused, _ = quick(lambda kernel: lax.scan(step, kernel, batches))(kernel)
-    single = quick(step)
+    fused, _ = jax.jit(lambda kernel: lax.scan(step, kernel, batches))(kernel)
+    single = jax.jit(step)
     for x in batches:
         kernel, _ = single(kernel, x)
     assert_close(fused, kernel, 1e-6)
@@ -243,11 +234,11 @@ def test_gradient_inside_scan_equals_gradient_outside(convolution):
 def test_vmap_and_map_equal_a_loop(convolution):
     xs, kernels = draw(3, 2, 5, 5, 4), draw(3, 3, 3, 4, 4, seed=1)
     gradients = jax.grad(lambda x, kernel: loss(convolution, x, kernel, **SAME), argnums=(0, 1))
-    single = quick(gradients)
+    single = jax.jit(gradients)
     pairs = [single(x, kernel) for x, kernel in zip(xs, kernels, strict=True)]
     loop = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
-    assert_close(quick(jax.vmap(gradients))(xs, kernels), loop, 1e-5)
-    mapped = quick(lambda *pairs: lax.map(lambda pair: gradients(*pair), pairs))
+    assert_close(jax.jit(jax.vmap(gradients))(xs, kernels), loop, 1e-5)
+    mapped = jax.jit(lambda *pairs: lax.map(lambda pair: gradients(*pair), pairs))
     assert_close(mapped(xs, kernels), loop, 1e-5)
 
 
@@ -287,7 +278,7 @@ def test_low_precision_accumulates_in_float32(convolution, dtype):
         value, pullback = jax.vjp(lambda x, k: convolution(x, k, **SAME), x, kernel)
         return value, *pullback(jnp.ones_like(value))
 
-    value, dx, dkernel = quick(value_and_gradients)(x, kernel)
+    value, dx, dkernel = jax.jit(value_and_gradients)(x, kernel)
     assert value.dtype == dx.dtype == dkernel.dtype == dtype
     assert value[0, 2, 2, 0] == dx[0, 2, 2, 0] == 576
     assert dkernel[1, 1, 0, 0] == 72
@@ -296,7 +287,7 @@ def test_low_precision_accumulates_in_float32(convolution, dtype):
 @pytest.mark.parametrize("features, groups", [(1, 1), (8, 8), (4, 2)])
 def test_low_precision_agrees_with_float32(features, groups, dtype="bfloat16"):
     x, kernel = draw(2, 6, 6, 8, dtype=dtype), draw(3, 3, 8 // groups, features, dtype=dtype)
-    gradients = quick(jax.grad(lambda x, k: loss(convolve, x, k, groups=groups, **SAME), argnums=(0, 1)))
+    gradients = jax.jit(jax.grad(lambda x, k: loss(convolve, x, k, groups=groups, **SAME), argnums=(0, 1)))
     low, single = gradients(x, kernel), gradients(x.astype("float32"), kernel.astype("float32"))
     assert [g.dtype for g in low] == [dtype, dtype]
     assert_close(jax.tree.map(lambda g: g.astype("float32"), low), single, 2e-2)
@@ -309,7 +300,7 @@ def depthwise(x, kernel, **options):
 @pytest.mark.parametrize("convolution", [convolve, convolve_transpose, depthwise])
 def test_batch_size_may_be_symbolic(convolution):
     kernel = draw(3, 3, 4, 4, seed=1)
-    f = quick(jax.value_and_grad(lambda x, k: loss(convolution, x, k, **SAME | {"strides": (2, 2)}), (0, 1)))
+    f = jax.jit(jax.value_and_grad(lambda x, k: loss(convolution, x, k, **SAME | {"strides": (2, 2)}), (0, 1)))
     (batch,) = jax.export.symbolic_shape("batch")
     x = jax.ShapeDtypeStruct((batch, 6, 6, 4), kernel.dtype)
     exported = jax.export.export(f)(x, kernel)
@@ -320,7 +311,7 @@ def test_batch_size_may_be_symbolic(convolution):
 @pytest.mark.parametrize("convolution", [convolve, convolve_transpose, depthwise])
 def test_an_empty_batch_has_zero_gradient(convolution):
     x, kernel = jnp.zeros((0, 6, 6, 4)), draw(3, 3, 4, 4)
-    dx, dkernel = quick(jax.grad(lambda x, k: loss(convolution, x, k, **SAME), argnums=(0, 1)))(x, kernel)
+    dx, dkernel = jax.jit(jax.grad(lambda x, k: loss(convolution, x, k, **SAME), argnums=(0, 1)))(x, kernel)
     assert dx.shape == x.shape
     assert not dkernel.any()
 

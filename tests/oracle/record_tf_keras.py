@@ -72,7 +72,7 @@ def run_layer(case):
     return {
         "weights": [{"name": n, "shape": list(w.shape)} for n, w in zip(weight_names(layer), layer.weights, strict=True)],
         "outputs": [np.asarray(o) for o in leaves],
-        "output_masks": [mask_of(tf_keras, leaf) for leaf in leaves],
+        "output_masks": [None if mask is None else np.asarray(mask) for mask in (mask_of(tf_keras, leaf) for leaf in leaves)],
         "input_gradients": found[: len(floats)] if case.grads else [],
         "weight_gradients": found[len(floats) :] if case.grads else [],
         "losses": [float(x) for x in layer.losses],

@@ -22,9 +22,16 @@ class DataAdapter:
     Attributes:
         kind: The word for such a source, for messages.
         seekable: Whether `iterate` can start at any batch without reading those before it.
+        quick: Whether a batch takes so little time to make that it is not worth a thread to read it ahead.
         one_shot: Whether the source can be read only once, and stays the user's: it is never read ahead.
+        fresh: Whether the arrays of a batch were made for it, and nobody else holds them: they need not be copied.
         owned: Whether its batches hold NumPy or JAX arrays of the right types that nobody else can change.
+        start: Where the last walk was started: what the handler gave to `iterate`.
         checked: Whether, moreover, its batches are sure to be of one structure and of equal lengths.
+        batching: How users make batches of "{}" samples with such a source, for messages.
+        shuffles: Whether the order is the adapter's to decide: then it is made with `shuffle=` and `seed=` too.
+        has_workers: Whether it is made with `workers=`, `use_multiprocessing=` and `max_queue_size=` too.
+        gives_rows: Whether the source gives single rows: then it is made with `y=`, `sample_weight=` and `batch_size=` too.
 
     Example:
         >>> class Log:  # a source of your own, which knows how to read its blocks
@@ -52,8 +59,15 @@ class DataAdapter:
     kind: str = "dataset"
     seekable: bool = False
     one_shot: ClassVar[bool] = False
+    fresh: bool = False
+    quick: bool = False
     owned: bool = False
-    checked: ClassVar[bool] = False
+    start: Any = 0
+    checked: bool = False
+    batching: ClassVar[str] = "`dataset.batch({})`"
+    shuffles: ClassVar[bool] = False
+    has_workers: ClassVar[bool] = False
+    gives_rows: ClassVar[bool] = False
 
     def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
         self.source = source
@@ -75,8 +89,16 @@ class DataAdapter:
         raise NotImplementedError
 
     def position(self, taken: int) -> Any:
-        """Return where the walk is after `taken` batches, as a small value that JSON can hold, for `iterate(start=)`."""
-        return taken
+        """Return where the walk is, `taken` batches after its start: a small value that JSON can hold, for `iterate(start=)`."""
+        return self.start + taken
+
+    def keep_on_device(self, budget: int) -> bool:
+        """Hear that the source will be walked several times; keep it on the device if it takes at most `budget` bytes.
+
+        Returns:
+            Whether it will be kept there.
+        """
+        return False
 
     def get_size(self) -> int | None:
         """Return the number of batches in one walk, or None if nobody knows or there is no end."""
@@ -103,3 +125,6 @@ class DataAdapter:
 
     def on_epoch_end(self) -> None:
         """Hear that an epoch has ended."""
+
+    def close(self) -> None:
+        """Hear that nobody will read any more: end what was kept from walk to walk, such as worker processes."""

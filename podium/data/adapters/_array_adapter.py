@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import jax
 import numpy as np
 
+from podium.core import Selection, Table
 from podium.core._structures import in_order
 from podium.data._arrays import check_lengths, is_arrays, prepared
+from podium.data._device_budget import device_budget
 from podium.data._packing import pack_x_y_sample_weight
 from podium.data._structure import describe, map_leaves, named_leaves, rebuilt
-from podium.data._values import holds_numbers
+from podium.data._values import arriving_dtype, fields_of, holds_numbers
 from podium.data._words import Words, check_shuffle
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.columns._column import Index, as_column
@@ -69,7 +72,12 @@ class ArrayAdapter(DataAdapter):
         self.columns = [as_column(array, name) for name, array in named]
         numbers = iter(range(len(named)))
         places = [map_leaves(lambda _: next(numbers), part) for part in (inputs, targets, weights)]
-        self.structure = in_order(pack_x_y_sample_weight(*places))
+        numbered, self._treedef = jax.tree.flatten(in_order(pack_x_y_sample_weight(*places)))
+        self.columns = [self.columns[number] for number in numbered]
+        self._bytes = sum(column.size * arriving_dtype(column.dtype).itemsize for column in self.columns)
+        self.quick = self._bytes <= device_budget() and all(column.in_memory is not None for column in self.columns)
+        self._table: Table | None = None
+        self._start = 0
 
     @staticmethod
     def can_handle(x: Any) -> bool:
@@ -78,22 +86,40 @@ class ArrayAdapter(DataAdapter):
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Walk the batches of an epoch, and then those of the following ones if one walk serves several epochs."""
-        for index in self.indices(epoch, start):
-            yield self.batch(index)
+        if isinstance(start, dict):
+            start, self._seed = start["batch"], start["seed"]
+        self._start = start
+        return self._walk(epoch, start)
 
-    def indices(self, epoch: int, start: int = 0) -> Iterator[Index]:
-        """Walk the rows of each batch: numbers, or a slice."""
+    def _walk(self, epoch: int, start: int) -> Iterator[Any]:
         epoch, start = epoch + start // self.get_size(), start % self.get_size()
         while True:
-            yield from self._order(epoch, start)
+            order, batches = self._order(epoch, start)
+            for batch in batches:
+                first, end = batch * self._batch_size, min((batch + 1) * self._batch_size, self._samples)
+                index = slice(first, end) if order is None else order[first:end]
+                yield self._cut(index) if self._table is None else Selection(self._table, _numbers(index))
             epoch, start = epoch + 1, 0
             if self.steps is None or self.steps >= self.get_size():
                 return
 
-    def batch(self, index: Index) -> Any:
-        """Return the batch of those rows."""
-        parts = [column.rows(index) for column in self.columns]
-        return map_leaves(parts.__getitem__, self.structure)
+    def position(self, taken: int) -> dict[str, int]:
+        """Return the number of batches taken, and the seed of the order."""
+        return {"batch": self._start + taken, "seed": self._seed}
+
+    def keep_on_device(self, budget: int) -> bool:
+        """Keep what lies in memory on the device if it fits the budget and there is more than one batch to gather."""
+        fits = self._bytes <= budget and self.get_size() > 1
+        if fits and all(column.in_memory is not None or column.in_host for column in self.columns):
+            whole = slice(0, self._samples)
+            arrays = [column.rows(whole) if column.in_memory is None else column.in_memory for column in self.columns]
+            types = [arriving_dtype(array.dtype) for array in arrays]
+            self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self._cut)
+        return self._table is not None
+
+    def _cut(self, index: Index) -> Any:
+        """Return the batch of those rows, a copy."""
+        return jax.tree.unflatten(self._treedef, [column.rows(index) for column in self.columns])
 
     def get_size(self) -> int:
         """Return the number of batches in the data."""
@@ -111,23 +137,24 @@ class ArrayAdapter(DataAdapter):
         """Return the size of a smaller last batch, or None."""
         return self._samples % self._batch_size or None
 
-    def _order(self, epoch: int, start: int) -> Iterator[Index]:
-        """Walk the rows of the batches of one epoch, from batch `start` on."""
-        samples, size = self._samples, self._batch_size
-        batches: Any = range(start, self.get_size())
-        if self._shuffle is True:
-            order = np.random.default_rng([self._seed, epoch]).permutation(samples)
-            for batch in batches:
-                yield order[batch * size : (batch + 1) * size]
-            return
+    def _order(self, epoch: int, start: int) -> tuple[np.ndarray | None, Iterable[int]]:
+        """Return the rows of an epoch in their order (None: as they are), and the numbers of its batches from `start` on."""
+        if self._shuffle is False:
+            return None, range(start, self.get_size())
+        generator = np.random.default_rng([self._seed, epoch])
         if self._shuffle == "batch":
-            batches = np.random.default_rng([self._seed, epoch]).permutation(self.get_size())[start:].tolist()
-        for batch in batches:
-            yield slice(batch * size, min((batch + 1) * size, samples))
+            return None, generator.permutation(self.get_size())[start:].tolist()
+        order = generator.permutation(self._samples)
+        return order.astype(np.int32) if self._samples < 2**31 else order, range(start, self.get_size())
+
+
+def _numbers(index: Index) -> np.ndarray:
+    return np.arange(index.start, index.stop, dtype=np.int32) if isinstance(index, slice) else index
 
 
 def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str] | None) -> Any:
     """Give every output weights: one array serves all of them, and None means weights of 1."""
+    sample_weight = fields_of(sample_weight)
     if sample_weight is None:
         return None
     if y is None:

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from podium.data._arrays import prepared
 from podium.data._class_weight import ClassWeight
-from podium.data._shuffling import fresh_seed
 from podium.data._values import shortened
 from podium.data._words import Words, check_shuffle
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._array_adapter import ArrayAdapter
 from podium.data.adapters._dataset_adapter import DatasetAdapter
 from podium.data.adapters._generator_adapter import GeneratorAdapter
+from podium.data.adapters._grain_adapter import GrainIteratorAdapter, GrainMapAdapter, GrainStreamAdapter
+from podium.data.adapters._hugging_face_adapter import HuggingFaceAdapter
+from podium.data.adapters._sequence_adapter import SequenceAdapter
+from podium.data.adapters._tensorflow_adapter import TensorFlowAdapter
+from podium.data.adapters._torch_adapter import TorchAdapter
+from podium.data.columns._names import taken_out
+from podium.data.pipelines._shuffling import fresh_seed
 
-_own: tuple[type[DataAdapter], ...] = (ArrayAdapter, GeneratorAdapter, DatasetAdapter)  # the first one that can, does
+_own: tuple[type[DataAdapter], ...] = (  # the first one that can, does: the most specific stand before the general
+    HuggingFaceAdapter,
+    TorchAdapter,
+    TensorFlowAdapter,
+    GrainMapAdapter,
+    GrainStreamAdapter,
+    GrainIteratorAdapter,
+    SequenceAdapter,
+    ArrayAdapter,
+    GeneratorAdapter,
+    DatasetAdapter,
+)
 _added: list[type[DataAdapter]] = []  # by users; those are asked first, the latest one before all
 
 
@@ -53,9 +70,14 @@ def choose_adapter(
     class_weight: Any,
     output_names: list[str] | None,
     words: Words,
+    workers: Mapping[str, Any] | None = None,
 ) -> tuple[DataAdapter, Callable | None]:
-    """Return the adapter for a source, and what must be done to each of its batches."""
+    """Return the adapter for a source, and what must be done to each of its batches.
+
+    `workers` are the arguments of Keras 2's `fit` about who makes the batches, those that were given.
+    """
     shuffle = check_shuffle(shuffle)
+    x, y, sample_weight = taken_out(x, y, sample_weight, (words.x, words.y, words.sample_weight))
     weights = ClassWeight(class_weight, output_names) if class_weight else None
     if weights is not None and sample_weight is not None:
         raise ValueError(
@@ -64,15 +86,20 @@ def choose_adapter(
         )
     kind = _kind_of(x, words)
     if kind is not ArrayAdapter:
-        extras = {words.y: y, words.sample_weight: sample_weight, words.batch_size: batch_size}
-        _refuse_extras(x, kind, words, extras)
-        return kind(x, steps=steps, words=words), None if weights is None else weights.add_to
+        wanted: dict[str, Any] = {"steps": steps, "words": words}
+        if kind.gives_rows:
+            wanted |= {"y": y, "sample_weight": sample_weight, "batch_size": batch_size}
+        else:
+            _refuse_extras(x, kind, words, y, sample_weight, batch_size)
+        if kind.shuffles:
+            wanted |= {"shuffle": shuffle, "seed": _seed(seed, shuffle)}
+        if kind.has_workers:
+            wanted |= workers or {}
+        return kind(x, **wanted), None if weights is None else weights.add_to
     if weights is not None:
         if y is None:
             raise ValueError(f"class_weight was given without `{words.y}`; it weighs the classes that the targets hold.")
         sample_weight = weights.of(prepared(y, words.y))
-    if seed is None:
-        seed = fresh_seed() if shuffle else 0
     arrays = ArrayAdapter(
         x,
         y,
@@ -80,7 +107,7 @@ def choose_adapter(
         batch_size=batch_size,
         steps=steps,
         shuffle=shuffle,
-        seed=seed,
+        seed=_seed(seed, shuffle),
         output_names=output_names,
         words=words,
     )
@@ -110,18 +137,24 @@ def _kind_of(x: Any, words: Words) -> Any:
     )
 
 
-def _refuse_extras(x: Any, adapter: Any, words: Words, extras: dict[str, Any]) -> None:
+def _seed(seed: int | None, shuffle: bool | str) -> int:
+    """Draw a seed if one is needed and was not given."""
+    if seed is not None:
+        return seed
+    return fresh_seed() if shuffle else 0
+
+
+def _refuse_extras(x: Any, adapter: Any, words: Words, y: Any, sample_weight: Any, batch_size: int | None) -> None:
     """Refuse arguments that only go with arrays."""
     kind = adapter.kind
-    for name, value in extras.items():
-        if value is None:
-            continue
-        if name == words.batch_size:
+    for name, value in ((words.y, y), (words.sample_weight, sample_weight)):
+        if value is not None:
             raise ValueError(
-                f"{name}={value} was given, but `{words.x}` is a {kind} ({type(x).__name__}), which makes its own batches. Leave "
-                f"out {name}; a Dataset is batched with `.batch({value})`."
+                f"`{name}` was given, but `{words.x}` is a {kind} ({type(x).__name__}), whose batches hold everything. Leave out "
+                f"`{name}`, and let the {kind} give tuples `(x, y)` or `(x, y, sample_weight)`."
             )
+    if batch_size is not None:
         raise ValueError(
-            f"`{name}` was given, but `{words.x}` is a {kind} ({type(x).__name__}), whose batches hold everything. Leave out "
-            f"`{name}`, and let the {kind} give tuples `(x, y)` or `(x, y, sample_weight)`."
+            f"{words.batch_size}={batch_size} was given, but `{words.x}` is a {kind} ({type(x).__name__}), which makes its own "
+            f"batches. Leave out {words.batch_size}; to make batches of that size: {adapter.batching.format(batch_size)}."
         )

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
+import jax
+import numpy as np
+
+from podium.core import Selection, Table
+from podium.core._structures import in_order
 from podium.data._dataset import Dataset
-from podium.data._pipeline import INFINITE_CARDINALITY
+from podium.data._structure import leaves, map_leaves
 from podium.data._words import Words
 from podium.data.adapters._adapter import DataAdapter
+from podium.data.pipelines._batching import Batched
+from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, take_rows
 
 _NO_SOURCE = (type, set, frozenset, str, bytes, bytearray, dict, list, tuple)  # can be iterated, but not as batches
 
@@ -19,6 +27,10 @@ class DatasetAdapter(DataAdapter):
     def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
         super().__init__(source, steps=steps, words=words)
         self.owned = isinstance(source, Dataset)
+        self.seekable = self.owned and source.pipeline.seekable
+        self._table: Table | None = None
+        self._from = 0
+        self._order: list = []
         if not self.owned:
             self.kind = type(source).__name__
         if steps is None and self._cardinality() == INFINITE_CARDINALITY:
@@ -34,7 +46,34 @@ class DatasetAdapter(DataAdapter):
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterable[Any]:
         """Start a new walk."""
-        return self.source.pipeline.elements() if isinstance(self.source, Dataset) else self.source
+        if not isinstance(self.source, Dataset):
+            return self.source
+        pipeline = self.source.pipeline
+        if isinstance(start, dict):
+            pipeline.set_order(list(start["order"]))
+            start = start["element"]
+        self._from, self._order = start, pipeline.order() if self.seekable else []
+        if self._table is None:
+            return pipeline.elements(start)
+        assert isinstance(pipeline, Batched)
+        return (Selection(self._table, np.asarray(rows, np.int32)) for rows in pipeline.batches_of_rows(start))
+
+    def keep_on_device(self, budget: int) -> bool:
+        """Keep the arrays that a Dataset cuts its batches from on the device, if they fit the budget."""
+        pipeline = getattr(self.source, "pipeline", None)
+        if type(pipeline) is not Batched or pipeline.source.table is None or not self.get_size():
+            return False
+        arrays = leaves(pipeline.source.table)
+        if any(array.dtype.kind in "OUS" for array in arrays) or sum(array.nbytes for array in arrays) > budget:
+            return False
+        treedef = jax.tree.structure(in_order(pipeline.source.table))
+        self._table = Table([(array, array.dtype) for array in arrays], treedef, functools.partial(_cut, pipeline.source.table))
+        self.checked = True  # rows of arrays of one length
+        return True
+
+    def position(self, taken: int) -> dict[str, Any]:
+        """Return the number of elements taken, and what decided the order of the walk."""
+        return {"element": self._from + taken, "order": self._order}
 
     def get_size(self) -> int | None:
         """Return the number of batches, or None if nobody knows or there is no end."""
@@ -53,3 +92,7 @@ class DatasetAdapter(DataAdapter):
             return len(self.source)
         except TypeError:
             return None
+
+
+def _cut(table: Any, rows: Any) -> Any:
+    return map_leaves(lambda array: take_rows(array, rows), table)

@@ -22,6 +22,7 @@ class GeneratorAdapter(DataAdapter):
 
     kind = "generator"
     one_shot = True
+    batching = "let it yield that many"
 
     def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
         super().__init__(source, steps=steps, words=words)

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._values import arriving_dtype, check_values
+from podium.data._checks import arriving_dtype, check_values
 
 Index = slice | np.ndarray  # rows: a slice with step 1, or row numbers in any order
 
 
 class Column:
-    """Rows of numbers that are read by batches. A subclass defines `read` (and `cut`, if it can do better).
+    """Rows of numbers that are read by batches. A subclass defines `read`.
 
     Args:
         name: How the user wrote it, for messages.
@@ -21,6 +21,8 @@ class Column:
     """
 
     in_memory: Any = None  # all of it as a dense array, if it is one; it may then be moved to the device whole
+    in_host: bool = False  # whether all of it lies in memory, though not as one array: it may be put together as one
+    fresh: bool = False  # whether `read` makes a new array each time, which need not be copied again
 
     def __init__(self, name: str, shape: tuple[int, ...], dtype: Any):
         self.name = name
@@ -56,7 +58,7 @@ class Column:
         found = self.read(index)
         check_values(found, self.name)
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
-            return np.array(found, arriving_dtype(found.dtype), order="C")
+            return found.astype(arriving_dtype(found.dtype), order="C", subok=False, copy=not self.fresh)
 
 
 class Part(Column):
@@ -64,6 +66,7 @@ class Part(Column):
 
     def __init__(self, whole: Column, start: int, stop: int):
         super().__init__(whole.name, (max(0, stop - start), *whole.shape[1:]), whole.dtype)
+        self.fresh = whole.fresh
         self._whole = whole
         self._start = start
 
@@ -72,7 +75,7 @@ class Part(Column):
         if isinstance(index, slice):
             start, stop, _ = index.indices(len(self))
             return self._whole.read(slice(start + self._start, stop + self._start))
-        return self._whole.read(index + self._start)
+        return self._whole.read(index.astype(np.int64) + self._start)
 
 
 class MemoryColumn(Column):
@@ -88,11 +91,17 @@ class MemoryColumn(Column):
         return self.in_memory[index]
 
     def rows(self, index: Index) -> np.ndarray:
-        """Return a batch."""
+        """Return a batch: copied once, by the index if it is numbers, else here."""
         with np.errstate(over="ignore"):
-            return np.array(self.in_memory[index], self._arriving, order="C")
+            found = self.in_memory[index]
+            return found.astype(self._arriving, order="C", subok=False, copy=isinstance(index, slice))
 
 
 def as_column(array: Any, name: str) -> Column:
     """Return what `prepared` made of an array as a Column."""
     return array if isinstance(array, Column) else MemoryColumn(name, array)
+
+
+def row_count(index: Index) -> int:
+    """Return how many rows an index stands for; a slice must have its ends within the data."""
+    return index.stop - index.start if isinstance(index, slice) else len(index)

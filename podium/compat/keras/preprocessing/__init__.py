@@ -2,3 +2,6 @@
 
 from podium.compat.keras.preprocessing import image as image
 from podium.compat.keras.preprocessing import sequence as sequence
+from podium.utils import image_dataset_from_directory as image_dataset_from_directory
+from podium.utils import text_dataset_from_directory as text_dataset_from_directory
+from podium.utils import timeseries_dataset_from_array as timeseries_dataset_from_array

@@ -9,15 +9,16 @@ import jax
 import numpy as np
 
 from podium.core import TensorSpec, Variable, convert_to_tensor, is_tensor, standardize_dtype
-from podium.data._pipeline import UNKNOWN_CARDINALITY, Pipeline, Rows, TextSpec
 from podium.data._structure import describe, leaves, map_leaves, named_leaves, rebuilt
 from podium.data._values import arriving_dtype, from_numbers, is_array_like, owned, shortened
+from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Pipeline, Rows, TextSpec
 
 
 class Slices(Pipeline):
     """The rows of arrays in memory."""
 
     in_order = True
+    seekable = True
 
     def __init__(self, table: Any, count: int | None = None):
         self.table = table
@@ -27,9 +28,9 @@ class Slices(Pipeline):
         """Return the number of rows."""
         return self._count
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk all rows in order."""
-        yield range(self._count)
+        yield range(start, self._count)
 
     def sample(self, batch: int) -> Any:
         """Return the first row, or zeros where there is none."""
@@ -41,6 +42,8 @@ class Slices(Pipeline):
 class Single(Pipeline):
     """One element."""
 
+    seekable = True
+
     def __init__(self, element: Any):
         self._element = element
 
@@ -48,9 +51,10 @@ class Single(Pipeline):
         """Return 1."""
         return 1
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Give the element."""
-        yield self._element
+        if start == 0:
+            yield self._element
 
 
 class Generated(Pipeline):
@@ -69,7 +73,7 @@ class Generated(Pipeline):
         """Return that nobody knows."""
         return UNKNOWN_CARDINALITY
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Call the function and give what it yields, checked and converted."""
         for element in self._make():
             yield frozen(element) if self._signature is None else _fitted(element, self._signature)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._pipeline import (
+from podium.data._structure import leaves, map_leaves
+from podium.data._values import owned
+from podium.data.pipelines._pipeline import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     Following,
@@ -16,9 +18,7 @@ from podium.data._pipeline import (
     Rows,
     take_rows,
 )
-from podium.data._sources import Slices
-from podium.data._structure import leaves, map_leaves
-from podium.data._values import owned
+from podium.data.pipelines._sources import Slices
 
 
 class Taken(Following):
@@ -35,23 +35,28 @@ class Taken(Following):
             return 0 if self._count == 0 else size
         return self._count if size == INFINITE_CARDINALITY else min(self._count, size)
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the first row numbers."""
         left = self._count
         if left < 0:
-            yield from self.source.rows()
+            yield from self.source.rows(start)
             return
-        for block in self.source.rows() if left else ():
+        left = max(0, left - start)
+        for block in self.source.rows(start) if self._count else ():  # also if none is left: a shuffle counts its walks
             yield block[:left]
             left -= len(block)
             if left <= 0:
                 return
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the first elements."""
         if self.table is not None:
-            return super().elements()
-        return itertools.islice(self.source.elements(), None if self._count < 0 else self._count)
+            return super().elements(start)
+        if start and start >= self._count >= 0:
+            for _ in itertools.islice(self.source.elements(start), 1):  # a shuffle counts its walks
+                pass
+            return iter(())
+        return itertools.islice(self.source.elements(start), None if self._count < 0 else self._count - start)
 
 
 class Skipped(Following):
@@ -68,20 +73,19 @@ class Skipped(Following):
             return 0
         return size if size < 0 else max(0, size - self._count)
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the later row numbers."""
-        if self._count < 0:
-            return
-        left = self._count
-        for block in self.source.rows():
-            yield block[left:]
-            left = max(0, left - len(block))
+        return iter(()) if self._count < 0 else self.source.rows(self._count + start)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the later elements."""
         if self.table is not None:
-            return super().elements()
-        return iter(()) if self._count < 0 else itertools.islice(self.source.elements(), self._count, None)
+            return super().elements(start)
+        if self._count < 0:
+            return iter(())
+        if self.seekable:
+            return self.source.elements(self._count + start)
+        return itertools.islice(self.source.elements(), self._count, None)
 
 
 class Sharded(Following):
@@ -96,18 +100,21 @@ class Sharded(Following):
         size = self.source.size()
         return size if size < 0 else max(0, -(-(size - self._index) // self._count))
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk its own row numbers."""
-        first = self._index
-        for block in self.source.rows():
+        first = 0
+        for block in self.source.rows(self._index + start * self._count):
             yield block[first :: self._count]
             first = (first - len(block)) % self._count if first < len(block) else first - len(block)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk its own elements."""
         if self.table is not None:
-            return super().elements()
-        return itertools.islice(self.source.elements(), self._index, None, self._count)
+            return super().elements(start)
+        first = self._index + start * self._count
+        if self.seekable:
+            return itertools.islice(self.source.elements(first), 0, None, self._count)
+        return itertools.islice(self.source.elements(), first, None, self._count)
 
 
 class Repeated(Following):
@@ -115,6 +122,7 @@ class Repeated(Following):
 
     def __init__(self, source: Pipeline, count: int):
         super().__init__(source)
+        self.seekable = source.seekable and source.size() >= 0
         self._count = count
 
     def size(self) -> int:
@@ -126,22 +134,30 @@ class Repeated(Following):
             return INFINITE_CARDINALITY
         return size if size == UNKNOWN_CARDINALITY else size * self._count
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the row numbers again and again."""
-        return self._again(lambda: (block for block in self.source.rows() if len(block)))
+        return self._again(lambda first: (block for block in self.source.rows(first) if len(block)), start)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements again and again."""
-        return super().elements() if self.table is not None else self._again(self.source.elements)
+        return super().elements(start) if self.table is not None else self._again(self.source.elements, start)
 
-    def _again(self, walk: Any) -> Iterator[Any]:
-        for _ in itertools.count() if self._count < 0 else range(self._count):
+    def pass_by(self, passes: int) -> None:
+        """Hear of walks that did not take place; each is `count` walks of the source."""
+        super().pass_by(passes * max(0, self._count))
+
+    def _again(self, walk: Any, start: int) -> Iterator[Any]:
+        done, first = divmod(start, self.source.size()) if start else (0, 0)
+        if done:
+            self.source.pass_by(done)
+        for _ in itertools.count() if self._count < 0 else range(done, self._count):
             met = False
-            for item in walk():
+            for item in walk(first):
                 met = True
                 yield item
             if not met:
                 return  # nothing to repeat: do not turn for ever
+            first = 0
 
 
 class Cached(Following):
@@ -149,17 +165,21 @@ class Cached(Following):
 
     def __init__(self, source: Pipeline):
         super().__init__(source)
+        self.seekable = source.seekable and not source.shuffles()  # the order of the first pass is not known elsewhere
         self._kept: list | None = None
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the row numbers in the order of the first pass."""
-        return self._keep(self.source.rows)
+        return self._keep(self.source.rows, start)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements of the first pass."""
-        return super().elements() if self.table is not None else self._keep(self.source.elements)
+        return super().elements(start) if self.table is not None else self._keep(self.source.elements, start)
 
-    def _keep(self, walk: Any) -> Iterator[Any]:
+    def _keep(self, walk: Any, start: int) -> Iterator[Any]:
+        if start:  # not a complete pass: nothing to keep
+            yield from walk(start)
+            return
         if self._kept is not None:
             yield from self._kept
             return
@@ -176,7 +196,12 @@ class Chained(Following):
     def __init__(self, source: Pipeline, then: Pipeline):
         super().__init__(source)
         self.table = None
+        self.seekable = source.seekable and then.seekable and source.size() >= 0
         self._then = then
+
+    def inputs(self) -> list[Pipeline]:
+        """Return both."""
+        return [self.source, self._then]
 
     def size(self) -> int:
         """Return the sum."""
@@ -185,9 +210,15 @@ class Chained(Following):
             return INFINITE_CARDINALITY
         return UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in sizes else sum(sizes)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk both."""
-        return itertools.chain(self.source.elements(), self._then.elements())
+        if not start:
+            return itertools.chain(self.source.elements(), self._then.elements())
+        later = start - self.source.size()
+        if later < 0:
+            return itertools.chain(self.source.elements(start), self._then.elements())
+        self.source.pass_by(1)
+        return self._then.elements(later)
 
 
 class Zipped(Pipeline):
@@ -196,6 +227,11 @@ class Zipped(Pipeline):
     def __init__(self, structure: Any):
         self._structure = structure
         self._parts: list[Pipeline] = leaves(structure)
+        self.seekable = all(part.seekable for part in self._parts)
+
+    def inputs(self) -> list[Pipeline]:
+        """Return all of them."""
+        return self._parts
 
     def size(self) -> int:
         """Return the smallest size."""
@@ -204,9 +240,9 @@ class Zipped(Pipeline):
             return UNKNOWN_CARDINALITY
         return min((size for size in sizes if size != INFINITE_CARDINALITY), default=INFINITE_CARDINALITY)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk all of them together."""
-        for row in zip(*(part.elements() for part in self._parts), strict=False):
+        for row in zip(*(part.elements(start) for part in self._parts), strict=False):
             found = iter(row)
             yield map_leaves(lambda _, found=found: next(found), self._structure)
 
@@ -227,6 +263,8 @@ def zipped(structure: Any) -> Pipeline:
 class Counting(Pipeline):
     """Whole numbers from `start` on, in steps, up to `stop` (for ever if that is None)."""
 
+    seekable = True
+
     def __init__(self, start: int, stop: int | None, step: int):
         self._start, self._stop, self._step = start, stop, step
 
@@ -234,11 +272,12 @@ class Counting(Pipeline):
         """Return how many there are."""
         return INFINITE_CARDINALITY if self._stop is None else len(range(self._start, self._stop, self._step))
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the numbers."""
+        first = self._start + start * self._step
         if self._stop is None:
-            return map(np.int32, itertools.count(self._start, self._step))
-        return map(np.int32, range(self._start, self._stop, self._step))
+            return map(np.int32, itertools.count(first, self._step))
+        return map(np.int32, range(first, self._stop, self._step))
 
 
 def counted(start: int, stop: int | None, step: int = 1) -> Pipeline:

@@ -26,20 +26,43 @@ class Pipeline:
 
     table: Any = None  # a structure of arrays of which every element is a row, or None
     in_order = False  # whether the elements are all the rows of `table`, once, in order
+    seekable = False  # whether a walk can begin at any element without reading those before it
 
     def size(self) -> int:
         """Return the number of elements, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY."""
         raise NotImplementedError
 
-    def rows(self) -> Iterator[Rows]:
-        """Walk the numbers of the rows of `table`, in blocks of any length."""
+    def rows(self, start: int = 0) -> Iterator[Rows]:
+        """Walk the numbers of the rows of `table`, in blocks of any length, without the first `start` ones."""
         raise NotImplementedError
 
-    def elements(self) -> Iterator[Any]:
-        """Walk the elements once, from the start."""
-        for block in self.rows():
+    def elements(self, start: int = 0) -> Iterator[Any]:
+        """Walk the elements once, without the first `start` ones (other than 0 only if `seekable`)."""
+        for block in self.rows(start):
             for index in block if isinstance(block, range) else block.tolist():
                 yield map_leaves(lambda array, at=index: row_of(array, at), self.table)
+
+    def inputs(self) -> list[Pipeline]:
+        """Return the pipelines that it reads from."""
+        return []
+
+    def pass_by(self, passes: int) -> None:
+        """Hear that a walk begins after so many complete ones that did not take place here."""
+        for source in self.inputs():
+            source.pass_by(passes)
+
+    def shuffles(self) -> bool:
+        """Tell whether the order of the elements is random."""
+        return any(source.shuffles() for source in self.inputs())
+
+    def order(self) -> list:
+        """Return what decides the order of the next walk: the state of every shuffle, as JSON can hold it."""
+        return [state for source in self.inputs() for state in source.order()]
+
+    def set_order(self, states: list) -> None:
+        """Put back what `order` returned; takes its own states off the front of the list."""
+        for source in self.inputs():
+            source.set_order(states)
 
     def sample(self, batch: int) -> Any:
         """Return an element such as those that will come; unfinished batches hold `batch` elements."""
@@ -58,6 +81,11 @@ class Following(Pipeline):
     def __init__(self, source: Pipeline):
         self.source = source
         self.table = source.table
+        self.seekable = source.seekable
+
+    def inputs(self) -> list[Pipeline]:
+        """Return the one it follows."""
+        return [self.source]
 
     def size(self) -> int:
         """Return the size of the one it follows."""

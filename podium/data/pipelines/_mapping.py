@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from podium.core import convert_to_tensor
-from podium.data._pipeline import UNKNOWN_CARDINALITY, Following, Pipeline
-from podium.data._sources import frozen
 from podium.data._structure import map_leaves
+from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Following, Pipeline
+from podium.data.pipelines._sources import frozen
 
 
 def as_tensors(element: Any) -> Any:
@@ -27,19 +27,24 @@ def call(fn: Callable, element: Any) -> Any:
 
 
 class Mapped(Pipeline):
-    """The results of a function for every element."""
+    """The results of a function for every element; it is taken to depend on its element alone."""
 
     def __init__(self, source: Pipeline, fn: Callable):
         self._source = source
         self._fn = fn
+        self.seekable = source.seekable
+
+    def inputs(self) -> list[Pipeline]:
+        """Return the one whose elements it takes."""
+        return [self._source]
 
     def size(self) -> int:
         """Return the size of the one it follows."""
         return self._source.size()
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the results."""
-        for element in self._source.elements():
+        for element in self._source.elements(start):
             yield frozen(call(self._fn, element), "result of map")
 
     def sample(self, batch: int) -> Any:
@@ -53,13 +58,14 @@ class Filtered(Following):
     def __init__(self, source: Pipeline, predicate: Callable):
         super().__init__(source)
         self.table = None
+        self.seekable = False
         self._predicate = predicate
 
     def size(self) -> int:
         """Return that nobody knows."""
         return UNKNOWN_CARDINALITY
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements that pass."""
         return (element for element in self.source.elements() if bool(call(self._predicate, element)))
 
@@ -77,7 +83,11 @@ class Interleaved(Pipeline):
         """Return that nobody knows."""
         return UNKNOWN_CARDINALITY
 
-    def elements(self) -> Iterator[Any]:
+    def inputs(self) -> list[Pipeline]:
+        """Return the one from whose elements it makes datasets."""
+        return [self._source]
+
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements of all datasets, a block from each open one in turn."""
         made = (self._made(element).elements() for element in self._source.elements())
         waiting: deque = deque(itertools.islice(made, self._cycle))

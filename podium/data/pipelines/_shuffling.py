@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from podium.data._pipeline import Following, Pipeline, Rows, in_blocks, single_rows
+from podium.core import seedings
+from podium.data.pipelines._pipeline import Following, Pipeline, Rows, in_blocks, single_rows
 
 _DRAWS = 1024  # random numbers drawn at a time
 
@@ -26,34 +28,65 @@ class Shuffled(Following):
 
     def __init__(self, source: Pipeline, buffer_size: int, seed: int | None, reshuffle: bool):
         super().__init__(source)
+        self.seekable = source.seekable and source.table is not None  # else the buffer would have to be read again
         self._buffer_size = buffer_size
+        self._given = seed
         self._seed = seed
+        self._drawn = seedings()  # how often seeds had been set when a seed was drawn
         self._reshuffle = reshuffle
         self._passes = 0
 
-    def rows(self) -> Iterator[Rows]:
+    def shuffles(self) -> bool:
+        """Return True."""
+        return True
+
+    def order(self) -> list:
+        """Return the states of the shuffles before it, and its own: the seed, and how many walks there have been."""
+        return [*super().order(), [self._base(), self._passes]]
+
+    def set_order(self, states: list) -> None:
+        """Put back what `order` returned."""
+        super().set_order(states)
+        self._seed, self._passes = states.pop(0)
+        self._drawn = seedings()
+
+    def pass_by(self, passes: int) -> None:
+        """Hear of walks that did not take place."""
+        super().pass_by(passes)
+        self._base()
+        self._passes += passes
+
+    def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the row numbers in random order."""
         generator = self._next_generator()
+        if start and not 0 <= self.source.size() <= self._buffer_size:  # the draws are repeated, no row is read
+            yield from in_blocks(
+                itertools.islice(shuffled(single_rows(self.source.rows()), self._buffer_size, generator), start, None)
+            )
+            return
         if 0 <= self.source.size() <= self._buffer_size:  # all fit into the buffer: any order is as likely
             blocks = [np.asarray(block) for block in self.source.rows()]
             if blocks:
-                yield generator.permutation(np.concatenate(blocks))
+                yield generator.permutation(np.concatenate(blocks))[start:]
         else:
             yield from in_blocks(shuffled(single_rows(self.source.rows()), self._buffer_size, generator))
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements in random order."""
         if self.table is not None:
-            return super().elements()
+            return super().elements(start)
         return shuffled(self.source.elements(), self._buffer_size, self._next_generator())
 
     def _next_generator(self) -> np.random.Generator:
-        if self._seed is None and self._reshuffle:
-            return np.random.default_rng(fresh_seed())
-        if self._seed is None:
-            self._seed = fresh_seed()
+        seed = self._base()
         self._passes += 1
-        return np.random.default_rng([self._seed % 2**32, self._passes if self._reshuffle else 0])
+        return np.random.default_rng([seed % 2**32, self._passes if self._reshuffle else 0])
+
+    def _base(self) -> int:
+        """Return the seed; one that was not given is drawn, and drawn anew after `set_random_seed`."""
+        if self._seed is None or (self._given is None and self._reshuffle and self._drawn != seedings()):
+            self._seed, self._drawn, self._passes = fresh_seed(), seedings(), 0
+        return self._seed
 
 
 def shuffled(items: Iterable, buffer_size: int, generator: np.random.Generator) -> Iterator:

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._pipeline import (
+from podium.data._structure import leaves, map_leaves
+from podium.data.pipelines._pipeline import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     Pipeline,
+    Rows,
     first_length,
     regrouped,
     row_of,
     take_rows,
 )
-from podium.data._sources import Single
-from podium.data._structure import leaves, map_leaves
+from podium.data.pipelines._sources import Single
 
 
 class Batched(Pipeline):
@@ -28,6 +29,11 @@ class Batched(Pipeline):
         self.source = source
         self.count = count
         self.drop_remainder = drop_remainder
+        self.seekable = source.seekable
+
+    def inputs(self) -> list[Pipeline]:
+        """Return the one whose elements it stacks."""
+        return [self.source]
 
     def size(self) -> int:
         """Return the number of batches."""
@@ -36,13 +42,17 @@ class Batched(Pipeline):
             return size
         return size // self.count if self.drop_remainder else -(-size // self.count)
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the batches."""
         if self.source.table is None:
-            yield from map(self.stacked, self._groups())
+            yield from map(self.stacked, self._groups(start))
             return
-        for rows in regrouped(self.source.rows(), self.count, self.drop_remainder):
+        for rows in self.batches_of_rows(start):
             yield map_leaves(lambda array, rows=rows: take_rows(array, rows), self.source.table)
+
+    def batches_of_rows(self, start: int = 0) -> Iterator[Rows]:
+        """Walk the row numbers of each batch of a table."""
+        return regrouped(self.source.rows(start * self.count), self.count, self.drop_remainder)
 
     def sample(self, batch: int) -> Any:
         """Return a batch of copies of one sample."""
@@ -52,8 +62,8 @@ class Batched(Pipeline):
         """Make one batch of several elements."""
         return map_leaves(_stacked, *elements)
 
-    def _groups(self) -> Iterator[list]:
-        elements = iter(self.source.elements())
+    def _groups(self, start: int) -> Iterator[list]:
+        elements = iter(self.source.elements(start * self.count))
         while group := list(itertools.islice(elements, self.count)):
             if len(group) == self.count or not self.drop_remainder:
                 yield group
@@ -67,9 +77,9 @@ class PaddedBatched(Batched):
         self._shapes = shapes
         self._values = values
 
-    def elements(self) -> Iterator[Any]:
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the batches."""
-        return map(self.stacked, self._groups())
+        return map(self.stacked, self._groups(start))
 
     def stacked(self, elements: list) -> Any:
         """Make one batch, each leaf filled up to the longest of its kind or to the shape that was asked for."""
@@ -102,7 +112,11 @@ class Unbatched(Pipeline):
             return source.size() * source.count
         return INFINITE_CARDINALITY if source.size() == INFINITE_CARDINALITY else UNKNOWN_CARDINALITY
 
-    def elements(self) -> Iterator[Any]:
+    def inputs(self) -> list[Pipeline]:
+        """Return the one whose elements it takes apart."""
+        return [self._source]
+
+    def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the rows."""
         for element in self._source.elements():
             for index in range(first_length(element)):

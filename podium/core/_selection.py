@@ -1,0 +1,77 @@
+"""Selection: a batch that is named, not yet cut out: rows of a Table of arrays.
+
+Compiled steps gather the rows from the table's arrays on the device. Everybody else asks for `batch()`, and gets arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class Table:
+    """Arrays of samples that may lie on the device: they go there when rows are first gathered.
+
+    Args:
+        arrays: NumPy arrays of one length, each with the type in which it shall lie on the device.
+        treedef: How they make a batch, as a JAX tree definition.
+        cut: Returns the batch of given rows, in host memory.
+
+    Example:
+        >>> import jax
+        >>> x = np.arange(5.0)
+        >>> table = podium.core.Table([(x, "float32")], jax.tree.structure(0), lambda rows: x[rows])
+        >>> table.gather(np.array([[3, 1], [0, 0]]))
+        [Array([[3., 1.],
+               [0., 0.]], dtype=float32)]
+    """
+
+    def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]):
+        self._host = arrays
+        self._device: list[jax.Array] | None = None
+        self.cut = cut
+        self.treedef = jax.tree.structure(((jax.tree.unflatten(treedef, [0] * len(arrays)),), {}))  # as arguments of a step
+        self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
+
+    def gather(self, index: np.ndarray) -> list[jax.Array]:
+        """Return the rows with these numbers of every array, on the device."""
+        if self._device is None:
+            self._device = [_placed(array, dtype) for array, dtype in self._host]
+        return _gathered(self._device, index)
+
+
+class Selection:
+    """The batch of given rows of a Table.
+
+    Example:
+        >>> import jax
+        >>> x = np.arange(5.0)
+        >>> table = podium.core.Table([(x, "float32")], jax.tree.structure(0), lambda rows: x[rows])
+        >>> podium.core.Selection(table, np.array([3, 1])).batch()
+        array([3., 1.])
+    """
+
+    __slots__ = ("index", "table")
+
+    def __init__(self, table: Table, index: np.ndarray):
+        self.table = table
+        self.index = index
+
+    def batch(self) -> Any:
+        """Cut the rows out, as arrays in host memory."""
+        return self.table.cut(self.index)
+
+
+@jax.jit
+def _gathered(arrays: list[Any], index: Any) -> list[Any]:
+    return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
+
+
+def _placed(array: np.ndarray, dtype: Any) -> jax.Array:
+    """Copy an array to the device."""
+    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
+        return jnp.asarray(np.array(array, dtype, order="C"))

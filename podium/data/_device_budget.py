@@ -1,0 +1,35 @@
+"""How many bytes of arrays `fit` may keep on the device for all epochs."""
+
+from __future__ import annotations
+
+import os
+
+from podium.data._words import check_count
+
+_DEFAULT = 2**30
+_budget = [int(os.environ.get("PODIUM_DEVICE_BUDGET", _DEFAULT))]
+
+
+def device_budget() -> int:
+    """Return how many bytes of arrays `fit` may keep on the device: 1 GiB, or what `PODIUM_DEVICE_BUDGET` says.
+
+    Arrays that take no more are copied to the device once, and every step gathers its rows there. Larger ones stay where
+    they are, and are read one group of batches ahead.
+
+    Example:
+        >>> podium.data.device_budget()
+        1073741824
+    """
+    return _budget[0]
+
+
+def set_device_budget(size: int) -> None:
+    """Set how many bytes of arrays `fit` may keep on the device; 0 keeps all in host memory.
+
+    Example:
+        >>> podium.data.set_device_budget(0)
+        >>> podium.data.device_budget()
+        0
+        >>> podium.data.set_device_budget(2**30)
+    """
+    _budget[0] = check_count("size", size, 0)

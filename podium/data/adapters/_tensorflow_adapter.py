@@ -1,0 +1,75 @@
+"""TensorFlow's `tf.data.Dataset`. TensorFlow is never imported here: an object that comes from it brings it along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from podium.data._structure import named_leaves
+from podium.data._words import Words
+from podium.data.adapters._adapter import DataAdapter
+from podium.data.columns._origin import is_a
+from podium.data.pipelines._pipeline import INFINITE_CARDINALITY
+
+_MAKE_DENSE = {
+    "RaggedTensorSpec": "Make rows of one length: `.map(lambda x, y: (x.to_tensor(), y))`, or batch with `.padded_batch(32)`.",
+    "SparseTensorSpec": "Make them dense: `.map(lambda x, y: (tf.sparse.to_dense(x), y))`.",
+    "IndexedSlicesSpec": "Make them dense: `.map(lambda x, y: (tf.convert_to_tensor(x), y))`.",
+    "DatasetSpec": "Its elements are datasets, such as `.window` makes: flatten them with `.flat_map`.",
+}
+_DISTRIBUTED = ("DistributedDataset", "DistributedDatasetsFromFunction")
+
+
+class TensorFlowAdapter(DataAdapter):
+    """Batches of a `tf.data.Dataset`, whose tensors never change: they become NumPy arrays that share their memory.
+
+    It shuffles by itself, and cannot begin in the middle of an epoch.
+    """
+
+    kind = "tf.data.Dataset"
+
+    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
+        super().__init__(source, steps=steps, words=words)
+        if is_a(source, "tensorflow", *_DISTRIBUTED):
+            raise TypeError(
+                f"`{words.x}` is a {type(source).__name__}, which TensorFlow has spread over its own devices. Give the "
+                "`tf.data.Dataset` that it was made from: Podium spreads the batches itself."
+            )
+        _check_components(source.element_spec, words)
+        self._cardinality = int(source.cardinality().numpy())
+        if steps is None and self._cardinality == INFINITE_CARDINALITY:
+            raise ValueError(
+                f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say how many batches make an epoch: "
+                f"`{words.steps}=100`, or leave out `repeat()`."
+            )
+
+    @staticmethod
+    def can_handle(x: Any) -> bool:
+        """Tell whether a source is TensorFlow's."""
+        return is_a(x, "tensorflow", "DatasetV2", *_DISTRIBUTED)
+
+    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
+        """Start a new walk."""
+        return iter(self.source)
+
+    def get_size(self) -> int | None:
+        """Return the number of batches, or None if nobody knows or there is no end."""
+        return self._cardinality if self._cardinality >= 0 else None
+
+
+def _check_components(spec: Any, words: Words) -> None:
+    """Refuse components that are no dense tensors of numbers, before one is read."""
+    parts = (
+        dict(zip(("x", "y", "sample_weight"), spec, strict=False)) if isinstance(spec, tuple) and len(spec) <= 3 else {"x": spec}
+    )
+    for part, structure in parts.items():
+        for name, leaf in named_leaves(structure, part):
+            kind = type(leaf).__name__
+            where = f"The component `{name}` of the tf.data.Dataset `{words.x}`"
+            if getattr(getattr(leaf, "dtype", None), "name", "") == "string":
+                raise TypeError(
+                    f"{where} holds strings ({kind}); numbers or booleans were expected. Turn them into numbers in a `.map`, for "
+                    "example with `tf.strings.to_hash_bucket_fast`, or leave the component out."
+                )
+            if kind in _MAKE_DENSE:
+                raise TypeError(f"{where} is of {kind}; dense tensors were expected. {_MAKE_DENSE[kind]}")

@@ -1,0 +1,51 @@
+"""PyTorch's tensors: the same memory seen by NumPy, or batches fetched from another device."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from podium.data._checks import check_values
+from podium.data.columns._column import Column, Index
+
+# Types that `Tensor.numpy` does not know, by the integers that take their place on the way.
+_BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+
+
+def from_torch(tensor: Any, name: str) -> np.ndarray | Column:
+    """Return a tensor as an array on the same memory; one on another device as a Column."""
+    if str(tensor.layout) != "torch.strided":
+        raise TypeError(
+            f"`{name}` is a sparse PyTorch tensor (layout {tensor.layout}); a dense one was expected. Give `{name}.to_dense()`, "
+            "or a SciPy sparse matrix, whose rows are made dense batch by batch."
+        )
+    if tensor.device.type == "meta":
+        raise ValueError(f"`{name}` is a PyTorch tensor on the device 'meta', which holds no numbers. Give one with values.")
+    tensor = tensor.detach()
+    return _array(tensor) if tensor.device.type == "cpu" else DeviceColumn(name, tensor)
+
+
+class DeviceColumn(Column):
+    """A tensor on another device, such as PyTorch's GPU. The rows of a batch are selected there, and then fetched."""
+
+    def __init__(self, name: str, tensor: Any):
+        super().__init__(name, tensor.shape, _array(tensor[:0].cpu()).dtype)
+        check_values(self, name)
+        self._tensor = tensor
+
+    def read(self, index: Index) -> np.ndarray:
+        """Return rows."""
+        if not isinstance(index, slice):
+            return _array(self._tensor[sys.modules["torch"].from_numpy(index).to(self._tensor.device)].cpu())
+        return _array(self._tensor[index].cpu())
+
+
+def _array(tensor: Any) -> np.ndarray:
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name in _BITS:
+        bits = tensor.view(getattr(sys.modules["torch"], _BITS[name])).numpy()
+        return bits.view(jnp.dtype(name))
+    return tensor.resolve_conj().resolve_neg().numpy()

@@ -1,0 +1,131 @@
+"""Whole models in Keras 2's HDF5 format: the description in attributes, the weights in groups of layers.
+
+Layers are matched in order, which is Keras's on both sides: by distance from the outputs.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from podium.layers._layer_state import limited_weights
+from podium.saving._hdf5 import (
+    StoredWeight,
+    Unfit,
+    numbers_in,
+    read_all,
+    reading,
+    seal,
+    stored_names,
+    stored_parts,
+    write_names,
+    write_weight,
+)
+from podium.saving._json import BadJson, dump, parse
+from podium.saving._layer_groups import parts_of, read_groups, write_groups
+from podium.saving._loaded import Loaded, checked
+from podium.saving._objects import revive, serialize_keras_object
+from podium.saving._prepare import prepared
+
+_OPTIMIZER = "optimizer_weights"
+
+
+def legacy_image(model: Any, with_optimizer: bool) -> memoryview:
+    """Return a whole model as the bytes of an HDF5 file."""
+    import h5py  # here, because it would add a tenth to the time that `import podium` takes
+
+    described = serialize_keras_object(model)
+    compiled = described.pop("compile_config", None) if with_optimizer else None
+    parts = parts_of(model, "save")
+    image = io.BytesIO()
+    with h5py.File(image, "w") as file:
+        file.attrs["backend"], file.attrs["keras_version"] = b"jax", b"2.15.0"
+        file.attrs["model_config"] = dump({key: value for key, value in described.items() if key != "compile_config"}).encode()
+        if compiled:
+            file.attrs["training_config"] = dump(_training_config(compiled)).encode()
+            _write_optimizer(file.create_group(_OPTIMIZER), model.optimizer)
+        seal(file, write_groups(file.create_group("model_weights"), parts).items())
+    return image.getbuffer()
+
+
+def _training_config(compiled: dict[str, Any]) -> dict[str, Any]:
+    renamed = {"optimizer": "optimizer_config"}
+    kept = ("loss", "metrics", "weighted_metrics", "loss_weights", "optimizer")
+    return {renamed.get(key, key): compiled.get(key) for key in kept}
+
+
+def _write_optimizer(group: Any, optimizer: Any) -> None:
+    names = [f"{place}/{variable.path}" for place, variable in enumerate(optimizer.variables)]
+    write_names(group, "weight_names", names)
+    written = {name: variable.numpy() for name, variable in zip(names, optimizer.variables, strict=True)}
+    for name, array in written.items():
+        write_weight(group, name, array)
+    seal(group, written.items())
+
+
+def load_legacy(path: str, raw: Any, compile: bool) -> Any:
+    """Load a model from an HDF5 file in Keras 2's format."""
+    with reading(path, raw) as file:
+        config, training = _text(file, "model_config"), _text(file, "training_config") if compile else None
+        if config is None:
+            raise Unfit("holds weights alone, and no `model_config`: make the model, and use `model.load_weights` for it.")
+        numbers = numbers_in(weight for part in stored_parts(file) for weight in part.weights)
+    described = _parsed(config, "model_config")
+    if not isinstance(described, dict) or "class_name" not in described or "config" not in described:
+        raise Unfit("was refused: its `model_config` is no object with `class_name` and `config`.")
+    with limited_weights(numbers):
+        model = revive(prepared({key: value for key, value in described.items() if key != "compile_config"}))
+    if training is not None:
+        model.compile_from_config(prepared(_compile_config(_parsed(training, "training_config"))))
+    parts = parts_of(model, "load_model")
+    raw.seek(0)
+    with reading(path, raw) as file:
+        loaded = read_groups(file, model, parts)
+        state = _optimizer_state(file, model) if training is not None and model.optimizer is not None else None
+    loaded.assign()
+    if state is not None:
+        state.assign()
+    return model
+
+
+def _text(file: Any, name: str) -> Any:
+    value = file.attrs.get(name)
+    return None if value is None else value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return parse(text)
+    except BadJson as error:
+        raise Unfit(f"was refused: its config `{name}` {error}.") from None
+
+
+def _compile_config(training: Any) -> dict[str, Any]:
+    if not isinstance(training, dict):
+        raise Unfit("was refused: its `training_config` is no object.")
+    kept = {key: training.get(key) for key in ("loss", "metrics", "weighted_metrics", "loss_weights")}
+    return {"optimizer": training.get("optimizer_config"), **kept}
+
+
+def _optimizer_state(file: Any, model: Any) -> Loaded:
+    """Read the optimizer's state if it fits; say so if it does not."""
+    stored = {weight.name: weight for weight in stored_names(file, _OPTIMIZER)}
+    variables = list(model.optimizer.variables)
+    if not stored:
+        return Loaded([], [], [])
+    pairs = _paired(variables, list(stored.values()))
+    if pairs is None:
+        told = (
+            f"The state of optimizer {model.optimizer.name!r} was not restored: it has {len(variables)} Variables, and the file "
+            f"has {len(stored)} of other number, order or shape. Training goes on with a fresh optimizer."
+        )
+        return Loaded([], [], [told])
+    values = read_all(file[_OPTIMIZER], stored, [weight.name for _, weight in pairs])
+    return Loaded(checked([(variable, values[weight.name]) for variable, weight in pairs], model), [], [])
+
+
+def _paired(variables: list[Any], stored: list[StoredWeight]) -> list[tuple[Any, StoredWeight]] | None:
+    if len(stored) == len(variables) - 1 and "learning_rate" in variables[1].path:
+        variables = [variables[0], *variables[2:]]  # Keras 2 leaves the learning rate out of some files
+    fits = len(stored) == len(variables) and all(w.shape == v.shape for w, v in zip(stored, variables, strict=True))
+    return list(zip(variables, stored, strict=True)) if fits else None

@@ -1,0 +1,69 @@
+"""The place of a file on the disk: where it may be written, and how it is replaced whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+from typing import Any
+
+
+def place_for(asked: str, given: str, overwrite: bool) -> str:
+    """Return the path to write to, after links; refuse what is not the place of a regular file."""
+    path = os.path.realpath(given)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        what = "is a file, not a directory" if os.path.exists(folder) else "does not exist"
+        raise FileNotFoundError(
+            f"{asked} was given {given!r}; the directory {folder!r} {what}. Create it first: "
+            f"`os.makedirs({os.path.dirname(given)!r})`."
+        )
+    if os.path.isdir(path) or not os.path.basename(given):
+        raise IsADirectoryError(f"{asked} was given {given!r}, a directory; the name of a file was expected.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{asked} was given {given!r}, which is a device or a pipe; an ordinary file was expected.")
+    if os.path.exists(path) and not overwrite:
+        raise FileExistsError(f"{asked} was given {given!r}, which exists, and overwrite=False. Choose another name.")
+    return path
+
+
+def replace_file(path: str, content: Any) -> None:
+    """Write beside, flush, and put in place: at any instant the path holds the old file or the new one, whole."""
+    folder = os.path.dirname(path)
+    beside = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(beside, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+    if os.name == "posix":  # elsewhere a directory cannot be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def open_regular(asked: str, path: str) -> Any:
+    """Open an ordinary file for reading; anything else is refused without waiting for it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its other end
+    except FileNotFoundError:
+        other = " There is a TensorFlow checkpoint of that name, which cannot be read." if os.path.exists(f"{path}.index") else ""
+        raise FileNotFoundError(f"{asked} was given {path!r}; there is no such file.{other}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        hint = ""
+        if os.path.exists(os.path.join(path, "saved_model.pb")):
+            hint = " It is a TensorFlow SavedModel, which cannot be read: save the model as `.keras` or `.h5` with Keras."
+        raise ValueError(f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was expected.{hint}")
+    return os.fdopen(descriptor, "rb")

@@ -1,0 +1,242 @@
+"""Where each weight stands in a file of Keras 3's layout: the paths through a model's attributes and lists of layers.
+
+`state_of` walks a model in Keras's order (`layers/dense/vars/0`). Writing puts arrays at the paths; reading compares what
+the file lists with what the model has before numbers are read, and assigns nothing unless all of it fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium.core import Variable, snake_case
+from podium.layers import Layer
+from podium.optimizers import Optimizer
+from podium.saving._hdf5 import StoredWeight, Unfit, read_all, seal, stored_tree, write_weight
+from podium.saving._loaded import Loaded, checked, listed, misfit
+
+_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer"})
+_IGNORED = ("seed_generator", "_random_generator")  # Keras's random states, which mean nothing to our generators
+
+
+class Holder(NamedTuple):
+    """One object with Variables of its own, and its place in the file."""
+
+    path: str
+    owner: Any
+    variables: list[Variable]
+
+
+def state_of(model: Any) -> list[Holder]:
+    """List the layers and optimizers of a model with their places, in the order in which Keras visits them."""
+    found: list[Holder] = []
+    _visit(model, "", found, set())
+    return found
+
+
+def _visit(owner: Any, path: str, found: list[Holder], seen: set[int]) -> None:
+    if id(owner) in seen:
+        return
+    seen.add(id(owner))
+    found.append(Holder(path, owner, _own_variables(owner)))
+    for name, child in _children(owner):
+        inner = f"{path}/{name}" if path else name
+        if isinstance(child, (Layer, Optimizer)):
+            _visit(child, inner, found, seen)
+        elif isinstance(child, (list, tuple, dict)):
+            _visit_container(child, inner, found, seen, set())
+
+
+def _visit_container(container: Any, path: str, found: list[Holder], seen: set[int], inside: set[int]) -> None:
+    if id(container) in inside:
+        return
+    inside.add(id(container))
+    used: dict[str, int] = {}
+    for item in container.values() if isinstance(container, dict) else container:
+        if isinstance(item, (Layer, Optimizer)):
+            _visit(item, f"{path}/{_unique(_class_name(item), used)}", found, seen)
+        elif isinstance(item, (list, tuple, dict)):
+            _visit_container(item, f"{path}/{_unique('container', used)}", found, seen, inside)
+
+
+def _unique(name: str, used: dict[str, int]) -> str:
+    used[name] = used.get(name, -1) + 1
+    return f"{name}_{used[name]}" if used[name] else name
+
+
+def _class_name(item: Any) -> str:
+    name = type(item).__name__
+    if name == "Model" and getattr(item, "_graph", None) is not None:
+        name = "Functional"  # Keras's name for a model made of inputs and outputs
+    return snake_case(name)
+
+
+def _children(owner: Any) -> Iterator[tuple[str, Any]]:
+    """Yield attributes by name, private ones last; of models made of layers the list of layers first."""
+    attributes = {_public(owner, name): value for name, value in vars(owner).items() if name not in _NOT_OWNED}
+    if getattr(owner, "optimizer", None) is not None:
+        attributes["optimizer"] = owner.optimizer
+    if hasattr(owner, "get_layer"):  # a model
+        if getattr(owner, "_graph", None) is not None or hasattr(owner, "_stack"):
+            yield "layers", owner.layers
+        else:
+            attributes["layers"] = owner.layers
+    yield from sorted(attributes.items(), key=lambda item: f"~{item[0]}" if item[0].startswith("_") else item[0])
+
+
+def _public(owner: Any, name: str) -> str:
+    """Return the name that Keras's walk meets first: `MultiHeadAttention` has `query_dense` for `_query_dense`."""
+    is_public = (
+        type(owner).__name__ == "MultiHeadAttention" and name.endswith("_dense") and type(owner).__module__[:6] == "podium"
+    )
+    return name.removeprefix("_") if is_public else name
+
+
+def _private(path: str) -> str:
+    """Return the spelling of a path that files of Keras 2.15 and the first Keras 3 have: `_query_dense`."""
+    above, _, last = path.rpartition("/")
+    return f"{above}/_{last}" if last.endswith("_dense") else path
+
+
+def _own_variables(owner: Any) -> list[Variable]:
+    if isinstance(owner, Layer):
+        return owner._own_weights()
+    inner = getattr(owner, "inner_optimizer", None)
+    others = {id(variable) for variable in inner.variables} if inner is not None else set()
+    return [variable for variable in owner.variables if id(variable) not in others]
+
+
+# --- writing
+
+
+def write_state(file: Any, model: Any, with_optimizer: bool = True) -> None:
+    """Write all Variables of a model at their places, and a digest of them."""
+    written: dict[str, np.ndarray] = {}
+    for holder in state_of(model):
+        if isinstance(holder.owner, Optimizer) and not with_optimizer:
+            continue
+        values = _values_of(holder)
+        if not values:
+            continue
+        group = file.create_group(f"{holder.path}/vars" if holder.path else "vars")
+        group.attrs["name"] = holder.owner.name
+        for key, array in values.items():
+            write_weight(group, key, array)
+            written[f"{group.name[1:]}/{key}"] = array
+    seal(file, written.items())
+
+
+def _values_of(holder: Holder) -> dict[str, np.ndarray]:
+    if _has_own_form(holder.owner):
+        store: dict[str, Any] = {}
+        holder.owner.save_own_variables(store)
+        return {key: np.asarray(value) for key, value in store.items()}
+    return {str(place): variable.numpy() for place, variable in enumerate(holder.variables)}
+
+
+def _has_own_form(owner: Any) -> bool:
+    """Tell whether a layer of the user's says itself what is written of it."""
+    return isinstance(owner, Layer) and hasattr(owner, "save_own_variables") and hasattr(owner, "load_own_variables")
+
+
+# --- reading
+
+
+def read_state(file: Any, model: Any, skip_mismatch: bool = False, with_optimizer: bool = True) -> Loaded:
+    """Read what fits a model from a file of Keras 3's layout, or raise `Unfit`; nothing is assigned yet."""
+    stored = stored_tree(file)
+    holders = state_of(model)
+    layers = [holder for holder in holders if isinstance(holder.owner, Layer)]
+    pairs, own_forms, problems = _matched(layers, stored, _Taken(holders))
+    if problems and not skip_mismatch:
+        raise Unfit(
+            f"does not fit model {model.name!r}, and nothing was loaded: {listed(problems)}. Build the model as it was when it "
+            "was saved, or pass `skip_mismatch=True` to load what fits."
+        )
+    optimizers, complaints = [], []
+    for holder in holders if with_optimizer else []:
+        if isinstance(holder.owner, Optimizer):
+            fitting, complaint = _optimizer_pairs(holder, stored)
+            optimizers += fitting
+            complaints += complaint
+    wanted = [weight.name for _, weight in pairs + optimizers] + [name for _, names in own_forms for name in names.values()]
+    values = read_all(file, stored, wanted)
+    if problems:
+        complaints = [f"These were left as they were: {listed(problems)}.", *complaints]
+    return Loaded(
+        checked([(variable, values[weight.name]) for variable, weight in pairs + optimizers], model),
+        [(owner, {key: values[name] for key, name in names.items()}) for owner, names in own_forms],
+        complaints,
+    )
+
+
+class _Taken:
+    """Which stored weights have an owner, so that the others can be reported."""
+
+    def __init__(self, holders: list[Holder]):
+        paths = [spelling for holder in holders for spelling in (holder.path, _private(holder.path))]
+        self.prefixes = {f"{path}/vars/" if path else "vars/" for path in paths}
+        self.others = tuple(f"{holder.path}/" for holder in holders if isinstance(holder.owner, Optimizer))
+
+    def has_owner(self, name: str) -> bool:
+        parts = name.split("/")
+        ignored = any(part in _IGNORED for part in parts) or parts[0] in ("optimizer", "metrics") or name.startswith(self.others)
+        return ignored or f"{'/'.join(parts[:-1])}/" in self.prefixes
+
+
+def _matched(layers: list[Holder], stored: dict[str, StoredWeight], taken: _Taken) -> tuple[list, list, list[str]]:
+    """Return what fits together, layers that read for themselves, and what does not fit."""
+    pairs: list[tuple[Variable, StoredWeight]] = []
+    own_forms: list[tuple[Any, dict[str, str]]] = []
+    problems: list[str] = []
+    by_group: dict[str, dict[str, StoredWeight]] = {}
+    for name, weight in stored.items():
+        group, _, key = name.rpartition("/")
+        by_group.setdefault(group, {})[key] = weight
+    for path, owner, variables in layers:
+        there = by_group.get(f"{path}/vars" if path else "vars") or by_group.get(f"{_private(path)}/vars", {})
+        if _has_own_form(owner):
+            own_forms.append((owner, {key: weight.name for key, weight in there.items()}))
+            continue
+        keys = sorted(there, key=lambda key: (len(key), key))
+        where = f"layer {owner.name!r} ({path or 'the model itself'})"
+        if len(keys) != len(variables):
+            listed_there = listed([str(there[key].shape) for key in keys])
+            listed_here = listed([f"{variable.path} {variable.shape}" for variable in variables])
+            what = "missing" if len(keys) < len(variables) else "unexpected"
+            problems.append(
+                f"{where} has {len(variables)} weights ({listed_here}), and {len(keys)} were found in the file ({listed_there}): "
+                f"{abs(len(keys) - len(variables))} {what}"
+            )
+            continue
+        for key, variable in zip(keys, variables, strict=True):
+            problem = misfit(variable, there[key])
+            if problem is None:
+                pairs.append((variable, there[key]))
+            else:
+                problems.append(f"{where}: {problem}")
+    unexpected = [f"{name!r} {weight.shape}" for name, weight in stored.items() if not taken.has_owner(name)]
+    if unexpected:
+        problems.append(f"the file has weights that the model does not have (unexpected): {listed(unexpected)}")
+    return pairs, own_forms, problems
+
+
+def _optimizer_pairs(holder: Holder, stored: dict[str, StoredWeight]) -> tuple[list, list[str]]:
+    """Return what of an optimizer's state the file has; a complaint if it does not fit."""
+    there = [stored[name] for name in (f"{holder.path}/vars/{place}" for place in range(len(stored))) if name in stored]
+    mine = holder.variables
+    if there and len(there) < len(mine) and all(weight.shape == () for weight in there):
+        mine = mine[: len(there)]  # saved before the first step: the count and the rate, no slots yet
+    elif len(there) == len(mine) - 1 and "learning_rate" in mine[1].path:
+        mine = [mine[0], *mine[2:]]  # Keras 2 keeps the rate in the config alone
+    fits = len(there) == len(mine) and all(w.shape == v.shape for w, v in zip(there, mine, strict=True))
+    if fits:
+        return list(zip(mine, there, strict=True)), []
+    if not there:
+        return [], []
+    return [], [
+        f"The state of optimizer {holder.owner.name!r} was not restored: it has {len(mine)} Variables, and {len(there)} of other "
+        "number or shape were found in the file. Training goes on with a fresh optimizer."
+    ]

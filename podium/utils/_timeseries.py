@@ -1,0 +1,110 @@
+"""Windows of a time series as a Dataset. The windows are views of one array: nothing is copied before a batch is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.core import check_choice
+from podium.data import Dataset
+from podium.data._words import check_count
+from podium.data.pipelines._sources import Slices, frozen
+
+
+def timeseries_dataset_from_array(
+    data: Any,
+    targets: Any,
+    sequence_length: int,
+    sequence_stride: int = 1,
+    sampling_rate: int = 1,
+    batch_size: int | None = 128,
+    shuffle: bool = False,
+    seed: int | None = None,
+    start_index: int | None = None,
+    end_index: int | None = None,
+    format: str = "tf",
+) -> Dataset:
+    """Make a Dataset of windows that slide over data measured at equal intervals.
+
+    The window that begins at step i is `data[i], data[i + sampling_rate], ...`, with the target `targets[i]`: shift the
+    targets to predict what comes after a window, `targets=data[sequence_length:]`.
+
+    Args:
+        data: Steps along the first axis.
+        targets: One row for the window that begins at each step, or None. May be shorter than the data; there are then as
+            many windows as targets.
+        sequence_length: Steps in a window.
+        sequence_stride: Steps from the start of one window to that of the next.
+        sampling_rate: Steps from one entry of a window to the next.
+        batch_size: Windows in a batch; None for single windows.
+        shuffle: Whether to mix the windows, anew for each pass.
+        seed: Fixes the orders. By default `podium.utils.set_random_seed` does.
+        start_index: First step that is used.
+        end_index: Step before which to stop.
+        format: Accepted for Keras's signature; the result is a Podium Dataset.
+
+    Returns:
+        A Dataset of `(windows, targets)`, or of windows if `targets` is None. Windows have the shape
+        `(batch, sequence_length, ...)`.
+
+    Raises:
+        ValueError: A number does not fit the data, or not even one window does.
+
+    Example:
+        >>> data = np.arange(10.0)
+        >>> dataset = podium.utils.timeseries_dataset_from_array(data[:-3], data[3:], sequence_length=3, batch_size=2)
+        >>> windows, targets = next(iter(dataset))
+        >>> windows.numpy(), targets.numpy()
+        (array([[0., 1., 2.], [1., 2., 3.]], dtype=float32), array([3., 4.], dtype=float32))
+    """
+    check_choice("format", format, ("tf", "grain"))
+    length = check_count("sequence_length", sequence_length)
+    stride = check_count("sequence_stride", sequence_stride)
+    rate = check_count("sampling_rate", sampling_rate)
+    batch_size = None if batch_size is None else check_count("batch_size", batch_size)
+    # Drawn as Keras draws it, so that `set_random_seed` fixes it.
+    seed = int(np.random.randint(10**6)) if shuffle and seed is None else seed
+    steps = _rows(data, "data")
+    start, end = _bounds(start_index, end_index, len(steps))
+    for name, value in (("sampling_rate", rate), ("sequence_stride", stride)):
+        if value >= len(steps):
+            raise ValueError(f"{name}={value} was given for data of {len(steps)} steps; less than that was expected.")
+    steps, span = steps[start:end], (length - 1) * rate + 1
+    if span > len(steps):
+        raise ValueError(
+            f"sequence_length={length} with sampling_rate={rate} makes windows of {span} steps, and there are {len(steps)} "
+            f"(start_index={start}, end_index={end}); not one window fits. Give a shorter sequence_length."
+        )
+    views = np.lib.stride_tricks.sliding_window_view(steps, span, axis=0)
+    windows = np.moveaxis(views, -1, 1)[::stride, ::rate]
+    table: Any = windows
+    if targets is not None:
+        rows = _rows(targets, "targets")[start:end]
+        if not len(rows):
+            raise ValueError(f"targets has no row for step {start}, at which the first window begins (start_index={start}).")
+        rows = rows[: len(views) : stride]
+        table = (windows[: len(rows)], rows)
+    dataset = Dataset(Slices(table))
+    if shuffle:
+        dataset = dataset.shuffle(len(dataset), seed)
+    return dataset if batch_size is None else dataset.batch(batch_size)
+
+
+def _rows(value: Any, name: str) -> np.ndarray:
+    array = np.asarray(frozen(np.asarray(value), name))
+    if array.ndim == 0 or not len(array):
+        raise ValueError(f"`{name}` has the shape {array.shape}; an array with a row for each step was expected.")
+    return array
+
+
+def _bounds(start_index: Any, end_index: Any, count: int) -> tuple[int, int]:
+    start = 0 if start_index is None else check_count("start_index", start_index, 0)
+    end = count if end_index is None else check_count("end_index", end_index)
+    if start >= count:
+        raise ValueError(f"start_index={start} was given for data of {count} steps; less than that was expected.")
+    if end > count:
+        raise ValueError(f"end_index={end} was given for data of {count} steps; at most that was expected.")
+    if end <= start:
+        raise ValueError(f"start_index={start} and end_index={end} were given; the end must be after the start.")
+    return start, end

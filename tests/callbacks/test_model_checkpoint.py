@@ -1,0 +1,152 @@
+"""ModelCheckpoint: what is saved, when, under which name, and which mistakes are reported."""
+
+import os
+
+import numpy as np
+import pytest
+
+import podium
+from podium.callbacks import ModelCheckpoint
+
+X, Y = np.ones((24, 2), "float32"), np.zeros((24, 1), "float32")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """One compiled model for all tests: only what is saved matters here."""
+    model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
+    model.compile(podium.optimizers.SGD(0.01), "mse")
+    return model
+
+
+class Told:
+    """A model that notes where it would be saved."""
+
+    def __init__(self):
+        self.saved, self.metrics, self.stop_training = [], [], False
+
+    def save(self, path, overwrite):
+        self.saved.append(os.path.basename(path))
+        with open(path, "w"):
+            pass
+
+    save_weights = save
+
+
+def watching(tmp_path, values, name="{epoch}", **options):
+    """Return what is saved for the values of a figure after each epoch."""
+    model = Told()
+    callbacks = podium.callbacks.CallbackList(ModelCheckpoint(tmp_path / name, monitor="val_loss", **options), model=model)
+    callbacks.on_train_begin()
+    for epoch, value in enumerate(values):
+        callbacks.on_epoch_begin(epoch)
+        callbacks.on_epoch_end(epoch, {"loss": 1.0} if value is None else {"loss": 1.0, "val_loss": value})
+    callbacks.on_train_end()
+    return model.saved
+
+
+@pytest.mark.parametrize("name", ["m", "m.keras", "m.h5", "m-{epoch:02d}-{loss:.2f}", "sub/dir/m.keras"])
+def test_whole_models_are_saved_under_any_name(tmp_path, trained, name):
+    history = trained.fit(X, Y, batch_size=8, verbose=0, callbacks=ModelCheckpoint(tmp_path / name))
+    path = str(tmp_path / name).format(epoch=1, loss=history.history["loss"][0])
+    other = podium.models.load_model(path)
+    assert all(np.array_equal(a, b) for a, b in zip(other.get_weights(), trained.get_weights(), strict=True))
+    assert int(other.optimizer.iterations.numpy()) == int(trained.optimizer.iterations.numpy())
+
+
+@pytest.mark.parametrize("name", ["w", "w.h5", "w.weights.h5", "w.ckpt"])
+def test_weights_are_saved_under_any_name(tmp_path, trained, name):
+    trained.fit(X, Y, batch_size=8, verbose=0, callbacks=ModelCheckpoint(tmp_path / name, save_weights_only=True))
+    saved = trained.get_weights()
+    trained.set_weights([np.zeros_like(weight) for weight in saved])
+    trained.load_weights(tmp_path / name)
+    assert os.listdir(tmp_path) == [name]
+    assert all(np.array_equal(a, b) for a, b in zip(trained.get_weights(), saved, strict=True))
+
+
+@pytest.mark.parametrize(("k", "wanted"), [(1, ["1-2", "2-1", "2-3"]), (3, ["1-3", "2-3"])])
+def test_batches_are_counted_through_epochs_and_executions(tmp_path, k, wanted):
+    model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
+    model.compile("sgd", "mse", steps_per_execution=k)
+    saving = ModelCheckpoint(tmp_path / "{epoch}-{batch}", save_freq=2, save_weights_only=True)
+    assert saving.every_batch
+    model.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=saving)  # three batches an epoch
+    assert sorted(os.listdir(tmp_path)) == wanted
+
+
+def test_only_the_best_are_saved(tmp_path):
+    assert watching(tmp_path, [3.0, 4.0, 2.0, float("nan"), 2.0, 1.0], save_best_only=True) == ["1", "3", "6"]
+    assert watching(tmp_path, [3.0, 4.0, 2.0], save_best_only=True, mode="max") == ["1", "2"]
+    assert watching(tmp_path, [3.0, 2.0, 1.0], save_best_only=True, initial_value_threshold=2.5) == ["2", "3"]
+    assert watching(tmp_path, [3.0, 4.0], save_best_only=False) == ["1", "2"]
+
+
+def test_the_best_is_remembered_from_one_fit_to_the_next(tmp_path):
+    model = Told()
+    callbacks = podium.callbacks.CallbackList(ModelCheckpoint(tmp_path / "m", monitor="loss", save_best_only=True), model=model)
+    for values in ([2.0, 1.0], [1.5]):
+        callbacks.on_train_begin()
+        for epoch, value in enumerate(values):
+            callbacks.on_epoch_end(epoch, {"loss": value})
+        callbacks.on_train_end()
+    assert len(model.saved) == 2
+
+
+def test_a_figure_that_is_not_there_is_reported_and_nothing_is_saved(tmp_path):
+    with pytest.warns(UserWarning, match="ModelCheckpoint watches 'val_loss'.*Available: 'loss'"):
+        assert watching(tmp_path, [None, None], save_best_only=True) == []
+
+
+def test_messages_are_those_of_keras(tmp_path, capsys):
+    watching(tmp_path, [3.0, 4.0, 2.0], name="m", save_best_only=True, verbose=1)
+    path = tmp_path / "m"
+    assert capsys.readouterr().out.split("\n\n") == [
+        f"\nEpoch 1: val_loss improved from None to 3.00000, saving model to {path}",
+        "Epoch 1: finished saving model to " + str(path),
+        "Epoch 2: val_loss did not improve from 3.00000",
+        f"Epoch 3: val_loss improved from 3.00000 to 2.00000, saving model to {path}",
+        f"Epoch 3: finished saving model to {path}\n",
+    ]
+
+
+def test_old_files_are_deleted_and_epochs_left_out_if_asked(tmp_path):
+    (tmp_path / "mine").touch()
+    assert watching(tmp_path, [1.0] * 5, max_to_keep=2) == ["1", "2", "3", "4", "5"]
+    assert sorted(os.listdir(tmp_path)) == ["4", "5", "mine"]
+    assert watching(tmp_path, [1.0] * 5, name="p{epoch}", period=2) == ["p2", "p4"]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"mode": "sideways"}, "Unknown mode 'sideways'"),
+        ({"save_freq": "batch"}, "save_freq='batch'; a whole number from 1, or 'epoch' was expected"),
+        ({"save_freq": 0}, "save_freq=0"),
+        ({"save_freq": True}, "save_freq=True"),
+        ({"max_to_keep": 0}, "max_to_keep=0"),
+        ({"options": object()}, "TensorFlow's checkpoints"),
+        ({"load_weights_on_restart": True}, "load_weights"),
+        ({"filepath": "m.pickle"}, "m.pickle.*extension"),
+        ({"filepath": "m.weights.h5"}, "for weights alone"),
+        ({"filepath": "m.keras", "save_weights_only": True}, "save_weights_only=True"),
+        ({"filepath": "m{epoch"}, "brace without its counterpart"),
+        ({"filepath": "m{}"}, "a name was expected"),
+        ({"filepath": "m{batch}"}, "placeholder {batch} has a value only when saving after batches"),
+    ],
+)
+def test_wrong_arguments_are_reported_at_once(options, match):
+    with pytest.raises(ValueError, match=match):
+        ModelCheckpoint(**{"filepath": "m", **options})
+
+
+def test_paths_that_cannot_be_written_are_reported(tmp_path, trained):
+    with pytest.raises(TypeError, match="a path was expected"):
+        ModelCheckpoint(3)
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match=r"'.*file' is a file, not a directory"):
+        trained.fit(X, Y, verbose=0, callbacks=ModelCheckpoint(tmp_path / "file" / "m.keras"))
+    with pytest.raises(ValueError, match=r"placeholder {val_loss} has no value. There are: 'epoch', 'loss'"):
+        trained.fit(X, Y, verbose=0, callbacks=ModelCheckpoint(tmp_path / "{val_loss:.2f}.keras"))
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        trained.fit(X, Y, verbose=0, callbacks=ModelCheckpoint(tmp_path / "folder"))

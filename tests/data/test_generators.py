@@ -1,0 +1,182 @@
+"""Generators and iterators: pulled exactly as often as their batches are used, and their exceptions are their own."""
+
+import itertools
+import traceback
+
+import numpy as np
+import pytest
+
+import podium
+from podium.data import DataHandler, Dataset
+
+X, Y = np.zeros((4, 1), "float32"), np.zeros(4, "float32")
+
+
+class Disk(Exception):
+    pass
+
+
+def counted(pulls, stop=None):
+    for number in itertools.count() if stop is None else range(stop):
+        pulls.append(number)
+        yield X + number, Y
+
+
+def model():
+    made = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
+    made.compile("sgd", "mse")
+    return made
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_fit_asks_a_generator_for_exactly_the_batches_it_uses(k):
+    pulls, made = [], model()
+    made.compile("sgd", "mse", steps_per_execution=k)
+    source = counted(pulls)
+    made.fit(source, steps_per_epoch=3, epochs=2, verbose=0)
+    assert pulls == list(range(6))
+    assert next(source)[0][0, 0] == 6  # what is left stays the user's: neither lost nor closed
+
+
+def test_evaluate_and_predict_do_so_too():
+    pulls, made = [], model()
+    source = counted(pulls)
+    made.evaluate(source, steps=2, verbose=0)
+    made.predict(((x,) for x, _ in source), steps=2, verbose=0)
+    assert pulls == [0, 1, 2, 3]
+
+
+def raising(at):
+    for number in range(at):
+        yield X + number, Y
+    raise Disk("gone")
+
+
+class Loader:
+    def __iter__(self):
+        return raising(2)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (lambda: raising(2), "generator"),
+        (lambda: map(tuple, raising(2)), "generator"),
+        (Loader, "Loader"),
+    ],
+    ids=["generator", "map", "loader"],
+)
+def test_a_sources_own_exception_arrives_with_the_number_of_its_batch(source, kind):
+    with pytest.raises(Disk, match="gone") as met:
+        model().fit(source(), verbose=0)
+    assert met.value.__notes__ == [f"It was raised while batch 2 of the {kind} was read (the first is 0)."]
+    assert "raise Disk" in "".join(traceback.format_tb(met.value.__traceback__))  # the user's own line is shown
+
+
+def test_the_very_object_arrives():
+    error = Disk("mine")
+
+    def batches():
+        yield X, Y
+        raise error
+
+    with pytest.raises(Disk) as met:
+        model().fit(batches(), verbose=0)
+    assert met.value is error
+
+
+def test_batches_are_counted_through_all_epochs_of_a_generator_and_anew_in_each_walk_of_a_loader():
+    with pytest.raises(Disk) as met:
+        model().fit(raising(5), steps_per_epoch=2, epochs=3, verbose=0)
+    assert "batch 5 of the generator" in met.value.__notes__[0]
+
+    class SecondEpoch:
+        walks = 0
+
+        def __iter__(self):
+            self.walks += 1
+            return raising(3) if self.walks == 2 else iter([(X, Y)] * 4)
+
+    with pytest.raises(Disk) as met:
+        model().fit(SecondEpoch(), epochs=2, verbose=0)
+    assert "batch 3 of the SecondEpoch" in met.value.__notes__[0]
+
+
+def test_a_change_of_structure_names_the_batch():
+    with pytest.raises(ValueError, match=r"structure of batch 3 of the generator changed: it is \(x, y, sample_weight\)"):
+        model().fit(iter([(X, Y)] * 3 + [(X, Y, Y)]), verbose=0)
+
+
+def test_lists_of_numbers_may_be_shorter_in_the_last_batch():
+    handler = DataHandler(iter([(X, [1.0, 2.0, 3.0, 4.0]), (X[:2], [1.0, 2.0])]))
+    found = next(iterator.pull_group(9) for _, iterator in handler.enumerate_epochs())
+    assert [y.shape for _, y in found] == [(4,), (2,)]
+
+
+def test_a_walk_that_is_closed_closes_what_it_reads_from_unless_that_is_the_users():
+    ended = []
+
+    def batches():
+        try:
+            while True:
+                yield X, Y
+        finally:
+            ended.append(True)
+
+    class Own(podium.data.DataAdapter):
+        def iterate(self, epoch, start=0):
+            return batches()
+
+    from podium.data.adapters._batch_reader import BatchReader
+    from podium.data.adapters._generator_adapter import GeneratorAdapter
+
+    walk = BatchReader(Own(None)).read(Own(None).iterate(0))
+    next(walk)
+    walk.close()
+    assert ended == [True]
+    source = batches()
+    walk = BatchReader(GeneratorAdapter(source, steps=1)).read(source)
+    next(walk)
+    walk.close()
+    assert ended == [True]
+    source.close()
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda m: m.fit(counted([], 3), Y, verbose=0), "`y` was given, but `x` is a generator"),
+        (lambda m: m.fit(counted([], 3), batch_size=8, verbose=0), "batch_size=8 was given, but `x` is a generator"),
+        (lambda m: m.fit(counted([], 3), validation_split=0.5, verbose=0), "validation_split"),
+        (lambda m: m.fit(counted([], 0), verbose=0), "`x` is empty"),
+        (lambda m: m.evaluate(itertools.repeat((X, Y)), verbose=0), "never ends.*steps was not given"),
+        (lambda m: m.predict(itertools.repeat((X,)), verbose=0), "never ends.*steps was not given"),
+        (lambda m: m.predict(Dataset.range(3).batch(1).repeat(), verbose=0), "an infinite dataset, and steps was not given"),
+        (lambda m: m.fit(Loader(), X, verbose=0), r"`y` was given, but `x` is a Loader|is a dataset \(Loader\)"),
+    ],
+    ids=["y", "batch_size", "split", "empty", "endless evaluate", "endless predict", "endless dataset", "loader and y"],
+)
+def test_mistakes_are_refused_before_a_step_is_taken(run, message):
+    made = model()
+    before = made.get_weights()
+    with pytest.raises(ValueError, match=message):
+        run(made)
+    for ours, then in zip(made.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(ours, then)
+    assert int(made.optimizer.iterations.numpy()) == 0
+
+
+def test_leaves_of_a_fresh_source_are_not_copied_and_others_are():
+    from podium.data.adapters._leaves import own_leaf
+
+    array = np.ones((3, 2), "float32")
+    assert own_leaf(array, "x", fresh=True) is array
+    assert not np.shares_memory(own_leaf(array, "x", fresh=False), array)
+    assert own_leaf(array.astype("float64"), "x", fresh=True).dtype == np.float32
+    assert own_leaf(3, "x", fresh=True).shape == ()
+    with pytest.raises(OverflowError, match="beyond the 32 bits"):
+        own_leaf(np.full(2, 2**40), "x", fresh=True)
+
+
+def test_handlers_of_generators_cannot_be_put_back():
+    assert not DataHandler(counted([], 3)).adapter.seekable

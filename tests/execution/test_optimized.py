@@ -1,0 +1,28 @@
+"""Promises about bits hold for the programs that users get, too: other tests compile quickly instead (`tests/conftest.py`)."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+PROMISES = (
+    "tests/execution/test_execution.py::test_fused_steps_equal_single_steps_bit_for_bit",
+    "tests/models/test_fit.py::test_fused_steps_give_identical_weights_and_logs",
+    "tests/models/test_interrupts.py::test_fifty_interrupts_leave_the_model_at_a_completed_step",
+)
+
+
+@pytest.mark.slow
+def test_promises_about_bits_hold_for_optimized_programs():
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:xdist", *PROMISES],
+        cwd=ROOT,
+        env=os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "0", "XLA_FLAGS": ""},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

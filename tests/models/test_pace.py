@@ -1,0 +1,155 @@
+"""steps_per_execution="auto": quick steps are fused when nobody listens to single batches, and nothing else changes."""
+
+import numpy as np
+import pytest
+
+import podium
+from podium import layers
+from podium.models import _pace
+
+X = np.random.default_rng(0).normal(size=(41, 3)).astype("float32")
+Y = X.sum(1, keepdims=True)
+
+
+@pytest.fixture
+def eager_to_fuse(monkeypatch):
+    """Makes every step count as quick, and every program as cheap."""
+    monkeypatch.setattr(_pace, "_QUICK", 1e9)
+    monkeypatch.setattr(_pace, "_LONGEST", 1e9)
+    monkeypatch.setattr(_pace, "_SAVED", 1e9)
+
+
+def network(steps="auto"):
+    podium.utils.set_random_seed(1)
+    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, activation="tanh"), layers.Dropout(0.2), layers.Dense(1)])
+    model.compile("adam", "mse", metrics=["mae"], steps_per_execution=steps)
+    return model
+
+
+def sizes(model, monkeypatch_of, run):
+    """Return how many steps each execution of `run()` took."""
+    taken = []
+    original = podium.execution.Execution.run
+
+    def noting(self, iterator):
+        values = original(self, iterator)
+        if self is model.train_function:
+            taken.append(values.count)
+        return values
+
+    monkeypatch_of.setattr(podium.execution.Execution, "run", noting)
+    run(model)
+    return taken
+
+
+def fit(model, **options):
+    return model.fit(X, Y, batch_size=4, epochs=4, validation_data=(X, Y), verbose=0, **options)
+
+
+def test_fused_steps_give_the_bits_and_the_logs_of_single_ones(eager_to_fuse, monkeypatch):
+    single = network(1)
+    history = fit(single).history
+    auto, histories = network(), []
+    taken = sizes(auto, monkeypatch, lambda model: histories.append(fit(model).history))
+    assert max(taken) == 11 and sum(taken) == 44  # 10 batches of 4 and one of 1 in an epoch
+    assert histories[0] == history
+    for one, other in zip(auto.get_weights(), single.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_next_run_starts_at_its_pace(eager_to_fuse, monkeypatch):
+    model = network()
+    fit(model)
+    assert model.train_function.paces
+    for found in model.train_function.paces.values():
+        found.settled = 5
+    assert sizes(model, monkeypatch, lambda model: model.fit(X, Y, batch_size=4, verbose=0)) == [1, 5, 5]
+
+
+def test_whoever_listens_to_batches_hears_each(eager_to_fuse):
+    heard = []
+
+    class Listens(podium.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            heard.append(batch)
+
+    model = network()
+    fit(model, callbacks=Listens())
+    assert heard == [*range(11)] * 4 and not model.train_function.paces
+
+
+def test_slow_steps_stay_single_and_nothing_more_is_compiled(monkeypatch):
+    monkeypatch.setattr(_pace, "_QUICK", 0.0)
+    model = network()
+    assert set(sizes(model, monkeypatch, fit)) == {1}
+    assert model.train_function.trace_count == 2 and {found.settled for found in model.train_function.paces.values()} == {1}
+
+
+def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(monkeypatch):
+    monkeypatch.setattr(_pace, "_QUICK", 1e9)
+    monkeypatch.setattr(_pace, "_SAVED", 0.0)
+    model = network()
+    fit(model)
+    assert model.train_function.trace_count == 2 and model.train_function.single_steps > 30
+    monkeypatch.setattr(_pace, "_SAVED", 1e9)
+    fit(model)
+    assert model.train_function.trace_count == 3
+
+
+def paced(seconds, most=None, size=4, steps_in_epoch=None):
+    """Return the decisions of a Pace over executions whose steps take so long, one after the other."""
+
+    class Data:
+        inferred_steps, epochs_in_all = steps_in_epoch, 1000
+
+    execution = podium.execution.Execution(lambda x: x)
+    execution.latest = ("key", ((size // 4,), np.dtype("float32")))
+    steps, decided = podium.data.StepsPerExecution("auto"), []
+    with _pace.Pace(steps, execution.run, False, Data(), most) as pace:
+        found = _pace.Measured()
+        for one in seconds:
+            found.times = [one] * _pace._SAMPLES
+            pace._decide(found)
+            decided.append(found.settled or found.fused)
+    assert steps.value == 1
+    return decided
+
+
+@pytest.mark.parametrize(("fused", "kept"), [(0.5e-3, 8), (2e-3, 1)])
+def test_fusing_that_loses_is_given_up(fused, kept):
+    assert paced([1e-3, fused], steps_in_epoch=8) == [8, kept]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "most", "size", "expected"), [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**24, 4)]
+)
+def test_how_many_steps_an_execution_takes(seconds, most, size, expected):
+    assert paced([seconds], most, size) == [expected]
+
+
+def test_a_validation_in_steps_is_not_jumped_over(eager_to_fuse, monkeypatch):
+    model = network()
+    taken = sizes(model, monkeypatch, lambda model: fit(model, validation_freq="3 steps"))
+    assert max(taken) == 3
+
+
+def test_evaluate_and_predict_are_fused_too_and_equal(eager_to_fuse):
+    single, auto = network(1), network()
+    for _ in range(5):
+        assert auto.evaluate(X, Y, batch_size=4, verbose=0) == single.evaluate(X, Y, batch_size=4, verbose=0)
+        np.testing.assert_array_equal(auto.predict(X, batch_size=4, verbose=0), single.predict(X, batch_size=4, verbose=0))
+    for function in (auto.test_function, auto.predict_function):
+        assert max(found.fused for found in function.paces.values()) == 11
+        assert any(found.settled for found in function.paces.values())
+
+
+def test_the_setting_can_be_read_and_changed():
+    model = network()
+    assert model.steps_per_execution == "auto"
+    model.steps_per_execution = 3
+    assert model.steps_per_execution == 3
+    model.steps_per_execution = "auto"
+    fit(model)
+    assert model.steps_per_execution == "auto"
+    with pytest.raises((ValueError, TypeError), match="steps_per_execution='many'"):
+        model.compile("sgd", "mse", steps_per_execution="many")

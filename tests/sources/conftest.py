@@ -1,0 +1,79 @@
+"""What the tests of foreign sources share. They need packages that Podium never imports: `make test-sources` has them."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import podium
+from podium.data import DataHandler
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(23, 3))
+LABELS = RNG.integers(0, 3, 23)
+
+
+@pytest.fixture(autouse=True)
+def quiet_packages():
+    """The packages warn on their own account, of what they will change; our own warnings stay errors."""
+    with warnings.catch_warnings():
+        for package in ("tensorflow", "torch", "datasets", "zarr", "google", "keras"):
+            warnings.filterwarnings("ignore", module=rf"{package}(\.|$)")
+        yield
+
+
+@pytest.fixture
+def x():
+    """Inputs: 23 rows of 3 numbers in float64."""
+    return X.copy()
+
+
+@pytest.fixture
+def labels():
+    """Class numbers for them, in int64."""
+    return LABELS.copy()
+
+
+@pytest.fixture
+def batches():
+    """Return all batches of arguments of `fit`, in batches of 8, shuffled by a fixed seed."""
+
+    def read(*args, **kwargs):
+        data = DataHandler(*args, **({"batch_size": 8, "shuffle": True, "shuffle_seed": 1} | kwargs))
+        return [list(iterator) for _, iterator in data.enumerate_epochs()]
+
+    return read
+
+
+@pytest.fixture
+def same():
+    """Compare structures of arrays: the same form, types, shapes and numbers."""
+
+    def compare(found, wanted):
+        if isinstance(wanted, dict):
+            assert list(found) == list(wanted)
+            found, wanted = list(found.values()), list(wanted.values())
+        if isinstance(wanted, (tuple, list)):
+            assert len(found) == len(wanted)
+            for one, other in zip(found, wanted, strict=True):
+                compare(one, other)
+            return
+        found, wanted = np.asarray(found), np.asarray(wanted)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_array_equal(found, wanted)
+
+    return compare
+
+
+@pytest.fixture
+def trained():
+    """Return the weights of a small model after two shuffled epochs."""
+
+    def train(*args, **kwargs):
+        podium.utils.set_random_seed(5)
+        model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(3)])
+        model.compile("sgd", podium.losses.SparseCategoricalCrossentropy(from_logits=True))
+        model.fit(*args, batch_size=8, epochs=2, verbose=0, **kwargs)
+        return model.get_weights()
+
+    return train

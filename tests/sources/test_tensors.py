@@ -1,0 +1,86 @@
+"""Tensors of PyTorch and TensorFlow as inputs: the same memory, seen by NumPy."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from podium.data import DataHandler
+from podium.data._arrays import prepared
+from podium.data.columns._torch import DeviceColumn
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed here; `make test-sources` runs this")
+tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here; `make test-sources` runs this")
+
+KINDS = {
+    "torch": torch.tensor,
+    "torch with gradients": lambda array: torch.tensor(array, requires_grad=array.dtype.kind == "f") * 1,
+    "torch parameter": lambda array: torch.nn.Parameter(torch.tensor(array), requires_grad=array.dtype.kind == "f"),
+    "torch in strides": lambda array: torch.tensor(np.repeat(array, 2, axis=0))[::2],
+    "tensorflow": tf.constant,
+    "tensorflow variable": tf.Variable,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tensors_train_to_the_weights_of_the_arrays(kind, x, labels, trained, same):
+    same(trained(KINDS[kind](x), KINDS[kind](labels)), trained(x, labels))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_of_tensors(kind, x, labels, batches, same):
+    make = KINDS[kind]
+    same(batches((make(x), make(x[:, 0])), {"y": make(labels)}), batches((x, x[:, 0]), {"y": labels}))
+
+
+def test_memory_is_shared(x):
+    tensor = torch.tensor(x, requires_grad=True)
+    assert np.shares_memory(prepared(tensor, "x"), tensor.detach().numpy())
+    half = torch.tensor(x, dtype=torch.bfloat16)
+    assert np.shares_memory(prepared(half, "x"), half.view(torch.int16).numpy())
+    constant = tf.constant(x)
+    assert np.shares_memory(prepared(constant, "x"), np.asarray(memoryview(constant)))
+
+
+def test_small_floats_keep_their_type(x, batches, same):
+    wanted = x.astype(jnp.bfloat16)
+    same(batches(torch.tensor(x, dtype=torch.bfloat16)), batches(wanted))
+    same(batches(torch.tensor(x, dtype=torch.bfloat16)[:, ::2]), batches(wanted[:, ::2]))
+    same(batches(tf.cast(x, "bfloat16")), batches(wanted))
+    same(batches(torch.tensor(x).half()), batches(x.astype("float16")))
+    same(batches(torch.tensor(x).to(torch.float8_e5m2)), batches(x.astype(jnp.float8_e5m2)))
+    same(batches(torch.tensor(x) > 0), batches(x > 0))
+
+
+def test_tensors_elsewhere_are_fetched_by_the_batch(x):
+    column = DeviceColumn("x", torch.tensor(x))  # the host stands in for another device
+    np.testing.assert_array_equal(column.rows(np.array([5, 1], "int32")), x[[5, 1]].astype("float32"))
+    np.testing.assert_array_equal(column[4:].rows(slice(2, 4)), x[6:8].astype("float32"))
+    assert column.in_memory is None and column.rows(slice(0, 2)).flags.owndata
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda x: torch.tensor(x).to_sparse(), TypeError, r"`x` is a sparse PyTorch tensor .*`x.to_dense\(\)`"),
+        (lambda x: torch.empty(3, 2, device="meta"), ValueError, "device 'meta', which holds no numbers"),
+        (lambda x: torch.tensor(x, dtype=torch.complex64), TypeError, "`x` holds complex numbers"),
+        (lambda x: torch.full((3,), 2**40), OverflowError, "`x` holds integers"),
+        (lambda x: torch.tensor(3.0), ValueError, r"`x` is the single number .* of shape \(\)"),
+        (lambda x: tf.ragged.constant([[1], [1, 2]]), TypeError, r"`x` is a TensorFlow RaggedTensor; .*`x.to_tensor\(\)`"),
+        (lambda x: tf.sparse.from_dense(x), TypeError, r"`x` is a TensorFlow SparseTensor; .*tf.sparse.to_dense\(x\)"),
+        (lambda x: tf.constant(["a", "b"]), TypeError, "`x` is an array of Python objects"),
+        (lambda x: {"t": tf.constant(["a", "b"])}, TypeError, r"`x\['t'\]` is an array of"),
+    ],
+)
+def test_tensors_that_are_no_arrays_of_numbers(make, error, message, x):
+    with pytest.raises(error, match=message):
+        DataHandler(make(x))
+
+
+def test_a_symbolic_tensor_is_refused(x):
+    def inside(tensor):
+        with pytest.raises(TypeError, match="`x` is a symbolic TensorFlow tensor"):
+            DataHandler(tensor)
+        return tensor
+
+    tf.function(inside, autograph=False)(tf.constant(x))
