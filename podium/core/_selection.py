@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium.core._structures import in_order
+
 
 class Table:
     """Arrays of samples that may lie on the device: they go there when rows are first gathered.
@@ -34,7 +36,8 @@ class Table:
         self._host = arrays
         self._device: list[jax.Array] | None = None
         self.cut = cut
-        self.treedef = jax.tree.structure(((jax.tree.unflatten(treedef, [0] * len(arrays)),), {}))  # as arguments of a step
+        batch = in_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
+        self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
 
     def gather(self, index: np.ndarray) -> list[jax.Array]:

@@ -1,5 +1,6 @@
 """Moving data: arrays that live on the device, batches read ahead on a thread; neither changes what is computed."""
 
+import gc
 import threading
 import time
 
@@ -51,6 +52,28 @@ def test_arrays_on_the_device_train_to_the_same_bits(budget, source, k):
     for one, other in zip(results[0][0], results[1][0], strict=True):
         np.testing.assert_array_equal(one, other)
     assert results[0][1] == results[1][1]
+
+
+@pytest.mark.parametrize("kind", ["arrays", "dataset"])
+def test_structures_on_the_device_keep_their_names(budget, kind):
+    budget(2**20)
+    given = {"second": X, "first": Y}, {"b": Y * 2, "a": X * 3}
+    seen = []
+
+    class Looks(podium.Model):
+        def train_step(self, data):
+            x, y = data
+            seen.append({name: part.shape for part in (x, y) for name, part in part.items()})
+            return {
+                "good": podium.ops.max(podium.ops.abs(x["first"] * 2 - y["b"]))
+                + podium.ops.max(podium.ops.abs(x["second"] * 3 - y["a"]))
+            }
+
+    model = Looks()
+    model.compile()
+    source = given if kind == "arrays" else (Dataset.from_tensor_slices(given).batch(4),)
+    history = model.fit(*source, epochs=2, verbose=0, **({"batch_size": 4} if kind == "arrays" else {}))
+    assert list(seen[0]) == ["second", "first", "b", "a"] and max(history.history["good"]) == 0.0
 
 
 def test_a_table_goes_to_the_device_once_and_a_batch_names_its_rows(budget):
@@ -117,6 +140,14 @@ class Slow:
 
 def reading_threads():
     return [thread for thread in threading.enumerate() if thread.name == "podium-read-ahead"]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_of_others():
+    """Lets threads end that other tests have dropped without closing them."""
+    gc.collect()
+    for thread in reading_threads():
+        thread.join(5)
 
 
 def test_a_slow_source_is_read_on_a_thread_which_is_gone_afterwards():
@@ -217,6 +248,20 @@ def test_a_source_that_never_returns_is_left_behind_with_a_warning(monkeypatch):
     with pytest.warns(UserWarning, match="has not returned for 0 s"):
         reader.close()
     release.set()
+
+
+def test_a_thread_that_nobody_closes_ends_with_its_reader():
+    before = set(reading_threads())
+    data = DataHandler(Slow(50), epochs=2)
+    for _, iterator in data.enumerate_epochs():
+        next(data.steps())
+        iterator.pull_group(5)
+        break
+    (thread,) = set(reading_threads()) - before
+    del data, iterator
+    gc.collect()
+    thread.join(5)
+    assert not thread.is_alive()
 
 
 def test_a_bad_budget_is_refused():

@@ -91,13 +91,13 @@ def test_seeking_reads_nothing_of_what_came_before():
         return x
 
     source = Dataset.range(1000).map(note).batch(1)
-    first = DataHandler(source)
-    for _, iterator in first.enumerate_epochs():
-        for step in first.steps():
-            iterator.take_raw()
-            if step == 900:
-                position = first.position()
-                break
+    with DataHandler(source) as first:
+        for _, iterator in first.enumerate_epochs():
+            for step in first.steps():
+                iterator.take_raw()
+                if step == 900:
+                    position = first.position()
+                    break
     again = DataHandler(source)
     read.clear()
     again.seek(position)
