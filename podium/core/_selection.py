@@ -48,7 +48,7 @@ class Table:
 
 
 class Selection:
-    """The batch of given rows of a Table.
+    """The batch of given rows of a Table; several batches, if the numbers of the rows are a matrix with a line for each.
 
     Example:
         >>> import jax
@@ -63,6 +63,11 @@ class Selection:
     def __init__(self, table: Table, index: np.ndarray):
         self.table = table
         self.index = index
+
+    @property
+    def count(self) -> int:
+        """How many batches it names."""
+        return 1 if self.index.ndim == 1 else len(self.index)
 
     def batch(self) -> Any:
         """Cut the rows out, as arrays in host memory."""

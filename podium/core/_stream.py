@@ -63,6 +63,21 @@ class Stream:
         """Return the next element as it was pulled, which may be a `Selection` of rows."""
         return self._returned.popleft() if self._returned else self.pull()
 
+    def take_many(self, count: int) -> list:
+        """Return the next elements, up to `count`; neighbouring `Selection`s may come as one.
+
+        Raises:
+            StopIteration: None is left.
+        """
+        taken: list = []
+        try:
+            while len(taken) < count:
+                taken.append(self.take())
+        except StopIteration:
+            if not taken:
+                raise
+        return taken
+
     def take_raw(self) -> Any:
         """Return the next element as arrays, without wrapping them into Tensors."""
         element = self.take()

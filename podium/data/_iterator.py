@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from podium.core import Stream
+from podium.core import Selection, Stream
 from podium.data._read_ahead import ReadAhead
 from podium.data.pipelines._pipeline import Pipeline
 
@@ -52,6 +52,26 @@ class Iterator(Stream):
             raise
         self._pulled += 1
         return element if self._transform is None else self._transform(element)
+
+    def take_many(self, count: int) -> list:
+        """Return the next elements as they come, up to `count`; rows of arrays on the device come as one `Selection`."""
+        many = getattr(self._elements, "many", None)
+        if many is None or self._transform is not None:
+            return super().take_many(count)
+        taken = [self._returned.popleft() for _ in range(min(count, len(self._returned)))]
+        count -= len(taken)
+        try:
+            while count > 0:
+                element = many(count)
+                number = element.count if isinstance(element, Selection) else 1
+                self._pulled += number
+                count -= number
+                taken.append(element)
+        except StopIteration:
+            self._elements = None
+            if not taken:
+                raise
+        return taken
 
     def pull_group(self, count: int) -> list:
         """Return the next elements as arrays, up to `count` of them; raises StopIteration if there is none."""

@@ -106,19 +106,23 @@ class Execution:
     def run(self, iterator: Iterator) -> StepValues:
         """Do what a call does, and return the values of the steps as they are."""
         count = getattr(self._steps_per_execution, "value", self._steps_per_execution)
-        take = iterator.take if isinstance(iterator, Stream) else _plain_next(iterator)
-        batch = take()
+        eagerly = self._run_eagerly or functions_eager[0]
+        if isinstance(iterator, Stream) and count > 1 and not eagerly:
+            batches = iterator.take_many(count)
+        else:
+            take = iterator.take if isinstance(iterator, Stream) else _plain_next(iterator)
+            batches = [take()] if count == 1 else [take(), *_some(take, count - 1)]
         try:
-            if self._run_eagerly or functions_eager[0]:
+            if eagerly:
                 results = []
-                for one in [batch, *_some(take, count - 1)]:
+                for one in batches:
                     data = _as_tensors(one)
                     with self._body.around() as met:
                         result = self._body.function(data)
                     results.append(result if self._body.conclude is None else self._body.conclude(result, met, data))
                 return StepValues.of_results(results)
             if count == 1:
-                call = _Call.of(batch).gathered()
+                call = _Call.of(batches[0]).gathered()
                 self.latest = call.key
                 program = self._programs.get(call.key)
                 if program is not None:
@@ -126,7 +130,7 @@ class Execution:
                 calls: Any = [call]
             else:
                 length = getattr(self._steps_per_execution, "full", count)
-                calls = self._in_rows([batch, *_some(take, count - 1)], length)
+                calls = self._in_rows(batches, length)
             found = []
             for call in calls:
                 program = self._programs.get(call.key)
@@ -153,7 +157,7 @@ class Execution:
             first = _Call.of(like[0])
             self.latest = self.latest if number else first.key
             length = self._lengths[first.key] = max(count, self._lengths.get(first.key, 0))
-            if len(like) == 1 and (*first.key, length) not in self._programs:
+            if len(like) == 1 and first.count == 1 and (*first.key, length) not in self._programs:
                 yield first.gathered()  # a shape of its own, such as the last, smaller batch
             else:
                 yield _Call.row(like, first.key, length)
@@ -194,7 +198,7 @@ class _Call:
     def of(cls, batch: Any) -> _Call:
         """Make the call for one batch. NumPy arrays go to the device with the call; a selection is gathered later."""
         if type(batch) is Selection:
-            table, count = batch.table, len(batch.index)
+            table, count = batch.table, batch.index.shape[-1]
             return cls((table.treedef, *[((count, *shape), dtype) for shape, dtype in table.types]), [], batch)
         if dict in map(type, batch if isinstance(batch, tuple) else (batch,)):
             batch = in_order(batch)  # JAX would sort its keys
@@ -206,6 +210,11 @@ class _Call:
             key.append((leaf.shape, leaf.dtype))
         return cls(tuple(key), leaves)
 
+    @property
+    def count(self) -> int:
+        """How many batches it was made for."""
+        return 1 if self.selection is None else self.selection.count
+
     def gathered(self) -> _Call:
         """Gather the rows of a selection."""
         if self.selection is not None:
@@ -216,10 +225,13 @@ class _Call:
     def row(cls, batches: list, key: tuple, length: int) -> _Call:
         """Make one call of several batches that have the same key, in a row of that length."""
         if type(batches[0]) is Selection:
-            arrays = batches[0].table.gather(_row(tuple([batch.index for batch in batches]), length))
+            index = np.concatenate([np.atleast_2d(batch.index) for batch in batches]) if len(batches) > 1 else batches[0].index
+            count = len(index := np.atleast_2d(index))
+            arrays = batches[0].table.gather(np.concatenate([index, *[index[-1:]] * (length - count)]))
         else:
+            count = len(batches)
             arrays = [_row(parts, length) for parts in zip(*[cls.of(batch).arrays for batch in batches], strict=True)]
-        return cls((*key, length), [*arrays, np.int32(len(batches))], turns=len(batches))
+        return cls((*key, length), [*arrays, np.int32(count)], turns=count)
 
     def program(self, body: Body) -> Program:
         """Make the program for such calls; it has not been traced yet."""
@@ -231,7 +243,7 @@ def _runs(batches: list) -> Iterator[list]:
     """Cut batches into runs of neighbours that can go into one row: of one shape, and all or none rows of one table."""
 
     def kind(batch: Any) -> Any:
-        return (id(batch.table), len(batch.index)) if type(batch) is Selection else _Call.of(batch).key
+        return (id(batch.table), batch.index.shape[-1]) if type(batch) is Selection else _Call.of(batch).key
 
     for _, like in itertools.groupby(batches, kind):
         yield list(like)

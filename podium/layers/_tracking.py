@@ -12,7 +12,8 @@ from typing import Any
 from podium.core import SeedGenerator, Variable
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-_PLAIN = frozenset({str, int, float, bool, type(None)})  # most attributes; every epoch walks them to find the metrics
+_KNOWN = frozenset({"builtins", "functools", "jax", "jaxlib", "numpy", "podium"})  # whose classes live as long as the process
+_others: dict[Any, set] = {}  # kind -> known types of attributes that are neither of that kind nor containers
 
 
 def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
@@ -30,12 +31,18 @@ def owned(attributes: dict[str, Any], kind: Any, skip: frozenset[str]) -> list[A
     """List the objects of type `kind` in a layer's attributes, in the order they were set, each once."""
     found: dict[int, Any] = {}
     seen: set[int] = set()
+    others = _others.setdefault(kind, set())
     for name, value in attributes.items():
-        if type(value) in _PLAIN or name in skip:
+        if type(value) in others or name in skip:
             continue
-        for leaf in _leaves(value, seen) if isinstance(value, _CONTAINERS) else (value,):
-            if isinstance(leaf, kind):
-                found.setdefault(id(leaf), leaf)
+        if isinstance(value, kind):
+            found.setdefault(id(value), value)
+        elif isinstance(value, _CONTAINERS):
+            for leaf in _leaves(value, seen):
+                if isinstance(leaf, kind):
+                    found.setdefault(id(leaf), leaf)
+        elif type(value).__module__.partition(".")[0] in _KNOWN:
+            others.add(type(value))
     return list(found.values())
 
 

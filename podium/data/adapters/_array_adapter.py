@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -62,9 +62,9 @@ class ArrayAdapter(DataAdapter):
         inputs, targets = prepared(x, words.x, optional=False), prepared(y, words.y)
         weights = prepared(_completed(sample_weight, targets, words, output_names), words.sample_weight)
         parts = {words.x: inputs, words.y: targets, words.sample_weight: weights}
-        self._samples = check_lengths(parts)
+        self.samples = check_lengths(parts)
         if batch_size is None:
-            batch_size = DEFAULT_BATCH_SIZE if steps is None else -(-self._samples // steps)
+            batch_size = DEFAULT_BATCH_SIZE if steps is None else -(-self.samples // steps)
         self._batch_size = batch_size
         self._shuffle = check_shuffle(shuffle)
         self._seed = seed
@@ -89,19 +89,8 @@ class ArrayAdapter(DataAdapter):
         if isinstance(start, dict):
             start, self._seed = start["batch"], start["seed"]
         self._start = start
-        return self._walk(epoch, start)
-
-    def _walk(self, epoch: int, start: int) -> Iterator[Any]:
-        epoch, start = epoch + start // self.get_size(), start % self.get_size()
-        while True:
-            order, batches = self._order(epoch, start)
-            for batch in batches:
-                first, end = batch * self._batch_size, min((batch + 1) * self._batch_size, self._samples)
-                index = slice(first, end) if order is None else order[first:end]
-                yield self._cut(index) if self._table is None else Selection(self._table, _numbers(index))
-            epoch, start = epoch + 1, 0
-            if self.steps is None or self.steps >= self.get_size():
-                return
+        in_blocks = self._table is not None and self._shuffle != "batch"
+        return _Walk(self, self._table, in_blocks, epoch + start // self.get_size(), start % self.get_size())
 
     def position(self, taken: int) -> dict[str, int]:
         """Return the number of batches taken, and the seed of the order."""
@@ -111,19 +100,19 @@ class ArrayAdapter(DataAdapter):
         """Keep what lies in memory on the device if it fits the budget and there is more than one batch to gather."""
         fits = self._bytes <= budget and self.get_size() > 1
         if fits and all(column.in_memory is not None or column.in_host for column in self.columns):
-            whole = slice(0, self._samples)
+            whole = slice(0, self.samples)
             arrays = [column.rows(whole) if column.in_memory is None else column.in_memory for column in self.columns]
             types = [arriving_dtype(array.dtype) for array in arrays]
-            self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self._cut)
+            self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self.cut)
         return self._table is not None
 
-    def _cut(self, index: Index) -> Any:
+    def cut(self, index: Index) -> Any:
         """Return the batch of those rows, a copy."""
         return jax.tree.unflatten(self._treedef, [column.rows(index) for column in self.columns])
 
     def get_size(self) -> int:
         """Return the number of batches in the data."""
-        return -(-self._samples // self._batch_size)
+        return -(-self.samples // self._batch_size)
 
     def batch_size(self) -> int:
         """Return the number of samples in a full batch."""
@@ -131,25 +120,60 @@ class ArrayAdapter(DataAdapter):
 
     def has_partial_batch(self) -> bool:
         """Tell whether the last batch is smaller."""
-        return self._samples % self._batch_size > 0
+        return self.samples % self._batch_size > 0
 
     def partial_batch_size(self) -> int | None:
         """Return the size of a smaller last batch, or None."""
-        return self._samples % self._batch_size or None
+        return self.samples % self._batch_size or None
 
-    def _order(self, epoch: int, start: int) -> tuple[np.ndarray | None, Iterable[int]]:
-        """Return the rows of an epoch in their order (None: as they are), and the numbers of its batches from `start` on."""
+    def order(self, epoch: int) -> tuple[np.ndarray | None, Sequence[int]]:
+        """Return the rows of an epoch in their order (None: as they are), and the numbers of its batches in theirs."""
         if self._shuffle is False:
-            return None, range(start, self.get_size())
+            return None, range(self.get_size())
         generator = np.random.default_rng([self._seed, epoch])
         if self._shuffle == "batch":
-            return None, generator.permutation(self.get_size())[start:].tolist()
-        order = generator.permutation(self._samples)
-        return order.astype(np.int32) if self._samples < 2**31 else order, range(start, self.get_size())
+            return None, generator.permutation(self.get_size()).tolist()
+        order = generator.permutation(self.samples)
+        return order.astype(np.int32) if self.samples < 2**31 else order, range(self.get_size())
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a walk goes on through the data again and again: with fewer steps an epoch than there are batches."""
+        return self.steps is not None and self.steps < self.get_size()
 
 
-def _numbers(index: Index) -> np.ndarray:
-    return np.arange(index.start, index.stop, dtype=np.int32) if isinstance(index, slice) else index
+class _Walk:
+    """One walk through the batches of an epoch, and of the following ones if it goes on."""
+
+    def __init__(self, adapter: ArrayAdapter, table: Table | None, in_blocks: bool, epoch: int, start: int):
+        self._adapter = adapter
+        self._table = table
+        self._in_blocks = in_blocks  # whether neighbouring batches can be named at once
+        self._epoch = epoch
+        self._at = start
+        self._size = adapter.batch_size()
+        self._rows, self._batches = adapter.order(epoch)
+
+    def __iter__(self) -> _Walk:
+        return self
+
+    def many(self, wanted: int = 1) -> Any:
+        """Return the next batch, or name as many of the next ones as can be named at once, up to `wanted`."""
+        if self._at >= len(self._batches):
+            if not self._adapter.goes_on:
+                raise StopIteration
+            self._epoch, self._at = self._epoch + 1, 0
+            self._rows, self._batches = self._adapter.order(self._epoch)
+        first = self._batches[self._at] * self._size
+        count = max(1, min(wanted, (self._adapter.samples - first) // self._size)) if self._in_blocks else 1
+        end = min(first + count * self._size, self._adapter.samples)
+        self._at += count
+        if self._table is None:
+            return self._adapter.cut(slice(first, end) if self._rows is None else self._rows[first:end])
+        numbers = np.arange(first, end, dtype=np.int32) if self._rows is None else self._rows[first:end]
+        return Selection(self._table, numbers if count == 1 else numbers.reshape(count, -1))
+
+    __next__ = many
 
 
 def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str] | None) -> Any:
