@@ -121,7 +121,7 @@ def test_fusing_that_loses_is_given_up(fused, kept):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "most", "size", "expected"), [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**24, 4)]
+    ("seconds", "most", "size", "expected"), [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**21, 4)]
 )
 def test_how_many_steps_an_execution_takes(seconds, most, size, expected):
     assert paced([seconds], most, size) == [expected]
