@@ -25,6 +25,9 @@ check: $(INSTALLED)
 
 # What the library costs beside plain JAX; prints tables of ratios.
 bench-self: $(INSTALLED)
+	$(RUN) benchmarks/run.py --check
+	$(RUN) benchmarks/run.py --self
+	$(RUN) benchmarks/overheads.py
 	$(RUN) benchmarks/core.py
 	$(RUN) benchmarks/convolution.py
 
@@ -32,7 +35,10 @@ bench-self: $(INSTALLED)
 bench-data: $(SOURCES)/.installed
 	$(SOURCES)/bin/python benchmarks/data.py
 
-bench: bench-self
+# Beside Keras 3, tf_keras and Lightning, in environments of their own under .peers; writes benchmarks/results.md.
+bench: $(INSTALLED)
+	$(RUN) benchmarks/run.py --check
+	$(RUN) benchmarks/run.py
 
 # The libraries that fixtures are recorded from, in environments of their own; never dependencies.
 oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed

@@ -50,6 +50,8 @@ from podium.core._registry import get_custom_objects as get_custom_objects
 from podium.core._registry import get_registered_name as get_registered_name
 from podium.core._registry import get_registered_object as get_registered_object
 from podium.core._registry import register_keras_serializable as register_keras_serializable
+from podium.core._remat import RematScope as RematScope
+from podium.core._remat import remat as remat
 from podium.core._selection import Selection as Selection
 from podium.core._selection import Table as Table
 from podium.core._stateful_call import call_with_tensors as call_with_tensors

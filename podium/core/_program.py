@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
-import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 
@@ -204,7 +203,7 @@ class Program:
         """Return the body as a function of all values: as it was traced, or, when JAX traces once more, by running it."""
         jaxpr, self._traced = self._traced, None
         if jaxpr is not None:
-            return jax.extend.core.jaxpr_as_fun(jaxpr)
+            return functools.partial(jax.core.eval_jaxpr, jaxpr.jaxpr, jaxpr.consts)
 
         def again(*values: Any) -> list[Any]:
             scopes: list[Scope] = []
@@ -257,10 +256,29 @@ class Program:
                 except jax.errors.UnexpectedTracerError as error:
                     raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
 
+    def compile(self, arrays: list) -> None:
+        """Compile what has been discovered, for arrays of these shapes and types, without taking a step.
+
+        JAX keeps what it compiled ahead, so the first step finds it.
+        """
+        with lock:
+            while True:
+                written, read = ([variable.stored for variable in some] for some in (self._written, self._read))
+                try:
+                    self._jitted.lower(written, read, arrays).compile()  # type: ignore[attr-defined]
+                    return
+                except _OtherVariables:
+                    self.discover(arrays)
+
     @property
     def structure(self) -> Any:
         """How the result's leaves belong together, as a JAX tree definition."""
         return self._out_treedef
+
+    @property
+    def result_types(self) -> Any:
+        """The shapes and types of the result, in its structure; of one turn's result if there are several."""
+        return jax.tree.unflatten(self._out_treedef, self._out_types)
 
     def _step(self, arrays: list) -> list:
         """Take state, compute, put state back: nothing between can lose it.

@@ -81,7 +81,8 @@ class DataHandler:
             the order of a PyDataset's batches.
         class_weight: `{class: weight}`, or `{output name: {class: weight}}`; turned into sample weights.
         steps_per_execution: A StepsPerExecution, or a whole number.
-        caller: Whose arguments messages name: "fit", "evaluate", "predict" or "validation".
+        caller: Whose arguments messages name: "fit", "evaluate", "predict", "predict_iter" or "validation". Only
+            "predict_iter" takes data without an end when no steps are given.
         output_names: The names of the model's outputs, for a class_weight by output.
         same_lengths: Whether x, y and sample_weight of a batch from a generator or Dataset must have as many rows as each
             other; False for a step that pairs them in its own way.
@@ -309,6 +310,22 @@ class DataHandler:
         return self._inferred_steps
 
     @property
+    def samples(self) -> int | None:
+        """Samples in an epoch; None as long as nobody knows.
+
+        Example:
+            >>> data = podium.data.DataHandler(np.ones((70, 2)), batch_size=32, steps_per_epoch=2)
+            >>> data.samples
+            64
+        """
+        size, full = self._adapter.get_size(), self._adapter.batch_size()
+        if size is None or full is None or self._inferred_steps is None:
+            return None
+        if self._inferred_steps < size:
+            return self._inferred_steps * full
+        return (size - 1) * full + (self._adapter.partial_batch_size() or full)
+
+    @property
     def epochs_in_all(self) -> int:
         """How many epochs there are to walk."""
         return max(0, self._epochs - self._first_epoch)
@@ -381,6 +398,8 @@ class DataHandler:
 
     def _warn_if_endless(self) -> None:
         before = self._current_step
+        if self._words.may_never_end:
+            return
         if self._inferred_steps is None and before < _MANY_STEPS <= before + self._taken:
             warn_user(
                 f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has not ended. If it never does, say "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,20 @@ class Words:
     sample_weight: str = "sample_weight"
     batch_size: str = "batch_size"
     steps: str = "steps_per_epoch"
+    may_never_end: bool = False  # whether data without an end are welcome, and are read for as long as somebody asks
+
+    def steps_of_endless(self, message: str) -> int:
+        """Return how many batches to take of a source without an end when nobody said; refuse it if it must have one."""
+        if not self.may_never_end:
+            raise ValueError(message)
+        return sys.maxsize
 
 
 CALLERS = {
     "fit": Words(),
     "evaluate": Words(steps="steps"),
     "predict": Words(steps="steps"),
+    "predict_iter": Words(steps="steps", may_never_end=True),
     "validation": Words(
         "validation_data[0]", "validation_data[1]", "validation_data[2]", "validation_batch_size", "validation_steps"
     ),

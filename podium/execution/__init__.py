@@ -2,5 +2,7 @@
 
 from podium.execution._compilation_cache import compilation_cache as compilation_cache
 from podium.execution._execution import Execution as Execution
+from podium.execution._recompilations import Recompilation as Recompilation
+from podium.execution._recompilations import Recompilations as Recompilations
 from podium.execution._rows import Row as Row
 from podium.execution._rows import StepValues as StepValues

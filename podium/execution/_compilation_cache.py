@@ -23,7 +23,7 @@ _STAMP = ".swept"
 _trouble: list[str] = []  # why there is no cache, to be mentioned when something is compiled
 
 
-def compilation_cache(path: str | os.PathLike[str] | None | EllipsisType = ...) -> str | None:
+def compilation_cache(path: str | os.PathLike[str] | EllipsisType | None = ...) -> str | None:
     """Set where compiled programs are kept for later processes, or return where that is.
 
     It is on by default, in `$PODIUM_CACHE_DIR`, or else `$XDG_CACHE_HOME/podium/xla`, or else `~/.cache/podium/xla`. There

@@ -6,6 +6,7 @@ execution is a transaction of compiled steps: see `podium/core/_program.py`.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import time
@@ -17,19 +18,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core import Selection, Stream, check_numeric, map_structure, warn_user
+from podium.core import Selection, Stream, check_numeric, map_structure
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
 from podium.core._program import Body, Program
 from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
+from podium.execution._compilation_cache import mention_trouble
+from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import without_machinery
 
-_MANY_SHAPES = 5
 _IN_FLIGHT = 8  # single steps that may be under way at a time
 _ROWS_IN_FLIGHT = 2  # rows of fused ones
-_ARRAYS = frozenset({np.ndarray, type(jnp.zeros(()))})
+_ARRAYS: set[type] = {np.ndarray}  # types that need no second look; JAX's own joins when it is met, as making one takes time
 _READY = frozenset(
     np.dtype(name) for name in ("float32", "float16", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool")
 )
@@ -68,10 +70,13 @@ class Execution:
         self._finish = finish
         self._programs: dict[Any, Program] = {}
         self._lengths: dict[Any, int] = {}  # shapes of batches met in fused steps, and the length of their rows
-        self._shapes: dict[Any, float] = {}  # shapes of batches met, and the seconds that compiling for them took
+        self._compilations = Compilations()
         self._in_flight: deque = deque()  # one value of each execution that may still be running
+        self._single_steps = [0]  # in a list, which those made `for_run` share
+        self._foresee: Callable[[Any], None] | None = None
         self.latest: tuple = ()  # the key of the latest batch: how it is made of arrays, and their shapes and types
-        self.single_steps = 0  # taken one by one although fusing might have been quicker
+        self._run_number = 0  # of the run, and how many steps of it have been taken
+        self._steps = 0
         self.paces: dict[tuple, Any] = {}  # what whoever sets the number of steps has measured for batches of such a key
 
     @property
@@ -85,14 +90,48 @@ class Execution:
         return sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in self.latest[1:])
 
     @property
+    def result_bytes(self) -> int:
+        """The size of what the step returns for a batch like the latest."""
+        program = self._programs.get(self.latest)
+        types = [] if program is None else jax.tree.leaves(program.result_types)
+        return sum(math.prod(kind.shape) * kind.dtype.itemsize for kind in types)
+
+    @property
     def seconds_to_compile(self) -> float:
         """How long it took to trace and compile the step for the shapes of the latest batch."""
-        return self._shapes.get(self.latest[1:], 0.0)
+        return self._compilations.seconds(self.latest)
+
+    @property
+    def recompilations(self) -> Recompilations:
+        """For which other shapes and types the step was compiled after the first time, when, and what that cost."""
+        return self._compilations.again
 
     @property
     def trace_count(self) -> int:
         """The number of compiled programs: one per shape of a batch, and one more per shape for fused steps."""
         return len(self._programs)
+
+    @property
+    def single_steps(self) -> int:
+        """How many steps were taken one by one although fusing might have been quicker."""
+        return self._single_steps[0]
+
+    @single_steps.setter
+    def single_steps(self, count: int) -> None:
+        self._single_steps[0] = count
+
+    def for_run(self, steps_per_execution: Any, foresee: Callable[[Any], None] | None = None) -> Execution:
+        """Return an execution of the same step with the same programs, for one run that others may go beside.
+
+        Args:
+            steps_per_execution: Its own number of batches for a call.
+            foresee: Called once, before the first step is computed, with the shapes and types of what a step will return.
+                Steps that run eagerly cannot know them: then it is not called.
+        """
+        own = copy.copy(self)
+        own._steps_per_execution, own._foresee = steps_per_execution, foresee
+        own._in_flight = deque()  # results are not kept for longer than the run
+        return own
 
     def __call__(self, iterator: Iterator) -> Any:
         """Take the next batch (or the next k) and run the step on it.
@@ -105,6 +144,7 @@ class Execution:
 
     def run(self, iterator: Iterator) -> StepValues:
         """Do what a call does, and return the values of the steps as they are."""
+        before = self.latest
         count = getattr(self._steps_per_execution, "value", self._steps_per_execution)
         eagerly = self._run_eagerly or functions_eager[0]
         if isinstance(iterator, Stream) and count > 1 and not eagerly:
@@ -126,6 +166,9 @@ class Execution:
                 self.latest = call.key
                 program = self._programs.get(call.key)
                 if program is not None:
+                    if self._foresee is not None:
+                        self._tell_types(program)
+                    self._steps += 1
                     return StepValues(program, self._bounded(program.run(call.arrays), _IN_FLIGHT))
                 calls: Any = [call]
             else:
@@ -135,15 +178,20 @@ class Execution:
             for call in calls:
                 program = self._programs.get(call.key)
                 if program is None:
+                    mention_trouble()
                     start = time.perf_counter()
                     program = call.program(self._body)
                     for trace in program.traces(call.arrays):  # traced from here: few frames stand above the user's step
                         trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
+                    self._tell_types(program)
                     found.append(StepValues(program, program.run(call.arrays), call.turns))
                     self._programs[call.key] = program
-                    self._note_shape(call, time.perf_counter() - start)
+                    self._compilations.note(call.kind, before, self._run_number, self._steps + 1, time.perf_counter() - start)
                 else:
+                    self._tell_types(program)
                     found.append(StepValues(program, self._bounded(program.run(call.arrays), _ROWS_IN_FLIGHT), call.turns))
+                before = call.kind
+                self._steps += call.turns or 1
             return found[0] if len(found) == 1 else StepValues.joined(found)
         except StopIteration as error:  # would be taken for the end of the data
             raise RuntimeError("The step raised StopIteration. Reading past the end of an iterator in it?") from error
@@ -162,25 +210,55 @@ class Execution:
             else:
                 yield _Call.row(like, first.key, length)
 
+    def _tell_types(self, program: Program) -> None:
+        """Tell whoever wants to know what the first step will return."""
+        if self._foresee is not None:
+            foresee, self._foresee = self._foresee, None
+            foresee(program.result_types)
+
     def _bounded(self, outputs: list, most: int) -> list:
         """Wait for an older execution if more than `most` are under way: memory stays bounded, and Ctrl-C finds an end soon."""
         if outputs:
+            while self._in_flight and self._in_flight[0].is_ready():  # only what is under way is held
+                self._in_flight.popleft()
             self._in_flight.append(outputs[0])
             while len(self._in_flight) > most:
                 self._in_flight.popleft().block_until_ready()
         return outputs
 
-    def _note_shape(self, call: _Call, seconds: float) -> None:
-        """Say so when the same step is compiled for shape after shape."""
-        shapes = call.key[1:] if call.turns is None else call.key[1:-1]
-        self._shapes[shapes] = self._shapes.get(shapes, 0.0) + seconds
-        if len(self._shapes) == _MANY_SHAPES:
-            written = "; ".join(", ".join(f"{dtype}{list(shape)}" for shape, dtype in known) for known in self._shapes)
-            warn_user(
-                f"The step has been recompiled for {_MANY_SHAPES} shapes of batch, in "
-                f"{sum(self._shapes.values()):.1f} s: {written}. Give all batches one shape (pad them, or use "
-                "`drop_remainder=True`) to compile once."
-            )
+    def begin_run(self) -> None:
+        """Count steps anew: what follows is another `fit`, `evaluate` or `predict`."""
+        self._run_number += 1
+        self._steps = 0
+
+    def warm_up(self, batch: Any) -> None:
+        """Compile the step for batches like this one. It does not run: no Variable changes.
+
+        Args:
+            batch: A structure of arrays; only their shapes and types matter.
+
+        Example:
+            >>> total = podium.Variable(0.0)
+            >>> execution = podium.execution.Execution(lambda x: {"total": total.assign_add(podium.ops.sum(x))})
+            >>> execution.warm_up(np.ones(3, "float32"))
+            >>> execution.trace_count, float(total)
+            (1, 0.0)
+        """
+        if self.runs_eagerly:
+            return
+        call = _Call.of(batch)
+        length = getattr(self._steps_per_execution, "full", self._steps_per_execution)
+        if length > 1:
+            length = self._lengths[call.key] = max(length, self._lengths.get(call.key, 0))
+            call = _Call.row([batch], call.key, length)
+        if call.key in self._programs:
+            return
+        start = time.perf_counter()
+        program = call.program(self._body)
+        program.discover(call.arrays)
+        program.compile(call.arrays)
+        self._programs[call.key] = program
+        self._compilations.add(call.kind, time.perf_counter() - start)
 
 
 class _Call:
@@ -209,6 +287,11 @@ class _Call:
                 leaves[slot] = leaf = _number_array(leaf)
             key.append((leaf.shape, leaf.dtype))
         return cls(tuple(key), leaves)
+
+    @property
+    def kind(self) -> tuple:
+        """The key of one batch, whether in a row or not."""
+        return self.key if self.turns is None else self.key[:-1]
 
     @property
     def count(self) -> int:
@@ -269,9 +352,12 @@ def _some(take: Callable[[], Any], count: int) -> list:
     return taken
 
 
-def direct(function: Callable) -> Callable:
-    """Return the quickest way to call a function that takes an iterator: an Execution's `run`, or the function itself."""
-    return function.run if isinstance(function, Execution) else function
+def direct(function: Callable, steps: Any = None, foresee: Callable[[Any], None] | None = None) -> Callable:
+    """Begin a run, and return the quickest way to call what takes an iterator: an Execution's `run`, or the function itself."""
+    if not isinstance(function, Execution):
+        return function
+    function.begin_run()
+    return function.run if steps is None else function.for_run(steps, foresee).run
 
 
 def steps_in(values: Any) -> int | None:
@@ -289,6 +375,7 @@ def _row(parts: tuple, length: int) -> Any:
 
 def _number_array(leaf: Any) -> Any:
     if isinstance(leaf, jax.Array):
+        _ARRAYS.add(type(leaf))
         return leaf
     leaf = np.asarray(leaf)
     check_numeric(leaf, "a batch")

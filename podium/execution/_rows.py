@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -59,43 +58,39 @@ class StepValues:
         (6.0, 2)
     """
 
-    __slots__ = ("_each", "_leaves", "_program", "count")
+    __slots__ = ("_leaves", "_parts", "_program", "_results", "_turns", "count")
 
     def __init__(self, program: Any, leaves: list, count: int | None = None):
         self._program = program
         self._leaves = leaves
-        self._each: Callable[[int], Any] = self._bare if count is None else self._in_row
+        self._turns = count
+        self._results: list | None = None  # of steps that ran one by one
+        self._parts: list[StepValues] = []  # of several executions
         self.count = 1 if count is None else count
-
-    def _bare(self, index: int) -> Any:
-        return jax.tree.unflatten(self._program.structure, self._leaves)
-
-    def _in_row(self, index: int) -> Any:
-        return jax.tree.unflatten(self._program.structure, [Row(values, index) for values in self._leaves])
 
     @classmethod
     def of_results(cls, results: list) -> StepValues:
         """Keep the results of steps that ran one by one."""
-        values = cls(None, [], 1)
-        values._each = [unwrap_result(result) for result in results].__getitem__
-        values.count = len(results)
+        values = cls(None, [], len(results))
+        values._results = [unwrap_result(result) for result in results]
         return values
 
     @classmethod
     def joined(cls, parts: list[StepValues]) -> StepValues:
         """Put the values of several executions one behind the other."""
-        values = cls(None, [leaf for part in parts for leaf in part.arrays], 1)
-        values.count = sum(part.count for part in parts)
-
-        def each(index: int) -> Any:
-            for part in parts:
-                if index < part.count:
-                    return part._each(index)
-                index -= part.count
-            raise IndexError(f"There are {values.count} steps.")
-
-        values._each = each
+        values = cls(None, [leaf for part in parts for leaf in part.arrays], sum(part.count for part in parts))
+        values._parts = parts
         return values
+
+    def _each(self, index: int) -> Any:
+        if self._results is not None:
+            return self._results[index]
+        for part in self._parts:
+            if index < part.count:
+                return part._each(index)
+            index -= part.count
+        leaves = self._leaves if self._turns is None else [Row(values, index) for values in self._leaves]
+        return jax.tree.unflatten(self._program.structure, leaves)
 
     @property
     def arrays(self) -> list:
@@ -110,3 +105,14 @@ class StepValues:
     def each(self) -> list:
         """Return the results of all steps, first to last."""
         return [self._each(index) for index in range(self.count)]
+
+    def blocks(self) -> list[tuple[Any, int | None]]:
+        """Return the results as they were computed: each with the number of steps that its leaves are rows of.
+
+        The number is None for a result of a single step. Rows may go on behind the last step; what is there means nothing.
+        """
+        if self._results is not None:
+            return [(result, None) for result in self._results]
+        if self._parts:
+            return [block for part in self._parts for block in part.blocks()]
+        return [(jax.tree.unflatten(self._program.structure, self._leaves), self._turns)]

@@ -32,6 +32,7 @@ from podium.core import (
 from podium.core._dispatch import unwrap_result
 from podium.core._errors import TENSOR_IN_LAX
 from podium.core._names import own_scope
+from podium.core._remat import current_remat_scope
 from podium.core._state import Scope, current, lock, setting
 from podium.core._symbolic import symbolic_outputs
 from podium.core._tensor import wrap
@@ -101,6 +102,7 @@ class Layer(LayerState):
                 + str(unknown_choice("argument", first, [*known, "activity_regularizer", "trainable", "dtype", "name"]))
             )
         super().__init__(name, trainable, dtype)
+        self._remat_scope = current_remat_scope()
         self._autocast = autocast
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.built_shape: Any = None  # the input shape that `build` saw, for messages
@@ -257,13 +259,20 @@ class Layer(LayerState):
         with _calls.inside_call(training) as outermost, setting(autocast=self._cast_to), own_scope(self._name):
             if outermost:
                 self._clear_losses()
-            outputs = self._call_with_what_it_takes(given)
+            outputs = self._computed(given)
             if not isinstance(outputs, Tensor):
                 outputs = map_structure(_as_output, outputs)
             if self.activity_regularizer is not None:
                 self._regularize_activity(self.activity_regularizer, outputs)
             masks = self._output_masks(given, outputs)
         return outputs, masks
+
+    def _computed(self, given: dict[str, Any]) -> Any:
+        """Run `call`, so that its gradients compute it again if the layer was made in a RematScope."""
+        if self._remat_scope is None or self._records_layers_inside:
+            return self._call_with_what_it_takes(given)
+        call = self._remat_scope.applied(self._call_with_what_it_takes, self._name, bool(self._own_layers()))
+        return call(given)
 
     def _call_with_what_it_takes(self, given: dict[str, Any]) -> Any:
         """Run `call` on Tensors; if it hands them to `jax.lax`, run it on bare arrays from then on."""

@@ -30,7 +30,7 @@ def conducting(model: Any, what: str) -> Iterator[None]:
             f"`{what}` was called inside a compiled function (`podium.function`, `jax.jit` or a `train_step`). It is a "
             "loop over data and cannot be part of one. Call the model itself there: `model(x)`."
         )
-    if what not in ("predict", "predict_on_batch") and not model._is_compiled:
+    if not what.startswith("predict") and not model._is_compiled:
         doing = "training" if what in _TRAINING else "testing"
         raise RuntimeError(
             f"You must compile your model before training/testing: `{what}` was called for {doing}. Use "

@@ -26,6 +26,7 @@ RUNS = {
     "test_on_batch": ("test", "evaluate"),
     "validation_data": ("test", "validation"),
     "predict": ("predict", "predict"),
+    "predict_iter": ("predict", "predict_iter"),
     "predict_on_batch": ("predict", "predict"),
 }
 

@@ -1,45 +1,36 @@
 """Model: the conductor. `compile`, `fit`, `evaluate`, `predict`, and the steps that people rewrite.
 
 It owns the order of things and nothing else: data is counted in `podium/data`, steps are run in
-`podium/execution`, whoever listens is called by `podium/callbacks`. What a model is made of is in `_network.py`.
+`podium/execution`, whoever listens is called by `podium/callbacks`. What a model is made of is in `_network.py`, what `compile`
+gave it in `_compiled_model.py`.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from podium import optimizers
 from podium.callbacks import CallbackList, History, StepLogs
 from podium.callbacks._step_logs import running_values
-from podium.core import GradientTape, Variable, map_structure
+from podium.core import GradientTape, map_structure
 from podium.core._program import Body
 from podium.data import DataHandler, StepsPerExecution, train_validation_split, unpack_x_y_sample_weight
-from podium.distribute import get_strategy
 from podium.execution import Execution
 from podium.execution._execution import direct, steps_in
 from podium.metrics import noting_results
-from podium.models._arguments import check_compile, check_fit, check_verbose, no_more_arguments
+from podium.models._arguments import check_fit, check_verbose, no_more_arguments
 from podium.models._collector import Collector, as_output
-from podium.models._compile_config import compile_config, compile_from_config
-from podium.models._compiled_loss import CompiledLoss
-from podium.models._compiled_metrics import CompiledMetrics
-from podium.models._conducting import conducting, is_fitting
-from podium.models._counters import Counters
+from podium.models._compiled_model import CompiledModel
+from podium.models._conducting import conducting
 from podium.models._front_door import RUNS, as_plain_list, check_batch, check_labels, check_loss, rows_of, with_feature_axis
-from podium.models._network import Network
 from podium.models._outputs import layer_names
 from podium.models._pace import Pace
-from podium.models._running_means import RunningMeans
-from podium.models._trainable_state import TrainableState
 from podium.models._validation import Validation
-from podium.saving import save_model
-from podium.saving._weights_file import read_weights, write_weights
+from podium.models._walk import batchwise, walk
+from podium.models._warm_up import warm_up
 
 
-class Model(Network):
+class Model(CompiledModel):
     """Layers put together into something to train.
 
     Three ways to make one: from symbolic inputs and outputs, as a `Sequential` stack, or as a subclass with its
@@ -76,94 +67,7 @@ class Model(Network):
         (2, 1)
     """
 
-    def __init__(self, inputs: Any = None, outputs: Any = None, *args: Any, **kwargs: Any):
-        super().__init__(inputs, outputs, *args, **kwargs)
-        self.optimizer: Any = None
-        self.loss: Any = None
-        self.stop_training = False
-        self.history: History | None = None
-        self.train_function: Callable | None = None
-        self.test_function: Callable | None = None
-        self.predict_function: Callable | None = None
-        self.compiled_loss: CompiledLoss | None = None
-        self.compiled_metrics: CompiledMetrics | None = None
-        self._is_compiled = False
-        self._run_eagerly = False
-        self._jit_compile: Any = "auto"
-        self._steps_per_execution = StepsPerExecution(1)
-        self._distribute_strategy = get_strategy()
-        self._cluster_coordinator: Any = None
-        self._compiled_trainable_state: TrainableState | None = None
-        self._compile_arguments = SimpleNamespace()  # as given, for files; not searched for metrics
-        self._train_means = RunningMeans("train_step")
-        self._test_means = RunningMeans("test_step")
-        self._counters = Counters()
-
     # ------------------------------------------------------------------ the score
-
-    def compile(
-        self,
-        optimizer: Any = "rmsprop",
-        loss: Any = None,
-        metrics: Any = None,
-        loss_weights: Any = None,
-        weighted_metrics: Any = None,
-        run_eagerly: bool | None = None,
-        steps_per_execution: int | str | None = "auto",
-        jit_compile: bool | str | None = "auto",
-        **kwargs: Any,
-    ) -> None:
-        """Say how the model is to be trained. Nothing is computed yet.
-
-        Which layers are trainable is fixed here: change it, and compile again.
-
-        Args:
-            optimizer: A name, an Optimizer, or any optax transformation.
-            loss: A name, a function `(y_true, y_pred)` or a Loss, for all outputs; or a list or dictionary of them,
-                one per output. None if `train_step` or `add_loss` do it all.
-            metrics: Names, functions or Metrics: a list for all outputs, or a list of lists or dictionary per output.
-            loss_weights: How much each output's loss counts: a list or dictionary of numbers.
-            weighted_metrics: Like `metrics`, for those that shall take sample weights into account.
-            run_eagerly: Run steps as plain Python, for debugging.
-            steps_per_execution: How many steps one compiled call takes. Per-batch callbacks are called once per call. "auto"
-                fuses as many quick steps as pays when nobody listens to single batches, and changes nothing else.
-            jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless `run_eagerly`.
-            **kwargs: Nothing else is accepted, but for Keras's `auto_scale_loss`.
-
-        Raises:
-            ValueError: A name is unknown, or what was given does not fit the outputs.
-
-        Example:
-            >>> model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(1)])
-            >>> model.compile(optimizer="adm")
-            Traceback (most recent call last):
-            ValueError: Unknown optimizer 'adm'. Did you mean 'adam'? Choices: ...
-        """
-        no_more_arguments(Model.compile, kwargs, allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"))
-        check_compile(run_eagerly, steps_per_execution, jit_compile)
-        self._check_initialized()
-        outputs = self.output if self.outputs else None
-        with self.distribute_strategy.scope():
-            # Everything is made before anything is replaced: a wrong argument leaves the model as it was.
-            made = optimizers.get(optimizer)
-            compiled_loss = CompiledLoss(loss, loss_weights, outputs)
-            compiled_metrics = CompiledMetrics(metrics, weighted_metrics, outputs)
-        self.optimizer, self.loss = made, loss
-        self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
-        self.train_function = self.test_function = self.predict_function = None
-        self._run_eagerly, self._jit_compile = bool(run_eagerly), jit_compile
-        self._steps_per_execution = StepsPerExecution("auto" if steps_per_execution is None else steps_per_execution)
-        self._compiled_trainable_state = TrainableState(self)
-        self._compile_arguments = SimpleNamespace(
-            loss=loss,
-            loss_weights=loss_weights,
-            metrics=metrics,
-            weighted_metrics=weighted_metrics,
-            run_eagerly=bool(run_eagerly),
-            steps_per_execution=self.steps_per_execution,
-            jit_compile=jit_compile,
-        )
-        self._is_compiled = True
 
     def fit(
         self,
@@ -281,6 +185,8 @@ class Model(Network):
                     listeners.on_epoch_end(epoch, logs)
                     if self.stop_training:
                         break
+                if hasattr(self.optimizer, "flush"):
+                    self.optimizer.flush(self.trainable_variables)  # accumulated gradients that still wait
                 if hasattr(self.optimizer, "finalize_variable_values"):
                     self.optimizer.finalize_variable_values(self.trainable_variables)  # averages kept beside the weights
                 listeners.on_train_end(logs)
@@ -325,12 +231,7 @@ class Model(Network):
         check_verbose(verbose)
         with conducting(self, "evaluate"):
             data = self._data_for("evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs)
-            listeners = callbacks
-            if not isinstance(callbacks, CallbackList):
-                listeners = CallbackList(
-                    callbacks, add_progbar=verbose != 0, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps
-                )
-            logs = self._evaluate(data, listeners)
+            logs = self._evaluate(data, self._listeners(callbacks, verbose, data))
             return logs if return_dict else as_plain_list(logs, self.metrics_names)
 
     def _evaluate(self, data: DataHandler, listeners: CallbackList) -> dict[str, Any]:
@@ -338,22 +239,13 @@ class Model(Network):
         run = direct(self.make_test_function())
         pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("test"), data)
         self._test_counter.assign(0)
-        logs: dict[str, Any] = {}
+        values = None
         with data, pace, listeners.ending("test"), self._metrics_apart():
             listeners.on_test_begin()
-            for _, iterator in data.enumerate_epochs():
-                values = None
-                self.reset_metrics()
-                with data.catch_stop_iteration():
-                    for step in data.steps():
-                        listeners.on_test_batch_begin(step)
-                        values = run(iterator)
-                        if not pace.settled:
-                            pace.after(values)
-                        listeners.on_test_batch_end(data.took(steps_in(values)), values)
-                if values is None:
-                    raise ValueError("The dataset must contain at least one batch of samples; there was none to evaluate.")
-                logs = running_values(values)
+            self.reset_metrics()
+            for values in walk("test", data, listeners, run, pace):  # noqa: B007
+                pass
+            logs = {} if values is None else running_values(values)
             listeners.on_test_end(logs)
         return logs
 
@@ -364,11 +256,13 @@ class Model(Network):
         verbose: int | str = "auto",
         steps: int | None = None,
         callbacks: Any = None,
+        out: Any = None,
         **kwargs: Any,
     ) -> Any:
         """Return the outputs for all of the data, as NumPy arrays.
 
-        Everything is kept in memory. For data without end, walk it yourself: `for batch in data: model(batch)`.
+        They are in memory once. If they will not fit, a warning says so before the first batch is computed: `out` has them
+        written to a file as they come, `predict_iter` gives them batch by batch.
 
         Args:
             x: Arrays in any nesting, or a source of batches (targets in it are ignored).
@@ -376,44 +270,95 @@ class Model(Network):
             verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
             steps: Batches to take; all by default.
             callbacks: A callback or a list of them.
+            out: What to fill instead of new arrays: an array, an np.memmap, a dataset of h5py or zarr, anything with a `shape`
+                and a `dtype` that takes `out[a:b] = rows`; one for each output, in the structure of the outputs. It has at
+                least as many rows as there are samples, and a type that holds the outputs without loss.
             **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
 
         Returns:
-            NumPy arrays in the structure of the model's outputs, as many rows as there are samples.
+            NumPy arrays in the structure of the model's outputs, as many rows as there are samples; or `out`.
+
+        Raises:
+            ValueError: The data do not fit the model, or `out` does not fit the outputs; nothing has been computed then.
 
         Example:
             >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
             >>> model.predict(np.arange(3.0).reshape(3, 1), verbose=0).ravel()
             array([0., 1., 2.], dtype=float32)
+            >>> import tempfile
+            >>> with tempfile.NamedTemporaryFile() as file:
+            ...     rows = np.memmap(file, "float32", shape=(3, 1))
+            ...     float(model.predict(np.arange(3.0).reshape(3, 1), verbose=0, out=rows).sum())
+            3.0
         """
         no_more_arguments(Model.predict, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
         check_verbose(verbose)
         with conducting(self, "predict"):
             data = self._data_for("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
-            listeners = callbacks
-            if not isinstance(callbacks, CallbackList):
-                listeners = CallbackList(
-                    callbacks, add_progbar=verbose != 0, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps
-                )
-            run = direct(self.make_predict_function())
+            listeners = self._listeners(callbacks, verbose, data)
+            outputs = Collector(data, out)
+            run = direct(self.make_predict_function(), self._steps_per_execution, foresee=outputs.expect)
             pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("predict"), data)
             self._predict_counter.assign(0)
-            outputs = Collector()
             with data, pace, listeners.ending("predict"):
                 listeners.on_predict_begin()
-                for _, iterator in data.enumerate_epochs():
-                    with data.catch_stop_iteration():
-                        for step in data.steps():
-                            listeners.on_predict_batch_begin(step)
-                            values = run(iterator)
-                            if not pace.settled:
-                                pace.after(values)
-                            outputs.add(values)
-                            end_step = data.took(steps_in(values))
-                            if listeners.listens_to("on_predict_batch_end"):
-                                listeners.on_predict_batch_end(end_step, {"outputs": outputs.latest(end_step - step + 1)})
+                for values in walk("predict", data, listeners, run, pace):
+                    outputs.add(values)
                 listeners.on_predict_end()
             return outputs.result()
+
+    def predict_iter(
+        self,
+        x: Any = None,
+        batch_size: int | None = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        verbose: int | str = 0,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """Return a generator of the outputs batch by batch, for data larger than memory or without an end.
+
+        Nothing is kept: memory does not grow with the data. A batch is computed when it is asked for, with those that
+        `steps_per_execution` takes along. What reads the data ends with the generator: when it has given all, is closed
+        (`contextlib.closing`), or is dropped. The model may be used, and even trained, in between.
+
+        Args:
+            x: Arrays in any nesting, or a source of batches (targets in it are ignored), which may have no end.
+            batch_size: Samples per step; 32 by default.
+            steps: Batches to take; all by default.
+            callbacks: A callback or a list of them.
+            verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
+
+        Returns:
+            A generator of NumPy arrays in the structure of the model's outputs.
+
+        Raises:
+            ValueError: The data do not fit the model. This shows at once, not when the first batch is asked for.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> [outputs.shape for outputs in model.predict_iter(np.ones((70, 1)))]
+            [(32, 1), (32, 1), (6, 1)]
+            >>> endless = podium.data.Dataset.range(4).batch(2).repeat()
+            >>> for outputs in model.predict_iter(endless):
+            ...     if outputs.max() == 3:
+            ...         break
+            >>> outputs.ravel()
+            array([2., 3.], dtype=float32)
+        """
+        no_more_arguments(Model.predict_iter, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        check_verbose(verbose)
+        with conducting(self, "predict_iter"):
+            function, k = self.make_predict_function(), self._steps_per_execution
+            if isinstance(function, Execution):
+                k = StepsPerExecution(self.steps_per_execution)  # of its own: other runs may go on in between
+            data = self._data_for("predict_iter", x, None, None, batch_size, steps, k, workers=kwargs)
+            listeners = self._listeners(callbacks, verbose, data)
+            run = direct(function, k)
+            one_by_one = listeners.needs_every_batch("predict") or data.adapter.one_shot  # what is left stays the user's
+            self._predict_counter.assign(0)
+            return batchwise(self, data, listeners, run, Pace(k, run, one_by_one, data))
 
     def train_on_batch(
         self,
@@ -474,6 +419,43 @@ class Model(Network):
             for _, iterator in self._data_for("predict_on_batch", x).enumerate_epochs():
                 outputs.add(self.make_predict_function()(iterator))
             return outputs.result()
+
+    def warm_up(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        batch_size: int | None = None,
+        kinds: str | Sequence[str] = ("train", "test", "predict"),
+    ) -> dict[str, float]:
+        """Compile ahead what `fit`, `evaluate` and `predict` will run, so that their first step starts at once.
+
+        Nothing is trained: weights, the optimizer, metrics, counters and seeds stay as they are. A model without weights
+        gets them, as with its first batch. Steps of your own are compiled too; only a function of your own, from an
+        overridden `make_train_function`, is left alone.
+
+        Args:
+            x: What `fit` will get: arrays, or a Dataset, of which one batch is looked at. Or a `TensorSpec` for each input:
+                `TensorSpec((None, 8))`, where None stands for the batch size.
+            y: Targets, or their TensorSpecs; not with a Dataset.
+            sample_weight: Weights, or their TensorSpecs, if `fit` will get any.
+            batch_size: Samples per step; 32 by default. A smaller last batch of arrays is provided for too.
+            kinds: Which steps: "train", "test", "predict" or several of them.
+
+        Returns:
+            The seconds that each kind took.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((8,)), podium.layers.Dense(1)])
+            >>> model.compile("adam", "mse")
+            >>> seconds = model.warm_up(podium.TensorSpec((None, 8)), podium.TensorSpec((None, 1)), kinds="train")
+            >>> model.train_function.trace_count
+            1
+            >>> _ = model.fit(np.ones((64, 8)), np.zeros((64, 1)), verbose=0)
+            >>> model.train_function.trace_count
+            1
+        """
+        return warm_up(self, x, y, sample_weight, batch_size, kinds)
 
     # ------------------------------------------------------------------ the bars you may rewrite
 
@@ -597,120 +579,6 @@ class Model(Network):
 
     # ------------------------------------------------------------------ the plumbing
 
-    def save(self, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any) -> None:
-        """Save the whole model to one file: description, weights, compiled state; a failed save leaves an old file whole.
-
-        Args:
-            filepath: Where to. Names that end in `.h5` get Keras 2's format; all others, also without a suffix, are `.keras`
-                archives at exactly that path.
-            overwrite: Whether an existing file may be replaced.
-            save_format: "keras" or "h5", to overrule the name.
-            **kwargs: `include_optimizer=False` leaves the compiled state out; see `saving.save_model`.
-        """
-        save_model(self, filepath, overwrite, save_format, **kwargs)
-
-    def get_compile_config(self) -> dict[str, Any] | None:
-        """Return as plain data how the model was compiled, or None if it was not; override it with `compile_from_config`."""
-        return compile_config(self)
-
-    def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compile the model as `get_compile_config` says; override it together with a `compile` of your own."""
-        compile_from_config(self, config, has_own_compile=type(self).compile is not Model.compile)
-
-    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
-        """Write all weights to an HDF5 file at exactly this path; a failed write leaves an old file whole.
-
-        Args:
-            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout, all others Keras 2's.
-            overwrite: Whether an existing file may be replaced.
-            save_format: None or "h5".
-            options: Accepted for Keras's signature: None.
-        """
-        write_weights(self, filepath, overwrite, save_format, options)
-
-    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
-        """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
-
-        Args:
-            filepath: The file.
-            by_name: Match layers by name instead of order, and leave out those that only one side has.
-            skip_mismatch: Leave out weights of other shapes, with a warning.
-            options: Accepted for Keras's signature: None.
-        """
-        read_weights(self, filepath, by_name, skip_mismatch, options)
-
-    @property
-    def metrics(self) -> list[Any]:
-        """All metrics: the loss, those given to `compile`, those of layers and of the model's own attributes.
-
-        They are reset at the start of every epoch and of every `evaluate`. Override it to list metrics kept elsewhere.
-        """
-        found = []
-        if self.compiled_loss is not None and self.compiled_metrics is not None:
-            found = [*self.compiled_loss.metrics, *self.compiled_metrics.metrics]
-        found += self._owned_metrics()
-        return list({id(metric): metric for metric in found}.values())
-
-    @property
-    def metrics_names(self) -> list[str]:
-        """The names of the metrics; those from `compile` are known after the first batch."""
-        return [metric.name for metric in self.metrics]
-
-    def reset_metrics(self) -> None:
-        """Start all metrics, and the running means of logs, anew."""
-        for metric in self.metrics:
-            metric.reset_state()
-        self._train_means.reset_state()
-        self._test_means.reset_state()
-
-    @property
-    def run_eagerly(self) -> bool:
-        """Whether steps run as plain Python. Setting it takes effect at once."""
-        return self._run_eagerly
-
-    @run_eagerly.setter
-    def run_eagerly(self, value: bool) -> None:
-        self._run_eagerly = bool(value)
-        self.train_function = self.test_function = self.predict_function = None
-
-    @property
-    def jit_compile(self) -> Any:
-        """What `compile` was given; steps are compiled by XLA in any case."""
-        return self._jit_compile
-
-    @property
-    def steps_per_execution(self) -> int | str:
-        """How many steps one compiled call takes, or "auto"."""
-        return "auto" if self._steps_per_execution.auto else int(self._steps_per_execution)
-
-    @steps_per_execution.setter
-    def steps_per_execution(self, value: int | str) -> None:
-        check_compile(None, value, None)
-        self._steps_per_execution.auto = value == "auto"
-        self._steps_per_execution.assign(1 if isinstance(value, str) else value)
-
-    @property
-    def compiled(self) -> bool:
-        """Whether `compile` has been called."""
-        return self._is_compiled
-
-    @property
-    def distribute_strategy(self) -> Any:
-        """The strategy in whose scope the model was made."""
-        return self._distribute_strategy
-
-    @property
-    def _train_counter(self) -> Variable:
-        return self._counters.get("train")
-
-    @property
-    def _test_counter(self) -> Variable:
-        return self._counters.get("test")
-
-    @property
-    def _predict_counter(self) -> Variable:
-        return self._counters.get("predict")
-
     def _data_for(
         self,
         caller: str,
@@ -719,6 +587,7 @@ class Model(Network):
         sample_weight: Any = None,
         batch_size: int | None = None,
         steps: int | None = None,
+        steps_per_execution: StepsPerExecution | None = None,
         **options: Any,
     ) -> DataHandler:
         """Return the data of a run, its first batch checked against the model."""
@@ -730,7 +599,7 @@ class Model(Network):
             sample_weight,
             batch_size=rows_of(x) if caller.endswith("_on_batch") else batch_size,
             steps_per_epoch=steps,
-            steps_per_execution=self._steps_per_execution,
+            steps_per_execution=steps_per_execution or self._steps_per_execution,
             caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=own_step,
@@ -741,6 +610,13 @@ class Model(Network):
             check_labels(self, y)
         return data
 
+    def _listeners(self, callbacks: Any, verbose: int | str, data: DataHandler) -> CallbackList:
+        """Return who listens to an `evaluate` or `predict`."""
+        if isinstance(callbacks, CallbackList):
+            return callbacks
+        bar = verbose != 0
+        return CallbackList(callbacks, add_progbar=bar, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps)
+
     def _on_batch(self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool) -> Any:
         logs: dict[str, Any] = {}
         for _, iterator in data.enumerate_epochs():
@@ -748,20 +624,3 @@ class Model(Network):
                 self.reset_metrics()
             logs = running_values(run(iterator))
         return logs if return_dict else as_plain_list(logs, self.metrics_names)
-
-    @contextlib.contextmanager
-    def _metrics_apart(self) -> Iterator[None]:
-        """Keep what the metrics have gathered in a running epoch, while they are used for an evaluation inside it."""
-        kept = []
-        if is_fitting(self):
-            gathered = [*self.metrics, self._train_means]
-            kept = [(variable, variable.value) for metric in gathered for variable in metric.variables]
-        try:
-            yield
-        finally:
-            for variable, value in kept:
-                variable.assign(value)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave compiled functions out of copies: they belong to this model, and are made anew when needed."""
-        return {**vars(self), "train_function": None, "test_function": None, "predict_function": None, "history": None}

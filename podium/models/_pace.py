@@ -19,7 +19,7 @@ from podium.execution import Execution
 _QUICK = 2e-3  # seconds for a step; from there on fusing saves nothing worth having
 _LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, and Ctrl-C is heard
 _MOST = 512  # steps in an execution
-_BYTES = 2**23  # of batches in an execution
+_BYTES = 2**23  # of batches and results in an execution
 _SAMPLES = 3  # measurements, of which the best counts
 _SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn
 
@@ -89,7 +89,8 @@ class Pace:
                 return
         if found.single is None or found.fused:
             return
-        wanted = min(self._most, _BYTES // max(1, self._execution.batch_bytes), int(_LONGEST / found.single))
+        bytes_a_step = self._execution.batch_bytes + self._execution.result_bytes
+        wanted = min(self._most, _BYTES // max(1, bytes_a_step), int(_LONGEST / found.single))
         if found.single > _QUICK:
             found.settled = 1
         elif wanted > 1 and self._earns(found.single):

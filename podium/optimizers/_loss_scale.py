@@ -134,6 +134,10 @@ class LossScaleOptimizer(Optimizer):
         self.step_counter.assign(Tensor(jnp.where(finite & ~grows, count + 1, 0)))
         self.dynamic_scale.assign(Tensor(scale * jnp.where(finite, jnp.where(grows, 2.0, 1.0), 0.5)))
 
+    def flush(self, var_list: Iterable[Variable] | None = None) -> None:
+        """Let the inner optimizer take the step of gradients that wait; see `Optimizer.flush`."""
+        self.inner_optimizer.flush(var_list)
+
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
         """Set variables to the inner optimizer's moving averages, if it keeps them."""
         self.inner_optimizer.finalize_variable_values(var_list)

@@ -182,6 +182,11 @@ class MultiOptimizer(Optimizer):
                 optimizer.apply([of[id(variable)] for variable in own], own)
             self._iterations.assign(Tensor(self._iterations.read() + 1))
 
+    def flush(self, var_list: Iterable[Variable] | None = None) -> None:
+        """Let each optimizer take the step of gradients that wait; see `Optimizer.flush`."""
+        for optimizer, own in self._sorted(list(self._trainable_variables if var_list is None else var_list)):
+            optimizer.flush(own)
+
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
         """Set variables to the moving averages of their optimizers, where those keep them."""
         for optimizer, own in self._sorted(list(var_list)):

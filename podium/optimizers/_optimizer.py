@@ -59,7 +59,8 @@ class Optimizer(Updating):
         ema_overwrite_frequency: After how many updates variables are set to their averages; None for only by
             `finalize_variable_values`.
         loss_scale_factor: A factor that `scale_loss` multiplies by, and that gradients are divided by.
-        gradient_accumulation_steps: Change weights only every so many calls, by the mean of the gradients.
+        gradient_accumulation_steps: Change weights only every so many calls, by the mean of the gradients; a last group
+            that is not complete is taken at the end of `fit`, see `flush`.
         name: A name.
         **kwargs: Keras 2's `lr` (the learning rate) and `decay` (divides it by `1 + decay * iterations`).
 
@@ -205,6 +206,25 @@ class Optimizer(Updating):
             )
         self._excluded = list(var_list or [])
         self._excluded_names = [var_names] if isinstance(var_names, str) else list(var_names or [])
+
+    def flush(self, var_list: Iterable[Variable] | None = None) -> None:
+        """Take the step of accumulated gradients whose group is not complete, by the mean of those that there are.
+
+        Nothing happens if none are waiting, or if `gradient_accumulation_steps` is not set. Not for compiled steps: call it
+        between them. `fit` does it at its end; groups go on from epoch to epoch.
+
+        Args:
+            var_list: The variables, by default those that the optimizer was built with.
+
+        Example:
+            >>> w = podium.Variable(1.0)
+            >>> optimizer = podium.optimizers.SGD(0.5, gradient_accumulation_steps=4)
+            >>> optimizer.apply([podium.Tensor(1.0)], [w])
+            >>> float(w), optimizer.flush(), float(w)
+            (1.0, None, 0.5)
+        """
+        with setting(recorders=(), autocast=None, arrays=False):
+            self._flush(list(self._trainable_variables if var_list is None else var_list))
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
         """Set variables to their moving averages, if `use_ema`. Call it after the last update; `fit` does."""

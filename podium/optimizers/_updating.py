@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from podium.core import Tensor, Variable, convert_to_tensor
 from podium.optimizers import _steps
@@ -123,15 +124,32 @@ class Updating(OptimizerState):
             if count:
                 due, local = (iteration + 1) % count == 0, iteration // count
                 gradients = self._accumulate(gradients, variables, due, count)
-            if self.clipnorm or self.clipvalue or self.global_clipnorm:
-                gradients = _steps.clipped(gradients, self.clipnorm, self.clipvalue, self.global_clipnorm)
-            self._step(gradients, variables, rate, local, due)
-            if self.use_ema:
-                self._average(local)
-            for variable in variables:
-                if variable.constraint is not None:
-                    variable.assign(variable.constraint(Tensor(variable.read())))
+            self._change(gradients, variables, rate, local, due)
         self._iterations.assign(Tensor(iteration + 1))
+
+    def _change(self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any) -> None:
+        """Clip, take the step, average and constrain."""
+        if self.clipnorm or self.clipvalue or self.global_clipnorm:
+            gradients = _steps.clipped(gradients, self.clipnorm, self.clipvalue, self.global_clipnorm)
+        self._step(gradients, variables, rate, iteration, due)
+        if self.use_ema:
+            self._average(iteration)
+        for variable in variables:
+            if variable.constraint is not None:
+                variable.assign(variable.constraint(Tensor(variable.read())))
+
+    def _flush(self, variables: list[Variable]) -> None:
+        """Take the step of a group of gradients that is not complete, by the mean of those that there are."""
+        count, iteration = self.gradient_accumulation_steps, self._iterations.read()
+        variables = [v for v in variables if id(v) in self._index and "gradient_accumulator" in self._slots_of(v)]
+        if not count or not variables or (found := int(iteration) % count) == 0:  # waits for the value
+            return
+        sums = [self._slots_of(variable)["gradient_accumulator"] for variable in variables]
+        means = [total.read() / found for total in sums]
+        for total in sums:
+            total.assign(Tensor(jnp.zeros_like(total.read())))
+        self._change(means, variables, self._rate(iteration), iteration // count, None)
+        self._iterations.assign(Tensor(iteration + (count - found)))  # the group is done
 
     def _rate(self, iteration: Any) -> Any:
         rate = self.learning_rate

@@ -32,6 +32,7 @@ from podium.core import ForwardAccumulator as ForwardAccumulator
 from podium.core import Function as Function
 from podium.core import GradientTape as GradientTape
 from podium.core import KerasTensor as KerasTensor
+from podium.core import RematScope as RematScope
 from podium.core import SeedGenerator as SeedGenerator
 from podium.core import Tensor as Tensor
 from podium.core import TensorSpec as TensorSpec
@@ -43,6 +44,7 @@ from podium.core import functions_run_eagerly as functions_run_eagerly
 from podium.core import is_tensor as is_tensor
 from podium.core import lift as lift
 from podium.core import name_scope as name_scope
+from podium.core import remat as remat
 from podium.core import run_functions_eagerly as run_functions_eagerly
 from podium.core import stop_gradient as stop_gradient
 from podium.initializers import Initializer as Initializer

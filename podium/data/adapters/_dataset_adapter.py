@@ -34,7 +34,7 @@ class DatasetAdapter(DataAdapter):
         if not self.owned:
             self.kind = type(source).__name__
         if steps is None and self._cardinality() == INFINITE_CARDINALITY:
-            raise ValueError(
+            self.steps = words.steps_of_endless(
                 f"`{words.x}` is an infinite dataset, and {words.steps} was not given. Say how many batches make an epoch, "
                 f"`{words.steps}=100`, or leave out `repeat()`."
             )

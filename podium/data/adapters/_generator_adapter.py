@@ -27,7 +27,7 @@ class GeneratorAdapter(DataAdapter):
     def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
         super().__init__(source, steps=steps, words=words)
         if steps is None and never_ends(source):
-            raise ValueError(
+            self.steps = words.steps_of_endless(
                 f"`{words.x}` is a generator that never ends (its code has no way to finish), and {words.steps} was not given. "
                 f"Say how many batches make an epoch: `{words.steps}=100`."
             )

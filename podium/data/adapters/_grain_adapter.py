@@ -32,7 +32,7 @@ class GrainMapAdapter(DataAdapter):
         self._first = 0  # where the walk was started
         self._origin: int | None = None  # the first epoch of the run
         if steps is None and self.get_size() is None:
-            raise _endless(self)
+            self.steps = _endless(self)
 
     @staticmethod
     def can_handle(x: Any) -> bool:
@@ -83,7 +83,7 @@ class GrainStreamAdapter(DataAdapter):
         super().__init__(source, steps=steps, words=words)
         self._walk: RecordedWalk | None = None
         if steps is None and _never_ends(source):
-            raise _endless(self)
+            self.steps = _endless(self)
 
     @staticmethod
     def can_handle(x: Any) -> bool:
@@ -162,9 +162,9 @@ def _never_ends(source: Any) -> bool:
     return len(parents) == 1 and _never_ends(parents[0])
 
 
-def _endless(adapter: DataAdapter) -> ValueError:
+def _endless(adapter: DataAdapter) -> int:
     words = adapter.words
-    return ValueError(
+    return words.steps_of_endless(
         f"`{words.x}` is an infinite {adapter.kind}, and {words.steps} was not given. Say how many batches make an epoch, "
         f"`{words.steps}=100`, or leave out `repeat()`."
     )

@@ -64,7 +64,7 @@ class SequenceAdapter(DataAdapter):
         self.seekable = not any(_overrides(source, hook) for hook in _HOOKS)
         self._workers = Workers(source, count, processes=self.fresh, ahead=max(1, ahead), keep=self.seekable)
         if steps is None and self.get_size() is None:
-            raise ValueError(
+            self.steps = words.steps_of_endless(
                 f"`{words.x}` is an endless PyDataset ({type(source).__name__}: its `num_batches` is None); {words.steps} was "
                 f"not given. Say how many batches make an epoch: `{words.steps}=100`."
             )

@@ -38,7 +38,7 @@ class TensorFlowAdapter(DataAdapter):
         _check_components(source.element_spec, words)
         self._cardinality = int(source.cardinality().numpy())
         if steps is None and self._cardinality == INFINITE_CARDINALITY:
-            raise ValueError(
+            self.steps = words.steps_of_endless(
                 f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say how many batches make an epoch: "
                 f"`{words.steps}=100`, or leave out `repeat()`."
             )

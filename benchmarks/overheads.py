@@ -1,0 +1,184 @@
+"""What `fit` costs beside its steps: the bar, the end of an epoch, importing, compiling, and memory over many models.
+
+Figures are the best of interleaved rounds. Run: python benchmarks/overheads.py [bar epoch import first memory]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+ROUNDS = 7
+
+
+def interleaved(runs: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Return the seconds of each run in each round."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    return times
+
+
+def network(width: int, inputs: int = 784, outputs: int = 10):
+    """Return a compiled MLP of two hidden layers."""
+    import podium  # not above: what importing costs is measured here too, in processes that this one starts
+
+    hidden = [podium.layers.Dense(width, activation="relu") for _ in range(2)]
+    model = podium.Sequential([podium.Input((inputs,)), *hidden, podium.layers.Dense(outputs)])
+    loss = podium.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss=loss, metrics=["accuracy"])
+    return model
+
+
+def samples(count: int, inputs: int = 784) -> tuple:
+    """Return inputs and classes."""
+    rng = np.random.default_rng(0)
+    return rng.random((count, inputs), "float32"), rng.integers(0, 10, count)
+
+
+class Terminal(io.StringIO):
+    """A terminal nobody looks at: the bar redraws itself as on a real one."""
+
+    def isatty(self) -> bool:
+        """Say yes."""
+        return True
+
+
+def bar() -> None:
+    """`fit(verbose=1)` beside `fit(verbose=0)`, for steps over 100 us."""
+    print("| steps of | verbose=0, us | verbose=1, us | ratio |\n| --- | ---: | ---: | ---: |")
+    for width, batch, steps in ((128, 32, 2000), (256, 128, 400), (512, 128, 150)):
+        model, (x, y) = network(width), samples(batch * steps)
+
+        def fit(verbose: int, model=model, x=x, y=y, batch=batch) -> None:
+            with contextlib.redirect_stdout(Terminal()):
+                model.fit(x, y, batch_size=batch, verbose=verbose)
+
+        for _ in range(3):
+            fit(0), fit(1)
+        times = interleaved({"silent": lambda fit=fit: fit(0), "bar": lambda fit=fit: fit(1)})
+        silent, shown = (min(times[name]) / steps * 1e6 for name in ("silent", "bar"))
+        print(f"| MLP of width {width}, batch {batch} | {silent:.0f} | {shown:.0f} | {shown / silent:.3f} |", flush=True)
+    print()
+
+
+def epoch() -> None:
+    """The end of an epoch without validation: the same steps cut into many epochs or few."""
+    print("| batches | steps | one epoch, ms | 20 epochs, ms | an epoch's end, ms |\n| --- | ---: | ---: | ---: | ---: |")
+    for label, width, batch, steps in (("Dense 16, batch 32", 16, 32, 32), ("MLP of width 512, batch 128", 512, 128, 8)):
+        (x, y), (many_x, many_y) = samples(batch * steps), samples(batch * steps * 20)
+        model = network(width)
+
+        def one(model=model, x=many_x, y=many_y, batch=batch) -> None:
+            model.fit(x, y, batch_size=batch, verbose=0)
+
+        def twenty(model=model, x=x, y=y, batch=batch) -> None:
+            model.fit(x, y, batch_size=batch, epochs=20, verbose=0)
+
+        for _ in range(6):
+            one(), twenty()
+        times = interleaved({"one": one, "twenty": twenty}, 2 * ROUNDS)
+        few, many = (min(times[name]) * 1e3 for name in ("one", "twenty"))
+        print(f"| {label} | {20 * steps} | {few:.2f} | {many:.2f} | {(many - few) / 19:.3f} |", flush=True)
+    print()
+
+
+def started(code: str, **environment: str) -> tuple[float, float]:
+    """Run code in a fresh Python; return wall and user seconds."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, **environment})
+    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def importing() -> None:
+    """`import podium` beside `import jax`, each in fresh processes."""
+    found: dict[str, list[tuple[float, float]]] = {"jax": [], "podium": []}
+    for _ in range(ROUNDS):
+        for name, times in found.items():
+            times.append(started(f"import {name}"))
+    wall, user = ({name: min(part[slot] for part in times) for name, times in found.items()} for slot in (0, 1))
+    print("| in a fresh process | wall, s | user, s |\n| --- | ---: | ---: |")
+    for name in found:
+        print(f"| import {name} | {wall[name]:.2f} | {user[name]:.2f} |")
+    print(f"| ratio | {wall['podium'] / wall['jax']:.2f} | {user['podium'] / user['jax']:.2f} |\n", flush=True)
+
+
+FIRST = """
+import json, sys, time
+sys.path.insert(0, {folder!r})
+from workloads import WORKLOADS
+import podium
+workload = WORKLOADS[{name!r}]
+data = workload.data()
+start = time.perf_counter()
+model = workload.build(podium)
+workload.run(model, data)
+print(json.dumps(time.perf_counter() - start))
+"""
+
+
+def first() -> None:
+    """The first `fit` of a process: cold, and with what another process has kept."""
+    print("| first fit, s | cold | second process | ratio |\n| --- | ---: | ---: | ---: |")
+    for name in ("dense", "mlp", "lstm", "residual"):
+        times: dict[str, list[float]] = {"cold": [], "second": []}
+        for _ in range(3):
+            with tempfile.TemporaryDirectory() as cache:
+                for found in times.values():
+                    code = FIRST.format(folder=os.path.dirname(os.path.abspath(__file__)), name=name)
+                    command = [sys.executable, "-c", code]
+                    done = subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PODIUM_CACHE_DIR": cache})
+                    found.append(json.loads(done.stdout))
+        cold, second = min(times["cold"]), min(times["second"])
+        print(f"| {name} | {cold:.2f} | {second:.2f} | {second / cold:.2f} |", flush=True)
+    print()
+
+
+def megabytes() -> float:
+    """Return the memory this process holds now."""
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def memory() -> None:
+    """500 `fit` calls on one model, and 200 models built, trained and dropped: the memory after every 50."""
+    x, y = samples(320, 32)
+    model = network(64, 32)
+
+    def fit() -> None:
+        model.fit(x, y, batch_size=32, epochs=2, verbose=0)
+
+    def drop() -> None:
+        network(64, 32).fit(x, y, batch_size=32, verbose=0)
+
+    for label, run, count in (("`fit` on one model", fit, 500), ("models built and dropped", drop, 200)):
+        held = []
+        for number in range(1, count + 1):
+            run()
+            if number % 50 == 0:
+                held.append(megabytes())
+        steps = " | ".join(str(50 * (number + 1)) for number in range(len(held)))
+        print(f"| {label} | {steps} | growth after 50 |\n| --- |{' ---: |' * (len(held) + 1)}")
+        print(f"| MiB | {' | '.join(f'{one:.1f}' for one in held)} | {held[-1] - held[0]:+.1f} |\n", flush=True)
+
+
+PARTS = {"bar": bar, "epoch": epoch, "import": importing, "first": first, "memory": memory}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
