@@ -29,13 +29,17 @@ def measure(name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm:
     workers = [Worker(peer, name, number) for peer, number in pairs]  # they import side by side, and compute one by one
 
     def ask(slot: int, do: str, **arguments: float) -> dict:
+        if results[slot].failure:
+            return {}
         try:
-            return workers[slot].ask(do, **arguments) if not results[slot].failure else {}
+            return workers[slot].ask(do, **arguments)
         except Failed as reason:
             results[slot].failure = str(reason)
             return {}
 
     try:
+        for slot in range(len(workers)):
+            ask(slot, "memory")  # all have imported before the first computes
         for slot, result in enumerate(results):
             result.first = ask(slot, "open", warm=warm).get("first", 0.0)
         for _ in range(min(rounds, workload.rounds)):
