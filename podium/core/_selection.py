@@ -18,33 +18,42 @@ from podium.core._structures import in_order
 class Table:
     """Arrays of samples that may lie on the device: they go there when rows are first gathered.
 
+    Where the host is the device, on CPU, they are copied once all the same, and rows are taken by NumPy: a compiled gather costs
+    ten times as much to start.
+
     Args:
         arrays: NumPy arrays of one length, each with the type in which it shall lie on the device.
         treedef: How they make a batch, as a JAX tree definition.
         cut: Returns the batch of given rows, in host memory.
+        keep: Whether they are used for long, and others may change them meanwhile: then they are copied.
 
     Example:
         >>> import jax
         >>> x = np.arange(5.0)
         >>> table = podium.core.Table([(x, "float32")], jax.tree.structure(0), lambda rows: x[rows])
         >>> table.gather(np.array([[3, 1], [0, 0]]))
-        [Array([[3., 1.],
+        [array([[3., 1.],
                [0., 0.]], dtype=float32)]
     """
 
-    def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]):
-        self._host = arrays
-        self._device: list[jax.Array] | None = None
+    def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any], keep: bool = True):
+        self._given = arrays
+        self._keep = keep
+        self._placed: list[Any] | None = None
         self.cut = cut
         batch = in_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
         self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
 
-    def gather(self, index: np.ndarray) -> list[jax.Array]:
-        """Return the rows with these numbers of every array, on the device."""
-        if self._device is None:
-            self._device = [_placed(array, dtype) for array, dtype in self._host]
-        return _gathered(self._device, index)
+    def gather(self, index: np.ndarray) -> list[Any]:
+        """Return the rows with these numbers of every array, on the device, or on the way to it."""
+        if self._placed is None:
+            self._placed = [_converted(array, dtype, copy=self._keep) for array, dtype in self._given]
+            if jax.default_backend() != "cpu":
+                self._placed = [jnp.asarray(array) for array in self._placed]
+        if isinstance(self._placed[0], np.ndarray):
+            return [np.take(array, index, axis=0) for array in self._placed]
+        return _gathered(self._placed, index)
 
 
 class Selection:
@@ -79,7 +88,7 @@ def _gathered(arrays: list[Any], index: Any) -> list[Any]:
     return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
 
 
-def _placed(array: np.ndarray, dtype: Any) -> jax.Array:
-    """Copy an array to the device."""
+def _converted(array: np.ndarray, dtype: Any, copy: bool) -> np.ndarray:
+    """Return an array in another type; a copy that nobody else can change, if asked for."""
     with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
-        return jnp.asarray(np.array(array, dtype, order="C"))
+        return np.array(array, dtype, order="C") if copy else np.asarray(array, dtype)

@@ -149,8 +149,8 @@ class DataHandler:
             workers=workers,
         )
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
-        if self._epochs - self._initial_epoch > 1 or caller == "validation":
-            self._adapter.keep_on_device(device_budget())
+        passes = 2 if caller == "validation" else self._epochs - self._initial_epoch
+        self._adapter.keep_on_device(device_budget(), passes)
         self._reader = None if self._adapter.checked else BatchReader(self._adapter, same_lengths)
         self._elements: Any = None
         self._iterator: Iterator

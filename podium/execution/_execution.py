@@ -246,6 +246,8 @@ class Execution:
         """
         if self.runs_eagerly:
             return
+        if type(batch) is Selection:
+            batch = batch.batch()
         call = _Call.of(batch)
         length = getattr(self._steps_per_execution, "full", self._steps_per_execution)
         if length > 1:

@@ -21,6 +21,7 @@ _LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, a
 _MOST = 512  # steps in an execution
 _BYTES = 2**23  # of batches and results in an execution
 _SAMPLES = 3  # measurements, of which the best counts
+_DEAREST = 1.0  # seconds that the program for fused steps of a quick step takes at most; the first one may have taken longer
 _SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn
 
 
@@ -104,7 +105,7 @@ class Pace:
         It is if what is left to do now would pay for it, or what has been done in short runs before would have.
         """
         steps = self._left() + self._execution.single_steps
-        return steps * seconds * _SAVED > self._execution.seconds_to_compile
+        return steps * seconds * _SAVED > min(self._execution.seconds_to_compile, _DEAREST)
 
     def _left(self) -> int:
         steps = self._data.inferred_steps

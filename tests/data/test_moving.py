@@ -4,6 +4,7 @@ import gc
 import threading
 import time
 
+import jax
 import numpy as np
 import pytest
 
@@ -54,6 +55,20 @@ def test_arrays_on_the_device_train_to_the_same_bits(budget, source, k):
     assert results[0][1] == results[1][1]
 
 
+def test_rows_gathered_on_a_device_are_those_taken_on_the_host(monkeypatch):
+    given = [(X.astype("float64"), "float32"), (np.arange(23), "int32")]
+    index = np.array([[3, 1], [22, 0]], "int32")
+    found = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda backend=backend: backend)
+        found.append(podium.core.Table(given, jax.tree.structure((0, 0)), None).gather(index))
+    assert isinstance(found[0][0], np.ndarray) and isinstance(found[1][0], jax.Array)
+    for host, device, (array, dtype) in zip(*found, given, strict=True):
+        assert host.dtype == device.dtype == dtype
+        np.testing.assert_array_equal(host, np.asarray(device))
+        np.testing.assert_array_equal(host, array.astype(dtype)[index])
+
+
 @pytest.mark.parametrize("kind", ["arrays", "dataset"])
 def test_structures_on_the_device_keep_their_names(budget, kind):
     budget(2**20)
@@ -86,8 +101,12 @@ def test_a_table_goes_to_the_device_once_and_a_batch_names_its_rows(budget):
     assert len(tables) == 1
 
 
-@pytest.mark.parametrize(("size", "epochs", "kept"), [(23 * 16, 2, True), (23 * 16 - 1, 2, False), (2**20, 1, False)])
-def test_the_budget_and_the_number_of_passes_decide(budget, size, epochs, kept):
+@pytest.mark.parametrize(
+    ("size", "epochs", "backend", "kept"),
+    [(23 * 16, 2, "gpu", True), (23 * 16 - 1, 2, "cpu", False), (2**20, 1, "gpu", False), (2**20, 1, "cpu", True)],
+)
+def test_the_budget_and_the_number_of_passes_decide(budget, monkeypatch, size, epochs, backend, kept):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
     budget(size)
     data = DataHandler(X, Y, batch_size=4, epochs=epochs)
     element = data._iterator.take()

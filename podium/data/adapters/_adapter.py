@@ -92,8 +92,8 @@ class DataAdapter:
         """Return where the walk is, `taken` batches after its start: a small value that JSON can hold, for `iterate(start=)`."""
         return self.start + taken
 
-    def keep_on_device(self, budget: int) -> bool:
-        """Hear that the source will be walked several times; keep it on the device if it takes at most `budget` bytes.
+    def keep_on_device(self, budget: int, passes: int) -> bool:
+        """Keep the source on the device if it takes at most `budget` bytes, and that pays for so many passes through it.
 
         Returns:
             Whether it will be kept there.

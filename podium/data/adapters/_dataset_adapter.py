@@ -58,10 +58,10 @@ class DatasetAdapter(DataAdapter):
         assert isinstance(pipeline, Batched)
         return (Selection(self._table, np.asarray(rows, np.int32)) for rows in pipeline.batches_of_rows(start))
 
-    def keep_on_device(self, budget: int) -> bool:
+    def keep_on_device(self, budget: int, passes: int) -> bool:
         """Keep the arrays that a Dataset cuts its batches from on the device, if they fit the budget."""
         pipeline = getattr(self.source, "pipeline", None)
-        if type(pipeline) is not Batched or pipeline.source.table is None or not self.get_size():
+        if passes < 2 or type(pipeline) is not Batched or pipeline.source.table is None or not self.get_size():
             return False
         arrays = leaves(pipeline.source.table)
         if any(array.dtype.kind in "OUS" for array in arrays) or sum(array.nbytes for array in arrays) > budget:
