@@ -46,11 +46,6 @@ class Body:
     around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
     conclude: Callable | None = None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with self.around() as met:
-            result = self.function(*args, **kwargs)
-        return result if self.conclude is None else self.conclude(result, met, *args, **kwargs)
-
 
 class Trace:
     """Something to be traced: whoever gets it sets `jaxpr = jax.make_jaxpr(trace.body)(*trace.values)`."""
@@ -73,7 +68,7 @@ class Program:
             one for each turn, and one more array says how many turns to take. Results are rows too.
     """
 
-    def __init__(self, body: Callable, leaves: list, treedef: Any, in_loop: bool = False):
+    def __init__(self, body: Callable | Body, leaves: list, treedef: Any, in_loop: bool = False):
         self._own = body if isinstance(body, Body) else Body(body)
         self._in_loop = in_loop
         self._name = getattr(self._own.function, "__name__", "function")

@@ -72,7 +72,6 @@ class Execution:
         self._lengths: dict[Any, int] = {}  # shapes of batches met in fused steps, and the length of their rows
         self._compilations = Compilations()
         self._in_flight: deque = deque()  # one value of each execution that may still be running
-        self._single_steps = [0]  # in a list, which those made `for_run` share
         self._foresee: Callable[[Any], None] | None = None
         self.latest: tuple = ()  # the key of the latest batch: how it is made of arrays, and their shapes and types
         self._run_number = 0  # of the run, and how many steps of it have been taken
@@ -111,15 +110,6 @@ class Execution:
         """The number of compiled programs: one per shape of a batch, and one more per shape for fused steps."""
         return len(self._programs)
 
-    @property
-    def single_steps(self) -> int:
-        """How many steps were taken one by one although fusing might have been quicker."""
-        return self._single_steps[0]
-
-    @single_steps.setter
-    def single_steps(self, count: int) -> None:
-        self._single_steps[0] = count
-
     def for_run(self, steps_per_execution: Any, foresee: Callable[[Any], None] | None = None) -> Execution:
         """Return an execution of the same step with the same programs, for one run that others may go beside.
 
@@ -147,11 +137,11 @@ class Execution:
         before = self.latest
         count = getattr(self._steps_per_execution, "value", self._steps_per_execution)
         eagerly = self._run_eagerly or functions_eager[0]
-        if isinstance(iterator, Stream) and count > 1 and not eagerly:
-            batches = iterator.take_many(count)
-        else:
-            take = iterator.take if isinstance(iterator, Stream) else _plain_next(iterator)
-            batches = [take()] if count == 1 else [take(), *_some(take, count - 1)]
+        stream = iterator if isinstance(iterator, Stream) else _Plain(iterator)
+        if count == 1:
+            batches = [stream.take()]
+        else:  # eager steps want their batches one by one, whatever the stream could name at once
+            batches = Stream.take_many(stream, count) if eagerly else stream.take_many(count)
         try:
             if eagerly:
                 results = []
@@ -200,15 +190,16 @@ class Execution:
 
     def _in_rows(self, batches: list, count: int) -> Iterator[_Call]:
         """Make calls of batches: one XLA loop wherever neighbouring ones have one shape."""
-        for number, like in enumerate(_runs(batches)):
+        single = [_Call.of(batch) for batch in batches]
+        self.latest = single[0].key
+        for key, run in itertools.groupby(single, _Call.row_key):
+            like = list(run)
             # A short row at the end of an epoch uses the program of a full one.
-            first = _Call.of(like[0])
-            self.latest = self.latest if number else first.key
-            length = self._lengths[first.key] = max(count, self._lengths.get(first.key, 0))
-            if len(like) == 1 and first.count == 1 and (*first.key, length) not in self._programs:
-                yield first.gathered()  # a shape of its own, such as the last, smaller batch
+            length = self._lengths[key[0]] = max(count, self._lengths.get(key[0], 0))
+            if len(like) == 1 and like[0].count == 1 and (*key[0], length) not in self._programs:
+                yield like[0].gathered()  # a shape of its own, such as the last, smaller batch
             else:
-                yield _Call.row(like, first.key, length)
+                yield _Call.row(like, length)
 
     def _tell_types(self, program: Program) -> None:
         """Tell whoever wants to know what the first step will return."""
@@ -246,13 +237,11 @@ class Execution:
         """
         if self.runs_eagerly:
             return
-        if type(batch) is Selection:
-            batch = batch.batch()
         call = _Call.of(batch)
         length = getattr(self._steps_per_execution, "full", self._steps_per_execution)
         if length > 1:
             length = self._lengths[call.key] = max(length, self._lengths.get(call.key, 0))
-            call = _Call.row([batch], call.key, length)
+        call = call.gathered() if length == 1 else _Call.row([call], length)
         if call.key in self._programs:
             return
         start = time.perf_counter()
@@ -306,17 +295,20 @@ class _Call:
             self.arrays = self.selection.table.gather(self.selection.index)
         return self
 
+    def row_key(self) -> tuple:
+        """Return what calls must share to go into one row: the shape of the batch, and the table if they name rows of one."""
+        return self.key, None if self.selection is None else id(self.selection.table)
+
     @classmethod
-    def row(cls, batches: list, key: tuple, length: int) -> _Call:
-        """Make one call of several batches that have the same key, in a row of that length."""
-        if type(batches[0]) is Selection:
-            index = np.concatenate([np.atleast_2d(batch.index) for batch in batches]) if len(batches) > 1 else batches[0].index
-            count = len(index := np.atleast_2d(index))
-            arrays = batches[0].table.gather(np.concatenate([index, *[index[-1:]] * (length - count)]))
+    def row(cls, calls: list[_Call], length: int) -> _Call:
+        """Make one call of several that can go into one row, of that length."""
+        count, selection = sum(call.count for call in calls), calls[0].selection
+        if selection is not None:
+            index = np.concatenate([np.atleast_2d(call.selection.index) for call in calls if call.selection is not None])
+            arrays = selection.table.gather(np.concatenate([index, *[index[-1:]] * (length - count)]))
         else:
-            count = len(batches)
-            arrays = [_row(parts, length) for parts in zip(*[cls.of(batch).arrays for batch in batches], strict=True)]
-        return cls((*key, length), [*arrays, np.int32(count)], turns=count)
+            arrays = [_row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)]
+        return cls((*calls[0].key, length), [*arrays, np.int32(count)], turns=count)
 
     def program(self, body: Body) -> Program:
         """Make the program for such calls; it has not been traced yet."""
@@ -324,34 +316,20 @@ class _Call:
         return Program(body, self.arrays[:-1] if in_loop else self.arrays, treedef, in_loop)
 
 
-def _runs(batches: list) -> Iterator[list]:
-    """Cut batches into runs of neighbours that can go into one row: of one shape, and all or none rows of one table."""
+class _Plain(Stream):
+    """An ordinary iterator; it may give Tensors, and NumPy arrays that it changes later."""
 
-    def kind(batch: Any) -> Any:
-        return (id(batch.table), batch.index.shape[-1]) if type(batch) is Selection else _Call.of(batch).key
+    def __init__(self, iterator: Iterator):
+        super().__init__()
+        self._iterator = iterator
 
-    for _, like in itertools.groupby(batches, kind):
-        yield list(like)
+    def pull(self) -> Any:
+        """Return the next batch as arrays that are ours."""
 
+        def own(leaf: Any) -> Any:
+            return leaf._value if isinstance(leaf, Tensor) else np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
 
-def _plain_next(iterator: Iterator) -> Callable[[], Any]:
-    """Read an ordinary iterator; it may give Tensors, and NumPy arrays that it changes later."""
-
-    def own(leaf: Any) -> Any:
-        return leaf._value if isinstance(leaf, Tensor) else np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
-
-    return lambda: map_structure(own, next(iterator))
-
-
-def _some(take: Callable[[], Any], count: int) -> list:
-    """Take up to `count` batches."""
-    taken: list = []
-    try:
-        while len(taken) < count:
-            taken.append(take())
-    except StopIteration:
-        pass
-    return taken
+        return map_structure(own, next(self._iterator))
 
 
 def direct(function: Callable, steps: Any = None, foresee: Callable[[Any], None] | None = None) -> Callable:

@@ -43,7 +43,7 @@ class Pace:
         self._execution: Any = getattr(run, "__self__", None)
         fuses = isinstance(self._execution, Execution) and not self._execution.runs_eagerly
         self.settled = not steps.auto or every_batch or not fuses or self._most == 1
-        self._waits = False  # single steps although they are quick: the run is too short for another program
+        self._waits: Measured | None = None  # what was found, if the run is too short to make a program for fused steps
         self._taken = 0
         self._traces = -1
         self._last = 0.0
@@ -56,8 +56,8 @@ class Pace:
 
     def __exit__(self, *_: Any) -> None:
         self._steps.value, self._steps.full = self._before
-        if self._waits:
-            self._execution.single_steps += self._left()
+        if self._waits is not None:
+            self._waits.waited += self._left()
 
     def after(self, values: Any) -> None:
         """Hear what an execution returned; not needed any more once `settled`."""
@@ -66,7 +66,7 @@ class Pace:
         if found.settled is None:
             self._measure(found, values)
             self._decide(found)
-        if found.settled is not None or self._waits:
+        if found.settled is not None or self._waits is not None:
             self.settled = True
         self._steps.assign(max(1, min(found.settled or found.fused, self._most)))
 
@@ -94,18 +94,17 @@ class Pace:
         wanted = min(self._most, _BYTES // max(1, bytes_a_step), int(_LONGEST / found.single))
         if found.single > _QUICK:
             found.settled = 1
-        elif wanted > 1 and self._earns(found.single):
+        elif wanted > 1 and self._earns(found.single, found.waited):
             found.fused = wanted
         else:
-            self._waits = True
+            self._waits = found
 
-    def _earns(self, seconds: float) -> bool:
+    def _earns(self, seconds: float, waited: int) -> bool:
         """Tell whether a program for fused steps, which takes as long to make as the first one, is worth it.
 
         It is if what is left to do now would pay for it, or what has been done in short runs before would have.
         """
-        steps = self._left() + self._execution.single_steps
-        return steps * seconds * _SAVED > min(self._execution.seconds_to_compile, _DEAREST)
+        return (self._left() + waited) * seconds * _SAVED > min(self._execution.seconds_to_compile, _DEAREST)
 
     def _left(self) -> int:
         steps = self._data.inferred_steps
@@ -118,5 +117,6 @@ class Measured:
 
     times: list[float] = dataclasses.field(default_factory=list)  # seconds a step, of the executions measured last
     single: float | None = None  # seconds for a single step
+    waited: int = 0  # single steps of runs that were too short to fuse
     fused: int = 0  # how many are being fused, to see whether that is quicker
     settled: int | None = None  # how many to fuse, for good

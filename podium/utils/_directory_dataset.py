@@ -14,7 +14,7 @@ import numpy as np
 from podium.core import check_choice, unknown_choice
 from podium.data import Dataset
 from podium.data._words import check_count
-from podium.data.pipelines._pipeline import Pipeline
+from podium.data.pipelines._pipeline import OneToOne, Pipeline
 from podium.utils._directory_files import Files, find_files, mixed, report, split
 
 _THREADS = min(8, os.cpu_count() or 1)
@@ -36,7 +36,7 @@ class FileDataset(Dataset):
         self.file_paths = files.paths
 
 
-class FilesRead(Pipeline):
+class FilesRead(OneToOne):
     """What is read from files, in the order of the row numbers that it follows, a little ahead and by several threads.
 
     Args:
@@ -46,25 +46,16 @@ class FilesRead(Pipeline):
     """
 
     def __init__(self, source: Pipeline, read: Callable[[int], Any], sample: Callable[[], Any]):
-        self._source = source
+        super().__init__(source)
         self._read = read
         self._sample = sample
-        self.seekable = source.seekable
-
-    def inputs(self) -> list[Pipeline]:
-        """Return the one whose row numbers it takes."""
-        return [self._source]
-
-    def size(self) -> int:
-        """Return the number of files."""
-        return self._source.size()
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk what is in the files; the first `start` are not opened. One that cannot be read raises when its turn comes."""
         pool = concurrent.futures.ThreadPoolExecutor(_THREADS, "podium-files")
         waiting: collections.deque = collections.deque()
         try:
-            for row in self._source.elements(start):
+            for row in self.source.elements(start):
                 waiting.append(pool.submit(self._read, int(row)))
                 if len(waiting) > _AHEAD:
                     yield waiting.popleft().result()

@@ -77,3 +77,19 @@ def trained():
         return model.get_weights()
 
     return train
+
+
+@pytest.fixture
+def equal_to_arrays():
+    """Compare a source of batches of five with its arrays: history, weights, evaluation and predictions, bit for bit."""
+
+    def compare(make, model, x, y):
+        ours, theirs = model(), model()
+        history = theirs.fit(make(), epochs=3, verbose=0).history
+        assert ours.fit(x, y, batch_size=5, epochs=3, shuffle=False, verbose=0).history == history
+        for one, other in zip(ours.get_weights(), theirs.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert ours.evaluate(x, y, batch_size=5, verbose=0) == theirs.evaluate(make(), verbose=0)
+        np.testing.assert_array_equal(ours.predict(x, batch_size=5, verbose=0), theirs.predict(make(), verbose=0))
+
+    return compare

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium.core import convert_to_tensor
 from podium.data._structure import map_leaves
-from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Following, Pipeline
+from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Following, OneToOne, Pipeline
 from podium.data.pipelines._sources import frozen
 
 
@@ -26,30 +26,21 @@ def call(fn: Callable, element: Any) -> Any:
     return fn(*tensors) if isinstance(tensors, tuple) else fn(tensors)
 
 
-class Mapped(Pipeline):
+class Mapped(OneToOne):
     """The results of a function for every element; it is taken to depend on its element alone."""
 
     def __init__(self, source: Pipeline, fn: Callable):
-        self._source = source
+        super().__init__(source)
         self._fn = fn
-        self.seekable = source.seekable
-
-    def inputs(self) -> list[Pipeline]:
-        """Return the one whose elements it takes."""
-        return [self._source]
-
-    def size(self) -> int:
-        """Return the size of the one it follows."""
-        return self._source.size()
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the results."""
-        for element in self._source.elements(start):
+        for element in self.source.elements(start):
             yield frozen(call(self._fn, element), "result of map")
 
     def sample(self, batch: int) -> Any:
         """Return the result for a sample."""
-        return frozen(call(self._fn, self._source.sample(batch)), "result of map")
+        return frozen(call(self._fn, self.source.sample(batch)), "result of map")
 
 
 class Filtered(Following):

@@ -100,6 +100,22 @@ class Following(Pipeline):
         return self.source.spec()
 
 
+class OneToOne(Pipeline):
+    """Base of pipelines that give one element of their own for each of the one they follow."""
+
+    def __init__(self, source: Pipeline):
+        self.source = source
+        self.seekable = source.seekable
+
+    def inputs(self) -> list[Pipeline]:
+        """Return the one it follows."""
+        return [self.source]
+
+    def size(self) -> int:
+        """Return the size of the one it follows."""
+        return self.source.size()
+
+
 def row_of(array: np.ndarray, index: int) -> Any:
     """Return one row; text comes out as Python's own."""
     row = array[index]
