@@ -79,7 +79,7 @@ class Program:
         self._written: list[Variable] = []
         self._read: list[Variable] = []
         self._store: Store | None = None
-        self._finalizer: Any = None
+        self._leave_store: Callable | None = None
         self._read_values: list[Any] = []
         self._read_version = -1
         self._jitted: Callable = self._not_discovered
@@ -313,11 +313,10 @@ class Program:
 
     def _claimed_store(self) -> Store:
         if self._store is None or not self._store.valid:
-            if self._finalizer is not None:
-                self._finalizer.detach()  # it would keep the old Store
+            if self._leave_store is not None:
+                self._leave_store()
             self._store = Store.of(self._written)
-            self._finalizer = weakref.finalize(self, self._store.dissolve)
-            self._finalizer.atexit = False
+            self._leave_store = self._store.hold(self)
         return self._store
 
     @staticmethod

@@ -12,8 +12,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 
 class _Current(threading.local):
@@ -169,8 +170,11 @@ class Store:
     """The values of many Variables in one list, given to a compiled step whole.
 
     A Variable lives in one Store at most. When another step wants a different grouping, the Store is
-    dissolved and each of its Variables takes its own value back.
+    dissolved and each of its Variables takes its own value back. So it is when no step uses it any more, but not at
+    once: garbage is collected at any moment, also in the middle of a step, or of another Variable's assignment.
     """
+
+    _abandoned: ClassVar[deque[weakref.ref[Store]]] = deque()  # that no step uses; the next new Store dissolves them
 
     def __init__(self, variables: list[Any]):
         for variable in variables:
@@ -180,6 +184,7 @@ class Store:
         self.values = [variable.held for variable in variables]
         self.exposed: set[int] = set()  # slots whose array somebody outside holds: never donate those
         self.valid = True
+        self._users: set[int] = set()
         for slot, variable in enumerate(variables):
             if variable.exposed:
                 self.exposed.add(slot)
@@ -188,12 +193,35 @@ class Store:
     @classmethod
     def of(cls, variables: list[Any]) -> Store:
         """Return the Store of just these Variables: the one they live in, or a new one."""
+        cls._dissolve_abandoned()
         home = variables[0].home if variables else None
         if home is not None and len(home._variables) == len(variables):
             places = zip(variables, range(len(variables)), strict=True)
             if all(variable.home is home and variable.slot == slot for variable, slot in places):
                 return home
         return cls(variables)
+
+    def hold(self, user: Any) -> weakref.finalize:
+        """Keep the Store together for as long as `user` lives; returns what ends that earlier when it is called."""
+        self._users.add(id(user))
+        ending = weakref.finalize(user, self._release, weakref.ref(self), id(user))
+        ending.atexit = False
+        return ending
+
+    @classmethod
+    def _release(cls, reference: weakref.ref[Store], user: int) -> None:
+        store = reference()
+        if store is not None:
+            store._users.discard(user)
+            if not store._users:
+                cls._abandoned.append(reference)
+
+    @classmethod
+    def _dissolve_abandoned(cls) -> None:
+        while cls._abandoned:
+            store = cls._abandoned.popleft()()
+            if store is not None and not store._users:
+                store.dissolve()
 
     def dissolve(self) -> None:
         """Give every Variable its value back; this Store is finished."""

@@ -341,14 +341,18 @@ def test_functions_share_variables_in_any_grouping():
     assert [float(v) for v in (a, b, c)] == [303.0, 34.0, 2 + 1 + 102 + 203]
 
 
-def test_a_dropped_function_gives_its_variables_back():
+def test_a_dropped_function_gives_its_variables_back_when_the_next_is_made():
     v, w = podium.Variable(1.0), podium.Variable(np.ones(1000, "float32"))
-    step = podium.function(lambda: (v.assign_add(1.0), w.assign_add(v)))
+    step = podium.function(lambda v=v, w=w: (v.assign_add(1.0), w.assign_add(v)))
     step()
     assert v.home is w.home is not None
-    del step
+    assert float(v) == 2.0 and float(ops.sum(w)) == 3000.0
+    array = weakref.ref(w.stored)
+    del step, w
     gc.collect()
-    assert v.home is None and float(v) == 2.0 and float(ops.sum(w)) == 3000.0
+    other = podium.function(podium.Variable(0.0).assign_add)
+    other(1.0)
+    assert v.home is None and array() is None and float(v) == 2.0
 
 
 def test_work_per_call_does_not_grow_with_the_number_of_variables():

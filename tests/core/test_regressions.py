@@ -2,14 +2,17 @@
 
 import copy
 import dataclasses
+import gc
 import pickle
 import threading
 
+import jax
 import numpy as np
 import pytest
 
 import podium
 from podium import ops
+from podium.core._program import Program
 
 
 def aligned_ones(count):
@@ -287,3 +290,30 @@ def test_what_a_layer_returns_outlives_steps_that_donate_its_weights():
         held = [layer(podium.Tensor(1.0)), layer(podium.Tensor(1.0)), podium.stop_gradient(weight)]
         step(), step()
         assert [float(value[0]) for value in held] == [3.0, 3.0, 3.0]
+
+
+def test_a_program_collected_in_the_middle_of_anothers_step_takes_no_state_along():
+    count = podium.Variable(0, trainable=False)
+
+    def program():
+        made = Program(lambda: count.assign_add(1), [], jax.tree.structure(((), {})))
+        made.discover([])
+        made.run([])
+        return made
+
+    old, new = program(), program()
+    assert count.home is new._store is old._store  # two programs of the same Variables share one Store
+    compiled, others = new._jitted, [old]
+    del old
+
+    def collect_and_call(*args):
+        result = compiled(*args)  # gives `count`'s array away
+        others.clear()
+        gc.collect()
+        return result
+
+    new._jitted = collect_and_call
+    new.run([])
+    assert int(count) == 3
+    new.run([])
+    assert int(count) == 4
