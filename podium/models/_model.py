@@ -181,7 +181,8 @@ class Model(CompiledModel):
                                 break
                     if values is None:  # the data ended before this epoch began
                         break
-                    logs = {**running_values(values), **validation.after_epoch(epoch, listeners)}
+                    logs = running_values(values)
+                    logs.update(validation.after_epoch(epoch, listeners))
                     listeners.on_epoch_end(epoch, logs)
                     if self.stop_training:
                         break
@@ -245,7 +246,7 @@ class Model(CompiledModel):
             self.reset_metrics()
             for values in walk("test", data, listeners, run, pace):  # noqa: B007
                 pass
-            logs = {} if values is None else running_values(values)
+            logs = {} if values is None else running_values(values).copy()
             listeners.on_test_end(logs)
         return logs
 
@@ -622,5 +623,5 @@ class Model(CompiledModel):
         for _, iterator in data.enumerate_epochs():
             if reset_metrics:
                 self.reset_metrics()
-            logs = running_values(run(iterator))
+            logs = running_values(run(iterator)).copy()
         return logs if return_dict else as_plain_list(logs, self.metrics_names)

@@ -66,6 +66,21 @@ def test_the_next_run_starts_at_its_pace(eager_to_fuse, monkeypatch):
     assert sizes(model, monkeypatch, lambda model: model.fit(X, Y, batch_size=4, verbose=0)) == [1, 5, 5]
 
 
+def test_groups_of_a_given_number_share_an_execution_when_nobody_listens(eager_to_fuse, monkeypatch):
+    single = network(1)
+    history = fit(single).history
+    grouped, histories = network(2), []
+    taken = sizes(grouped, monkeypatch, lambda model: histories.append(fit(model).history))
+    assert taken[:7] == [2, 2, 2, 2, 3, 10, 1] and sum(taken) == 44  # whole groups, and what is left of an epoch
+    assert histories[0] == history and int(grouped.steps_per_execution) == 2
+    for one, other in zip(grouped.get_weights(), single.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    heard = []
+    listener = podium.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: heard.append(batch))
+    fit(grouped, callbacks=[listener])
+    assert heard[:6] == [1, 3, 5, 7, 9, 10]
+
+
 def test_whoever_listens_to_batches_hears_each(eager_to_fuse):
     heard = []
 
