@@ -160,7 +160,7 @@ class Model(CompiledModel):
             run = direct(self.make_train_function())
             every_batch = listeners.needs_every_batch("train")
             pace = Pace(self._steps_per_execution, run, every_batch, data, validation.steps_between)
-            self._train_counter.assign(0)
+            self._train_counter.clear()
             logs: dict[str, Any] = {}
             with data, pace, listeners.ending("train"):
                 listeners.on_train_begin()
@@ -239,7 +239,7 @@ class Model(CompiledModel):
         """Walk through data once with the test step."""
         run = direct(self.make_test_function())
         pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("test"), data)
-        self._test_counter.assign(0)
+        self._test_counter.clear()
         values = None
         with data, pace, listeners.ending("test"), self._metrics_apart():
             listeners.on_test_begin()
@@ -300,7 +300,7 @@ class Model(CompiledModel):
             outputs = Collector(data, out)
             run = direct(self.make_predict_function(), self._steps_per_execution, foresee=outputs.expect)
             pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("predict"), data)
-            self._predict_counter.assign(0)
+            self._predict_counter.clear()
             with data, pace, listeners.ending("predict"):
                 listeners.on_predict_begin()
                 for values in walk("predict", data, listeners, run, pace):
@@ -358,7 +358,7 @@ class Model(CompiledModel):
             listeners = self._listeners(callbacks, verbose, data)
             run = direct(function, k)
             one_by_one = listeners.needs_every_batch("predict") or data.adapter.one_shot  # what is left stays the user's
-            self._predict_counter.assign(0)
+            self._predict_counter.clear()
             return batchwise(self, data, listeners, run, Pace(k, run, one_by_one, data))
 
     def train_on_batch(

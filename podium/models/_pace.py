@@ -18,13 +18,15 @@ import jax
 from podium.data import DataHandler, StepsPerExecution
 from podium.execution import Execution
 
-_QUICK = 2e-3  # seconds for a step; from there on fusing saves nothing worth having
+_QUICK = 1e-2  # seconds for a step; from there on fusing saves nothing worth having
 _LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, and Ctrl-C is heard
 _MOST = 512  # steps in an execution
 _BYTES = 2**23  # of batches and results in an execution
 _SAMPLES = 3  # measurements, of which the best counts
 _DEAREST = 1.0  # seconds that the program for fused steps of a quick step takes at most; the first one may have taken longer
-_SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn
+_SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn,
+_MOST_SAVED = 3e-4  # and no more than so many seconds a step
+_MANY_RUNS = 20  # short ones
 
 
 class Pace:
@@ -61,6 +63,7 @@ class Pace:
         self._steps.value, self._steps.full = self._before
         if self._waits is not None:
             self._waits.waited += self._left()
+            self._waits.runs += 1
 
     def after(self, values: Any) -> None:
         """Hear what an execution returned; not needed any more once `settled`."""
@@ -97,7 +100,7 @@ class Pace:
         wanted = self._whole_groups(min(_BYTES // max(1, bytes_a_step), int(_LONGEST / found.single)))
         if found.single > _QUICK:
             found.settled = self._least
-        elif wanted > self._least and self._earns(found.single, found.waited):
+        elif wanted > self._least and self._earns(found):
             found.fused = wanted
         else:
             self._waits = found
@@ -106,12 +109,15 @@ class Pace:
         """Return as many steps as make whole groups of the number that was given, one group at least."""
         return max(self._least, min(steps, self._most) // self._least * self._least)
 
-    def _earns(self, seconds: float, waited: int) -> bool:
+    def _earns(self, found: Measured) -> bool:
         """Tell whether a program for fused steps, which takes as long to make as the first one, is worth it.
 
-        It is if what is left to do now would pay for it, or what has been done in short runs before would have.
+        It is if what is left to do now would pay for it, or what has been done in short runs before would have; after many
+        of them, more will follow.
         """
-        return (self._left() + waited) * seconds * _SAVED > min(self._execution.seconds_to_compile, _DEAREST)
+        saved = min((found.single or 0.0) * _SAVED, _MOST_SAVED)
+        pays = (self._left() + found.waited) * saved > min(self._execution.seconds_to_compile, _DEAREST)
+        return pays or found.runs >= _MANY_RUNS
 
     def _left(self) -> int:
         steps = self._data.inferred_steps
@@ -125,5 +131,6 @@ class Measured:
     times: list[float] = dataclasses.field(default_factory=list)  # seconds a step, of the executions measured last
     single: float | None = None  # seconds for a step as they begin: single, or in groups of the number that was given
     waited: int = 0  # such steps of runs that were too short to fuse more
+    runs: int = 0  # how many these were
     fused: int = 0  # how many are being fused, to see whether that is quicker
     settled: int | None = None  # how many to fuse, for good

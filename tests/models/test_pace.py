@@ -17,6 +17,7 @@ def eager_to_fuse(monkeypatch):
     monkeypatch.setattr(_pace, "_QUICK", 1e9)
     monkeypatch.setattr(_pace, "_LONGEST", 1e9)
     monkeypatch.setattr(_pace, "_SAVED", 1e9)
+    monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
 
 
 def network(steps="auto"):
@@ -107,8 +108,19 @@ def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(mo
     fit(model)
     assert model.train_function.trace_count == 2 and sum(found.waited for found in model.train_function.paces.values()) > 30
     monkeypatch.setattr(_pace, "_SAVED", 1e9)
+    monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
     fit(model)
     assert model.train_function.trace_count == 3
+
+
+def test_after_many_short_runs_more_are_expected(monkeypatch):
+    monkeypatch.setattr(_pace, "_QUICK", 1e9)
+    monkeypatch.setattr(_pace, "_SAVED", 0.0)
+    monkeypatch.setattr(_pace, "_MANY_RUNS", 2)
+    model = network()
+    for traces in (1, 1, 2):
+        model.fit(X[:40], Y[:40], batch_size=4, verbose=0)
+        assert model.train_function.trace_count == traces
 
 
 def paced(seconds, most=None, size=4, steps_in_epoch=None):
