@@ -24,7 +24,7 @@ from podium.models._counters import Counters
 from podium.models._network import Network
 from podium.models._running_means import RunningMeans
 from podium.models._trainable_state import TrainableState
-from podium.saving import save_model
+from podium.saving import LoadReport, save_model
 from podium.saving._weights_file import read_weights, write_weights
 
 
@@ -139,26 +139,30 @@ class CompiledModel(Network):
         compile_from_config(self, config, has_own_compile=type(self).compile is not CompiledModel.compile)
 
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
-        """Write all weights to an HDF5 file at exactly this path; a failed write leaves an old file whole.
+        """Write all weights to a file at exactly this path; a failed write leaves an old file whole.
 
         Args:
-            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout, all others Keras 2's.
+            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout of HDF5, `.safetensors` that format, all
+                others Keras 2's layout.
             overwrite: Whether an existing file may be replaced.
-            save_format: None or "h5".
+            save_format: None, "h5" or "safetensors".
             options: Accepted for Keras's signature: None.
         """
         write_weights(self, filepath, overwrite, save_format, options)
 
-    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
+    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> LoadReport:
         """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
 
         Args:
-            filepath: The file.
+            filepath: The file; or a TensorFlow checkpoint or SavedModel, if tensorflow is installed.
             by_name: Match layers by name instead of order, and leave out those that only one side has.
             skip_mismatch: Leave out weights of other shapes, with a warning.
             options: Accepted for Keras's signature: None.
+
+        Returns:
+            What was loaded, and with `by_name` or `skip_mismatch` what was left.
         """
-        read_weights(self, filepath, by_name, skip_mismatch, options)
+        return read_weights(self, filepath, by_name, skip_mismatch, options)
 
     @property
     def metrics(self) -> list[Any]:
