@@ -25,7 +25,7 @@ from podium.saving._loaded import Loaded, LoadReport, checked
 from podium.saving._numbers import value_of
 from podium.saving._objects import revive, serialize_keras_object
 from podium.saving._prepare import prepared
-from podium.saving._unfit import Unfit
+from podium.saving._unfit import Unfit, explained
 
 _OPTIMIZER = "optimizer_weights"
 
@@ -70,10 +70,10 @@ def load_legacy(path: str, raw: Any, compile: bool) -> Any:
     described = _parsed(config, "model_config")
     if not isinstance(described, dict) or "class_name" not in described or "config" not in described:
         raise Unfit("was refused: its `model_config` is no object with `class_name` and `config`.")
-    with limited_weights(numbers):
+    with limited_weights(numbers), explained(path):
         model = revive(prepared({key: value for key, value in described.items() if key != "compile_config"}))
-    if training is not None:
-        model.compile_from_config(prepared(_compile_config(_parsed(training, "training_config"))))
+        if training is not None:
+            model.compile_from_config(prepared(_compile_config(_parsed(training, "training_config"))))
     parts = parts_of(model, "load_model")
     raw.seek(0)
     with reading(path, raw) as file:

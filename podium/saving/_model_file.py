@@ -24,7 +24,7 @@ from podium.saving._place import open_regular, place_for, replacing
 from podium.saving._prepare import prepared
 from podium.saving._safetensors import SUFFIX
 from podium.saving._state_tree import hdf5_state, read_state, state_image
-from podium.saving._unfit import Unfit
+from podium.saving._unfit import Unfit, explained
 from podium.saving._weights_file import read_weights, write_weights
 
 KERAS_VERSION = "3.15.1"  # whose layout archives have
@@ -172,10 +172,8 @@ def load_model(
                     return _load_archive(path, raw, compile)
                 if start == HDF5_MAGIC:
                     return load_legacy(path, raw, compile)
-            except (Unfit, BadJson) as error:
+            except Unfit as error:
                 raise ValueError(f"{path!r} {error}") from None
-            except RecursionError:
-                raise ValueError(f"{path!r} was refused: its config is nested too deep.") from None
     what = "is empty" if not start else "is not a model: neither a zip archive (`.keras`) nor an HDF5 file, or corrupt"
     raise ValueError(f"{path!r} {what}.")
 
@@ -186,7 +184,7 @@ def _load_archive(path: str, raw: Any, compile: bool) -> Any:
     weights = open_weights(path, raw)
     with reading(path, weights) as file:
         numbers = numbers_in(stored_tree(file).values())
-    with limited_weights(numbers):
+    with limited_weights(numbers), explained(path):
         model = _model_from(config, compile)
     with reading(path, weights) as file:
         loaded = read_state(*hdf5_state(file), model, with_optimizer=compile)
