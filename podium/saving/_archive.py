@@ -14,9 +14,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from podium.saving._hdf5 import is_sealed, reading
 from podium.saving._hdf5_image import Hdf5Image
 from podium.saving._json import LARGEST_TEXT
+from podium.saving._seal import check_seal
 from podium.saving._unfit import Unfit
 
 METADATA, CONFIG, WEIGHTS = "metadata.json", "config.json", "model.weights.h5"
@@ -108,10 +108,10 @@ class Window(io.RawIOBase):
         return int(count)
 
 
-def open_weights(path: str, file: Any) -> Any:
+def open_weights(file: Any) -> Any:
     """Return the weights of an archive as a file: in place if they are stored as they are, otherwise in memory.
 
-    Those of others are compared with the checksum of the archive; ours have digests of their own.
+    Those of others are compared with the checksum of the archive; ours have checksums of their own.
     """
     with _opened(file) as archive:
         info = archive.getinfo(WEIGHTS)
@@ -124,9 +124,7 @@ def open_weights(path: str, file: Any) -> Any:
         if start + info.file_size > file.seek(0, io.SEEK_END) or info.file_size != info.compress_size:
             raise Unfit(f"is corrupt: its member {WEIGHTS!r} does not have the size that the archive says.")
     window = Window(file, start, info.file_size)
-    with reading(path, window) as hdf5:
-        sealed = is_sealed(hdf5)
-    if not sealed:
+    if not check_seal(window):
         _check_sum(file)
     return window
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from podium.saving._hdf5_image import DIGEST, OWN_TYPES, SEALED
 from podium.saving._numbers import Reading, empty_array, read_pieces
+from podium.saving._seal import check_seal
 from podium.saving._unfit import Unfit
 
 TOP = "top_level_model_weights"  # the group of the weights that a model holds itself
@@ -96,6 +97,7 @@ def reading(path: str, raw: Any) -> Iterator[Any]:
     import h5py  # here, because it would add a tenth to the time that `import podium` takes
 
     try:
+        check_seal(raw)
         with h5py.File(raw, "r") as file:
             yield file
     except Unfit as error:

@@ -5,6 +5,7 @@ So a full disk is a plain error and not HDF5's business, and no second copy of t
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zlib
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from podium.saving._numbers import Note, Piece, crc32_of_joined, sha256_of, write_pieces
+from podium.saving._seal import seal_bytes
 
 OWN_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4")  # not known to HDF5: their bits are stored
 DIGEST = "sha256"  # an attribute of every dataset: a flipped bit is noticed
@@ -69,18 +71,21 @@ class Hdf5Image:
             if not array.size:
                 dataset.attrs.modify(DIGEST, np.bytes_(sha256_of(name, array).encode()))
         self.file.close()
-        return self._pages.size, self._write_structure(out, base, sorted(zip(pieces, notes, strict=True), key=_offset))
+        return self._write_structure(out, base, sorted(zip(pieces, notes, strict=True), key=_offset))
 
-    def _write_structure(self, out: Any, base: int, written: list[tuple[Piece, Note]]) -> int:
-        """Write what lies between the arrays."""
-        place, crc = 0, 0
+    def _write_structure(self, out: Any, base: int, written: list[tuple[Piece, Note]]) -> tuple[int, int]:
+        """Write what lies between the arrays, and the seal; return the size and the CRC-32 of all."""
+        place, crc, digest = 0, 0, hashlib.sha256()
         for piece, note in [*written, (Piece("", np.zeros(0), base + self._pages.size), Note("", 0))]:
             between = self._pages.read_at(place, piece.offset - base - place)
             out.seek(base + place)
             out.write(between)
+            digest.update(between)
             crc = crc32_of_joined(zlib.crc32(between, crc), note.crc32, piece.array.nbytes)
             place = piece.offset - base + piece.array.nbytes
-        return crc
+        seal = seal_bytes([(piece.offset - base, piece.array.nbytes) for piece, _ in written], digest)
+        out.write(seal)
+        return place + len(seal), zlib.crc32(seal, crc)
 
 
 def _offset(written: tuple[Piece, Note]) -> int:

@@ -5,7 +5,10 @@ Layers are matched in order, which is Keras's on both sides: by distance from th
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
+
+import numpy as np
 
 from podium.layers._layer_state import limited_weights
 from podium.saving._hdf5 import (
@@ -28,6 +31,7 @@ from podium.saving._prepare import prepared
 from podium.saving._unfit import Unfit, explained
 
 _OPTIMIZER = "optimizer_weights"
+_DIGEST = "podium_config_sha256"  # of the descriptions in the attributes
 
 
 def legacy_image(model: Any, with_optimizer: bool) -> Hdf5Image:
@@ -38,12 +42,20 @@ def legacy_image(model: Any, with_optimizer: bool) -> Hdf5Image:
     image = Hdf5Image()
     file = image.file
     file.attrs["backend"], file.attrs["keras_version"] = b"jax", b"2.15.0"
-    file.attrs["model_config"] = dump({key: value for key, value in described.items() if key != "compile_config"}).encode()
+    texts = {"model_config": dump({key: value for key, value in described.items() if key != "compile_config"})}
     if compiled:
-        file.attrs["training_config"] = dump(_training_config(compiled)).encode()
+        texts["training_config"] = dump(_training_config(compiled))
+    for name, text in texts.items():
+        file.attrs[name] = text.encode()
+    file.attrs[_DIGEST] = np.bytes_(_digest(*texts.values()).encode())
+    if compiled:
         _put_optimizer(image, file.create_group(_OPTIMIZER), model.optimizer)
     write_groups(image, file.create_group("model_weights"), parts)
     return image
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _training_config(compiled: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +75,9 @@ def _put_optimizer(image: Hdf5Image, group: Any, optimizer: Any) -> None:
 def load_legacy(path: str, raw: Any, compile: bool) -> Any:
     """Load a model from an HDF5 file in Keras 2's format."""
     with reading(path, raw) as file:
-        config, training = _text(file, "model_config"), _text(file, "training_config") if compile else None
+        texts = {name: _text(file, name) for name in ("model_config", "training_config")}
+        config, training = texts["model_config"], texts["training_config"] if compile else None
+        noted = _text(file, _DIGEST)
         if config is None:
             raise Unfit("holds weights alone, and no `model_config`: make the model, and use `model.load_weights` for it.")
         numbers = numbers_in(weight for part in stored_parts(file) for weight in part.weights)
@@ -79,6 +93,8 @@ def load_legacy(path: str, raw: Any, compile: bool) -> Any:
     with reading(path, raw) as file:
         loaded = read_groups(file, model, parts)
         state = _optimizer_state(file, model) if training is not None and model.optimizer is not None else None
+    if noted is not None and noted != _digest(*(text for text in texts.values() if text is not None)):
+        raise Unfit("is corrupt: its `model_config` or `training_config` does not fit the checksum that was written with it.")
     loaded.assign()
     if state is not None:
         state.assign()
@@ -123,7 +139,9 @@ def _optimizer_state(file: Any, model: Any) -> Loaded:
 
 
 def _paired(variables: list[Any], stored: list[StoredWeight]) -> list[tuple[Any, StoredWeight]] | None:
-    if len(stored) == len(variables) - 1 and "learning_rate" in variables[1].path:
+    if len(stored) < len(variables) and all(weight.shape == () for weight in stored):
+        variables = variables[: len(stored)]  # saved before the first step: the count and the rate, no slots yet
+    elif len(stored) == len(variables) - 1 and "learning_rate" in variables[1].path:
         variables = [variables[0], *variables[2:]]  # Keras 2 leaves the learning rate out of some files
     fits = len(stored) == len(variables) and all(w.shape == v.shape for w, v in zip(stored, variables, strict=True))
     return list(zip(variables, stored, strict=True)) if fits else None

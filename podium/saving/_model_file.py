@@ -181,7 +181,7 @@ def load_model(
 def _load_archive(path: str, raw: Any, compile: bool) -> Any:
     texts = read_texts(raw, (CONFIG,), (METADATA,))
     config = _parsed(texts, CONFIG)
-    weights = open_weights(path, raw)
+    weights = open_weights(raw)
     with reading(path, weights) as file:
         numbers = numbers_in(stored_tree(file).values())
     with limited_weights(numbers), explained(path):

@@ -109,7 +109,7 @@ def _read(path: str, raw: Any, model: Any, parts: Parts, by_name: bool, skip_mis
         return read_state(tree, lambda names: read_tensors(stored, names), model, skip_mismatch, with_optimizer=False)
     if kind == "keras":  # a whole model
         read_texts(raw, ())
-        raw = open_weights(path, raw)
+        raw = open_weights(raw)
     with reading(path, raw) as file:
         if is_keras_2(file):
             return read_groups(file, model, parts, by_name, skip_mismatch)

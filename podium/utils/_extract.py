@@ -1,4 +1,4 @@
-"""Archives from elsewhere, unpacked with suspicion: plain files and folders that stay inside, and no more than was to be expected."""
+"""Archives from elsewhere, unpacked with suspicion: plain files and folders that stay inside, of a size to be expected."""
 
 from __future__ import annotations
 
@@ -86,9 +86,7 @@ def _check(archive: pathlib.Path, member: _Member, count: int, left: int) -> Non
     if name.startswith(("/", "\\")) or ".." in parts or "\0" in name or (parts and ":" in parts[0]):
         raise ValueError(f"{archive} was refused: its member {name[:200]!r} has an unsafe path, outside of the folder.")
     if not member.is_plain:
-        raise ValueError(
-            f"{archive} was refused: its member {name[:200]!r} is a link, a device or encrypted; files were expected."
-        )
+        raise ValueError(f"{archive} was refused: its member {name[:200]!r} is a link, a device or encrypted.")
     if left < 0 or count > _MOST_MEMBERS:
         raise ValueError(
             f"{archive} was refused: it has too many members, or grows beyond the limit of {_MOST_EXPANSION} times its size at "

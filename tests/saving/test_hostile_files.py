@@ -140,10 +140,10 @@ def test_hostile_descriptions(good, tmp_path, monkeypatch, change, match):
 def test_the_same_descriptions_are_refused_as_json_and_as_objects():
     config = json.loads(small_model().to_json())
     add("Lambda", name="l", function=CODE)(config)
-    with pytest.raises(ValueError, match="not safe"):
+    with pytest.raises(ValueError, match=r"not safe"):
         podium.models.model_from_json(json.dumps(config))
     for described in (NESTED, FUNCTION):
-        with pytest.raises(ValueError, match="not safe|not registered"):
+        with pytest.raises(ValueError, match=r"not safe|not registered"):
             podium.saving.deserialize_keras_object(described, safe_mode=False)
 
 
