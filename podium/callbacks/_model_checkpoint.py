@@ -240,7 +240,8 @@ class ModelCheckpoint(MonitorCallback):
         if self.save_weights_only:
             self.model.save_weights(path, overwrite=True)
         else:
-            self.model.save(path, overwrite=True)
+            no_extension = not os.path.splitext(path)[1]
+            self.model.save(path, overwrite=True, **({"save_format": "keras"} if no_extension else {}))
         self._written = [*(one for one in self._written if one != path), path]
         while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
             with contextlib.suppress(FileNotFoundError):  # somebody else took it away

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,14 +57,15 @@ def check_suffix(asked: str, filepath: str) -> None:
 def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any) -> None:
     """Save a whole model to one file: its description, weights, and how it was compiled, with the optimizer's state.
 
-    Names that end in `.h5` or `.hdf5` get Keras 2's format. All others, also those without a suffix, get a `.keras` archive
-    at exactly that path. A failed save leaves an old file as it was.
+    Names that end in `.h5` or `.hdf5` get Keras 2's format. All others get a `.keras` archive at exactly that path. A failed
+    save leaves an old file as it was.
 
     Args:
         model: The model.
         filepath: Where to; the directory must exist.
         overwrite: Whether a file that is there may be replaced.
-        save_format: "keras" or "h5", to overrule the name. "tf" is accepted with a warning: an archive is written.
+        save_format: "keras" or "h5", to overrule the name, or for one without an extension. "tf" is accepted with a warning: an
+            archive is written.
         **kwargs: `include_optimizer=False` leaves the compiled state out. Keras's `zipped`, `signatures`, `options` and
             `save_traces` are accepted and change nothing.
 
@@ -93,6 +95,11 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: s
         )
     else:
         check_suffix("save", given)
+    if save_format is None and not os.path.splitext(given)[1] and not _is_script_of_keras_2():
+        raise ValueError(
+            f"save was given {given!r}, a name without an extension; `.keras` was expected, or `.h5` for Keras 2's format. Use "
+            f"{given + '.keras'!r}, or pass save_format='keras' to keep the name."
+        )
     with_optimizer = kwargs.get("include_optimizer", True)
     path = place_for("save", given, overwrite)
     is_legacy = save_format in ("h5", "hdf5") or (save_format is None and given.lower().endswith(_HDF5))
@@ -103,6 +110,12 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: s
             image.write(file)
         return
     _save_archive(model, path, with_optimizer)
+
+
+def _is_script_of_keras_2() -> bool:
+    """Tell whether `import tensorflow` means Podium: such scripts save to "model" and load "model"."""
+    module = sys.modules.get("tensorflow")
+    return module is not None and module.__name__.startswith("podium.")
 
 
 def _save_archive(model: Any, path: str, with_optimizer: bool) -> None:

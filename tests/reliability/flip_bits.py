@@ -43,7 +43,8 @@ def load(path):
 
 def bits_of(model):
     """All that counts: the weights, and what is done with them."""
-    return [model.to_json(), *(value.tobytes() for value in model.get_weights())]
+    layers = [layer.get_config() for layer in model.layers]
+    return [layers, *(value.tobytes() for value in model.get_weights())]
 
 
 def check(name, count, folder, seed=0):
