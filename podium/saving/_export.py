@@ -113,7 +113,7 @@ def _specs(model: Any, signature: Any) -> Any:
     """Return a structure of TensorSpecs like the model's input; the first length of each stays open."""
     if not model.built:
         raise ValueError(
-            f"export was called on model {model.name!r} ({type(model).__name__}), which is not built: its weights do not exist yet. "
+            f"export was called on model {model.name!r} ({type(model).__name__}), which is not built: it has no weights yet. "
             "Call it on a batch first."
         )
     if signature is not None:
