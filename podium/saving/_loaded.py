@@ -67,7 +67,7 @@ class Loaded(NamedTuple):
         """Change the model; if a layer that reads for itself fails, all of it is as before."""
         changed = [variable for variable, _ in self.assignments]
         changed += [variable for owner, _ in self.own_forms for variable in owner.variables]
-        before = [variable.stored for variable in changed]
+        before = [variable.held for variable in changed]
         try:
             for variable, array in self.assignments:
                 variable.assign(array)
@@ -100,7 +100,7 @@ def misfit(variable: Variable, weight: Stored) -> str | None:
     """Say why a stored weight is not one for this Variable: its shape, or numbers of another kind."""
     if variable.shape != weight.shape:
         return f"{variable.path!r} has shape {variable.shape}, and {weight.name!r} in the file has {weight.shape}"
-    is_float = jnp.issubdtype(variable.stored.dtype, np.floating)
+    is_float = jnp.issubdtype(variable.dtype, np.floating)
     if is_float != weight.is_float:
         return f"{variable.path!r} has dtype {variable.dtype}, and {weight.name!r} in the file has dtype {weight.dtype}"
     return None
