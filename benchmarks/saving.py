@@ -49,6 +49,25 @@ def forget(path):
     os.close(descriptor)
 
 
+def rounds(count, path, plain, content, save, load):
+    """Return the shortest time of each step, in seconds."""
+    steps = {
+        "write": lambda: write_bytes(plain, content),
+        "save": lambda: save(path),
+        "read cold": lambda: read_bytes(plain),
+        "load cold": lambda: load(path),
+        "read warm": lambda: read_bytes(plain),
+        "load warm": lambda: load(path),
+    }
+    times = dict.fromkeys(steps, np.inf)
+    for _ in range(count):
+        for step, action in steps.items():
+            if step.endswith("cold"):
+                forget(plain if step.startswith("read") else path)
+            times[step] = min(times[step], timed(action)[0])
+    return times
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=1024)
@@ -67,20 +86,9 @@ def main():
         for name in given.only:
             path = pathlib.Path(folder) / name
             whole = name.startswith("m.")
-            times = {}
-            for _ in range(given.rounds):
-                steps = {
-                    "write": lambda: write_bytes(plain, content),
-                    "save": lambda: (model.save if whole else model.save_weights)(path),
-                    "read cold": lambda: read_bytes(plain),
-                    "load cold": lambda: podium.saving.load_model(path) if whole else other.load_weights(path),
-                    "read warm": lambda: read_bytes(plain),
-                    "load warm": lambda: podium.saving.load_model(path) if whole else other.load_weights(path),
-                }
-                for step, action in steps.items():
-                    if step.endswith("cold"):
-                        forget(plain if step.startswith("read") else path)
-                    times[step] = min(times.get(step, np.inf), timed(action)[0])
+            save = model.save if whole else model.save_weights
+            load = podium.saving.load_model if whole else other.load_weights
+            times = rounds(given.rounds, path, plain, content, save, load)
             ratios = {
                 "save": times["save"] / times["write"],
                 "load cold": times["load cold"] / times["read cold"],

@@ -453,6 +453,7 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
                 "function, which are not known when it is made. Give a callable or constant numbers, and "
                 "assign the traced value afterwards."
             )
+        array: Any
         if isinstance(raw, jax.Array):
             array = jnp.array(raw, dtype=dtype or raw.dtype, copy=True)
         elif type(raw) is np.ndarray and raw.ndim and not any(raw.strides):  # one zero in all places: takes no memory yet
