@@ -45,6 +45,11 @@ def replace_file(path: str, content: Any) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
         raise
+    flush_folder(folder)
+
+
+def flush_folder(folder: str) -> None:
+    """Have the names in a folder written to the disk."""
     if os.name == "posix":  # elsewhere a directory cannot be opened
         descriptor = os.open(folder, os.O_RDONLY)
         try:
