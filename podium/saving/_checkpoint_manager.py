@@ -13,6 +13,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import jax
+
 from podium.core import Variable, check_choice, warn_user
 from podium.saving import _orbax
 from podium.saving._checkpoint_folder import Contents, Damaged, read, verify, write
@@ -131,10 +133,9 @@ class CheckpointManager:
     def _write(self, step: int, contents: Contents, with_orbax: bool) -> None:
         os.makedirs(self.directory, exist_ok=True)
         with self._locked():
-            self._sweep()
             write(self._path(step), contents, with_orbax)
             kept = self.all_steps()
-            for old in kept[: -self.max_to_keep] if self.max_to_keep is not None else []:
+            for old in kept[: -self.max_to_keep] if self.max_to_keep is not None and _is_first() else []:
                 self.delete(old)
 
     # --- restoring
@@ -220,14 +221,15 @@ class CheckpointManager:
     # --- one process at a time
 
     def hold(self) -> None:
-        """Keep other processes from saving here, until `release`.
+        """Keep other processes from saving here, until `release`; what killed ones have left is deleted.
 
         Raises:
             RuntimeError: Another process does so.
         """
         os.makedirs(self.directory, exist_ok=True)
-        if self._lock is None:
+        if self._lock is None and _is_first():  # of several processes of one run, the first does what one must do
             self._lock = lock_folder(self.directory)
+            self._sweep()
 
     def release(self) -> None:
         """Let others save here again."""
@@ -250,6 +252,10 @@ class CheckpointManager:
         for name in os.listdir(self.directory):
             if _TEMPORARY.fullmatch(name):
                 shutil.rmtree(os.path.join(self.directory, name), ignore_errors=True)
+
+
+def _is_first() -> bool:
+    return jax.process_index() == 0
 
 
 def _passing(path: str) -> bool:

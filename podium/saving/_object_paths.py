@@ -93,10 +93,8 @@ def put_back(variables: Mapping[str, Variable], arrays: Mapping[str, Any], where
         problems += [f"{path!r} {array.shape} is unexpected" for path, array in arrays.items() if path not in variables]
     for path, variable in variables.items():
         if path in arrays and (arrays[path].shape, arrays[path].dtype) != (variable.shape, variable.stored.dtype):
-            saved, here = arrays[path], variable.stored
-            problems.append(
-                f"{path!r} is {saved.dtype}{list(saved.shape)} there, and {here.dtype}{list(here.shape)} in the model"
-            )
+            there, here = (f"{array.dtype}{list(array.shape)}" for array in (arrays[path], variable.stored))
+            problems.append(f"{path!r} is {there} there, and {here} in the model")
     if problems:
         raise ValueError(
             f"{where} does not fit the model, and nothing was restored: {listed(problems)}. Build and compile the model as it "

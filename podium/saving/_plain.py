@@ -12,8 +12,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import Tensor, Variable
-
 _MARK = "__podium__"  # the key of what JSON has no word for
 
 
@@ -36,7 +34,7 @@ def encoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {_MARK: "dict", "is": [[encoded(key, arrays), encoded(item, arrays)] for key, item in value.items()]}
     if isinstance(value, (set, frozenset)):
         return {_MARK: "set", "is": [encoded(item, arrays) for item in sorted(value)]}
-    if isinstance(value, (np.ndarray, np.generic, jax.Array, Tensor, Variable)):
+    if isinstance(value, (np.ndarray, np.generic, jax.Array)):
         array = np.array(value)
         if array.dtype.kind not in "OSU":
             name = f"{len(arrays):06d}"
@@ -57,7 +55,7 @@ def decoded(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     inside = value.get("is")
     if kind == "float" and inside in ("inf", "-inf", "nan"):
         return float(inside)
-    if kind in ("array", "scalar") and inside in arrays:
+    if kind in ("array", "scalar") and isinstance(inside, str) and inside in arrays:
         return np.array(arrays[inside]) if kind == "array" else arrays[inside][()]
     if isinstance(inside, list):
         if kind == "tuple":

@@ -42,7 +42,7 @@ def pieces(arrays: Mapping[str, Any]) -> Iterator[bytes | memoryview]:
     for array in arrays.values():
         raw = np.ascontiguousarray(np.asarray(array)).reshape(-1).view(np.uint8)
         for start in range(0, raw.size, _PIECE):
-            yield memoryview(raw[start : start + _PIECE])
+            yield raw[start : start + _PIECE].data
 
 
 def arrays_in(content: bytes) -> dict[str, np.ndarray]:

@@ -82,7 +82,7 @@ def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp
     ):
         assert said in text
     assert sorted(found.skipped) == [2, 3, 4] and manager.latest_step() == 1
-    with pytest.raises(ValueError, match="No checkpoint in .* could be restored. .*checkpoint 4 is damaged"):
+    with pytest.raises(ValueError, match=r"No checkpoint in .* could be restored\. .*checkpoint 4 is damaged"):
         manager.restore(step=4)
     assert CheckpointManager(tmp_path / "none").restore() is None
 
@@ -208,5 +208,5 @@ def test_links_are_not_followed(tmp_path):
     path = tmp_path / "checkpoint-00000000" / "arrays.safetensors"
     shutil.move(path, tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="nobody can read its arrays.safetensors"):
+    with pytest.raises(ValueError, match=r"nobody can read its arrays\.safetensors"):
         CheckpointManager(tmp_path).restore()
