@@ -17,7 +17,7 @@ def lock_folder(folder: str) -> int:
         RuntimeError: Another process has it.
     """
     descriptor = os.open(folder, os.O_RDONLY)
-    if not try_lock(descriptor):
+    if try_lock(descriptor) is False:
         os.close(descriptor)
         raise RuntimeError(
             f"Another process saves checkpoints in {folder!r}. Wait until it has ended, or give this one a directory of its own."
@@ -25,14 +25,14 @@ def lock_folder(folder: str) -> int:
     return descriptor
 
 
-def try_lock(descriptor: int) -> bool:
-    """Lock an open file or folder; False if another process holds it."""
+def try_lock(descriptor: int) -> bool | None:
+    """Lock an open file or folder; False if another process holds it, None if nobody can know."""
     if fcntl is None:
-        return True
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
-        pass
+        return None
     return True

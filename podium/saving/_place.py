@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import secrets
 import shutil
 import stat
 from typing import Any
+
+from podium.saving._locks import try_lock
 
 
 def place_for(asked: str, given: str, overwrite: bool) -> str:
@@ -32,20 +35,46 @@ def place_for(asked: str, given: str, overwrite: bool) -> str:
 def replace_file(path: str, content: Any) -> None:
     """Write beside, flush, and put in place: at any instant the path holds the old file or the new one, whole."""
     folder = os.path.dirname(path)
-    beside = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
+    start = os.path.join(folder, f".{os.path.basename(path)[:100]}.")
+    sweep_leftovers(start)
+    file = _open_beside(start)
+    beside = file.name
     try:
-        with open(beside, "xb") as file:
+        with file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if os.path.exists(path):
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
+            if os.path.exists(path):
+                shutil.copymode(path, beside)
+            if os.name != "posix":
+                file.close()  # elsewhere an open file cannot be renamed
+            os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(beside)
         raise
     flush_folder(folder)
+
+
+def _open_beside(start: str) -> Any:
+    """Open a new file, locked until it is closed: nobody takes it for a leftover."""
+    while True:
+        file = open(f"{start}{secrets.token_hex(8)}.tmp", "xb")  # noqa: SIM115
+        if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # another process swept it in the instant before
+
+
+def sweep_leftovers(start: str) -> None:
+    """Delete what processes that were killed while writing have left beside a file; one that still writes holds a lock."""
+    for leftover in glob.glob(f"{glob.escape(start)}{'[0-9a-f]' * 16}.tmp"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(leftover, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            try:
+                if try_lock(descriptor):
+                    os.unlink(leftover)
+            finally:
+                os.close(descriptor)
 
 
 def flush_folder(folder: str) -> None:

@@ -10,6 +10,7 @@ run that was never interrupted: models, logs, History, and that nothing else is 
 
 import hashlib
 import os
+import pathlib
 import random
 import select
 import shutil
@@ -84,7 +85,7 @@ def files_of(folder):
             folders.clear()
         for name in [*names, *(f"{one}/" for one in folders if not os.listdir(os.path.join(root, one)))]:
             path = os.path.join(root, name)
-            content = b"" if name.endswith("/") else open(path, "rb").read()
+            content = b"" if name.endswith("/") else pathlib.Path(path).read_bytes()
             found[os.path.relpath(path, folder)] = hashlib.sha256(content).hexdigest()
     return found
 
