@@ -105,7 +105,7 @@ class BackupAndRestore(Callback):
         if not isinstance(backup_dir, (str, bytes, os.PathLike)) or not os.fspath(backup_dir):
             raise ValueError(f"BackupAndRestore was given backup_dir={backup_dir!r}; the path of a directory was expected.")
         by_steps = isinstance(save_freq, int) and not isinstance(save_freq, bool) and save_freq > 0
-        if not by_steps and save_freq not in ("epoch", None, False):
+        if not by_steps and save_freq is not False and save_freq not in ("epoch", None):
             raise ValueError(
                 f"BackupAndRestore was given save_freq={save_freq!r}; 'epoch', a number of steps or None was expected."
             )

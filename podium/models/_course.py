@@ -88,15 +88,14 @@ class Course:
             return {}
         (contents, where), self._saved = self._saved, None
         state = contents.state
-        forgotten = self._listeners.set_state(state["callbacks"])
-        if forgotten:
-            warn_user(f"{where} has the state of callbacks that are not here any more: {', '.join(forgotten)}.")
         if state["fresh"]:  # saved before the first step: the rest is as new
+            self._remind_callbacks(state["callbacks"], where)
             return {}
         if state["data"] != self._about_data():
             raise ValueError(_OTHER_DATA.format(where=where, then=_told(state["data"]), now=_told(self._about_data())))
         self._make_variables(self._data.peek())
         self.put_back(contents, where)
+        self._remind_callbacks(state["callbacks"], where)
         self._validation.set_state(state["validation"])
         self._data.seek(state["position"], ended=state["ended"])
         set_random_state(state["random"])  # last: what came before may have drawn
@@ -105,6 +104,11 @@ class Course:
             return state["figures"]
         self._continued, self._figures = state["position"]["epoch"], state["figures"]
         return {}
+
+    def _remind_callbacks(self, states: dict[str, Any], where: str) -> None:
+        forgotten = self._listeners.set_state(states)
+        if forgotten:
+            warn_user(f"{where} has the state of callbacks that are not here any more: {', '.join(forgotten)}.")
 
     def begin_epoch(self, epoch: int) -> Any:
         """Begin an epoch, or go on with it; returns the figures of an epoch that had begun."""

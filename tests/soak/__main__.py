@@ -1,6 +1,6 @@
 """`make soak`: runs killed at random instants, also inside a save, and started again; all must end as if nothing had happened.
 
-    python -m tests.soak [RUNS] [SEED]
+    python -m tests.soak [RUNS] [--seed N] [--kills N] [--sigterm] [--variants ...]
 
 Each process is forked from this one, which has imported everything and computed nothing. Most kills come from outside, at a
 random time after training began or the process was started; the others come from inside, at a random one of the calls that
@@ -8,6 +8,7 @@ a save is made of. A run may be killed several times. In the end all its files a
 run that was never interrupted: models, logs, History, and that nothing else is left.
 """
 
+import argparse
 import hashlib
 import os
 import pathlib
@@ -25,7 +26,7 @@ from tests.soak.job import VARIANTS, train
 _INSIDE = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "open", "close")  # of a save, and of what comes after it
 
 
-def start(folder, variant, kill_inside=None, sigterm=False):
+def start(folder, variant, kill_inside=None):
     """Fork a process that trains; returns its id, and a descriptor that can be read from when training has begun."""
     reading, writing = os.pipe()
     process = os.fork()
@@ -101,7 +102,7 @@ def reference(variant):
         return files_of(folder), time.monotonic() - began
 
 
-def one_run(variant, seconds, dice, kills=3, sigterm=False):
+def one_run(variant, seconds, dice, kills, sigterm):
     """Train, being killed up to `kills` times; returns the files in the end, and what ended each process."""
     folder, story = tempfile.mkdtemp(), []
     try:
@@ -127,16 +128,17 @@ def one_run(variant, seconds, dice, kills=3, sigterm=False):
         shutil.rmtree(folder)
 
 
-def main(runs=100, seed=0, variants=tuple(VARIANTS), kills=3, sigterm=False):
+def main(runs, seed, variants, kills, sigterm):
     """Run the soak; returns how many runs ended as they should."""
     dice = random.Random(seed)
     known = {variant: reference(variant) for variant in variants}
-    good = killed = 0
+    good = killed = asked = 0
     for number in range(runs):
         variant = variants[number % len(variants)]
         expected, seconds = known[variant]
         found, story = one_run(variant, seconds, dice, kills, sigterm)
         killed += sum(not entry.endswith(" 0") for entry in story if " " in entry)
+        asked += sum(entry.endswith(" 75") for entry in story)
         good += found == expected
         if found != expected:
             wrong = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
@@ -144,9 +146,17 @@ def main(runs=100, seed=0, variants=tuple(VARIANTS), kills=3, sigterm=False):
         elif number % 10 == 9:
             print(f"{number + 1} runs, {good} equal, {killed} kills", flush=True)
     print(f"soak: {good} of {runs} runs end bit for bit equal to the uninterrupted one, after {killed} kills", flush=True)
+    if sigterm:
+        print(f"{asked} of them were asked to end, and saved and left with code 75", flush=True)
     return good
 
 
 if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    sys.exit(0 if main(wanted, int(sys.argv[2]) if len(sys.argv) > 2 else 0) == wanted else 1)
+    parser = argparse.ArgumentParser(prog="python -m tests.soak")
+    parser.add_argument("runs", type=int, nargs="?", default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kills", type=int, default=3, help="at most, for one run")
+    parser.add_argument("--sigterm", action="store_true", help="ask runs to end instead of killing them")
+    parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
+    given = parser.parse_args()
+    sys.exit(0 if main(given.runs, given.seed, given.variants, given.kills, given.sigterm) == given.runs else 1)
