@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from podium.saving._archive import MAGIC, WEIGHTS, unpack
+from podium.saving._checkpoint_manager import holds_checkpoints, restore_weights
 from podium.saving._hdf5 import Unfit, is_keras_2, reading, seal
 from podium.saving._layer_groups import parts_of, read_groups, write_groups
 from podium.saving._place import open_regular, place_for, replace_file
@@ -56,7 +57,7 @@ def read_weights(model: Any, filepath: Any, by_name: bool = False, skip_mismatch
 
     Args:
         model: A model whose weights exist.
-        filepath: The file.
+        filepath: The file; or a directory of checkpoints (`CheckpointManager`, `BackupAndRestore`), whose newest is taken.
         by_name: Take the layers whose names are in the file, and leave the others; otherwise layers are taken in order.
         skip_mismatch: Leave weights that do not fit as they are. A warning lists them.
         options: Accepted for Keras 2's signature: None.
@@ -69,6 +70,9 @@ def read_weights(model: Any, filepath: Any, by_name: bool = False, skip_mismatch
         raise ValueError(f"load_weights was given options={options!r}; they are for TensorFlow's checkpoints. Leave it out.")
     path = os.fsdecode(filepath)
     parts = parts_of(model, "load_weights")
+    if holds_checkpoints(path):
+        restore_weights(model, path)
+        return
     with open_regular("load_weights", path) as raw:
         start = raw.read(len(MAGIC))
         raw.seek(0)

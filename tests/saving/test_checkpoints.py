@@ -210,3 +210,42 @@ def test_links_are_not_followed(tmp_path):
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ValueError, match=r"nobody can read its arrays\.safetensors"):
         CheckpointManager(tmp_path).restore()
+
+
+def test_load_weights_takes_a_directory_of_checkpoints_or_one_of_them(trained, tmp_path):
+    manager = CheckpointManager(tmp_path)
+    manager.save(1, trained)
+    other = make_model()
+    manager.save(2, other)
+    fresh = podium.Sequential([podium.Input((3,)), layers.Dense(4), layers.Dropout(0.5), layers.Dense(1)])  # not compiled
+    fresh.load_weights(tmp_path)
+    assert_same(fresh.get_weights(), other.get_weights())
+    fresh.load_weights(tmp_path / "checkpoint-00000001")
+    assert_same(fresh.get_weights(), trained.get_weights())
+    wrong = podium.Sequential([podium.Input((3,)), layers.Dense(9)])
+    with pytest.raises(ValueError, match=r"Checkpoint 2 of .* does not fit the model"):
+        wrong.load_weights(str(tmp_path))
+
+
+def test_the_newest_file_that_can_be_read_is_loaded(trained, tmp_path):
+    template = os.path.join(tmp_path, "{epoch:02d}-{loss:.2f}.keras")
+    saving = podium.callbacks.ModelCheckpoint(template)
+    models = []
+    listeners = podium.callbacks.CallbackList([saving], model=trained)
+    for epoch in range(3):
+        trained.weights[1].assign_add(np.ones(4, "float32"))
+        listeners.on_epoch_end(epoch, {"loss": 0.5})
+        models.append(trained.get_weights())
+        os.utime(tmp_path / f"0{epoch + 1}-0.50.keras", ns=(epoch, epoch))
+    assert_same(podium.saving.load_latest(template).get_weights(), models[2])
+    os.truncate(tmp_path / "03-0.50.keras", 1000)
+    with pytest.warns(UserWarning, match=r"02-0.50.keras' was loaded; newer files were skipped: .*03-0.50.keras"):
+        assert_same(podium.saving.load_latest(tmp_path).get_weights(), models[1])
+    with pytest.warns(UserWarning, match="newer files were skipped"):
+        assert_same(podium.saving.load_latest(tmp_path / "*.keras", make_model()).get_weights(), models[1])
+    os.truncate(tmp_path / "02-0.50.keras", 0)
+    (tmp_path / "01-0.50.keras").write_bytes(b"no model")
+    with pytest.raises(ValueError, match="none of 3 files could be loaded"):
+        podium.saving.load_latest(template)
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        podium.saving.load_latest(tmp_path / "other-{epoch}.keras")
