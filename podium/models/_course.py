@@ -53,13 +53,21 @@ class Course:
         self._batch: Any = None  # to try a step on
 
     def __enter__(self) -> Course:
-        if any(keeper.verify_resume for keeper in self.keepers):
-            self._batch = self._data.peek()
-        for keeper in self.keepers:
+        if self.keepers:
             self._data.position()  # refuses data that cannot be put back to a place
             self._validation.get_state()
             self._validation.before = self._note_validation
-            keeper.before_run(self)
+        if any(keeper.verify_resume for keeper in self.keepers):
+            self._batch = self._data.peek()
+        entered: list[Any] = []
+        try:
+            for keeper in self.keepers:
+                keeper.before_run(self)
+                entered.append(keeper)
+        except BaseException as error:
+            self.keepers = entered
+            self.__exit__(type(error), error, None)
+            raise
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:

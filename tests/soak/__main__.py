@@ -113,7 +113,7 @@ def one_run(variant, seconds, dice, kills, sigterm):
             if way != "inside":
                 if way != "start":
                     select.select([reading], [], [], 300)
-                time.sleep(dice.random() * seconds)
+                time.sleep(dice.random() * seconds * (0.5 if sigterm else 1.0))  # asked to end while `fit` runs
                 os.kill(process, signal.SIGTERM if sigterm else signal.SIGKILL)
             code = ended(process, reading)
             story.append(f"{way} {inside or ''} {code}")
