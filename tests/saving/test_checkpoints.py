@@ -3,6 +3,9 @@
 import os
 import random
 import shutil
+import socket
+import subprocess
+import sys
 import threading
 
 import jax
@@ -249,3 +252,52 @@ def test_the_newest_file_that_can_be_read_is_loaded(trained, tmp_path):
         podium.saving.load_latest(template)
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         podium.saving.load_latest(tmp_path / "other-{epoch}.keras")
+
+
+PROCESS = """
+import sys
+import jax
+import numpy as np
+
+rank, folder, address = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+jax.config.update("jax_num_cpu_devices", 2)
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+jax.distributed.initialize(address, 2, rank)
+
+import podium
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+split = NamedSharding(Mesh(np.array(jax.devices()), ("rows",)), PartitionSpec("rows"))
+whole = np.arange(16.0, dtype="float32").reshape(8, 2)
+array = jax.make_array_from_callback(whole.shape, split, lambda index: whole[index])
+manager = podium.saving.CheckpointManager(folder, max_to_keep=1)
+for step in (1, 2):
+    manager.save(step, {"array": array})
+assert np.array_equal(manager.restore(step=2).arrays["array"], whole)
+print("restored by", rank)
+"""
+
+
+@pytest.mark.slow
+def test_processes_write_one_checkpoint_together(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(podium.__file__)), "PJRT_NPROC": "8"}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROCESS, str(rank), str(tmp_path), address],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    try:
+        said = [process.communicate(timeout=120) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    assert all(f"restored by {rank}" in out for rank, (out, _) in enumerate(said)), said
+    assert os.listdir(tmp_path) == ["checkpoint-00000002"]
