@@ -60,21 +60,22 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
     first = jax.process_index() == 0
     apart: dict[str, np.ndarray] = {}
     state = dump(encoded(contents.state, apart)).encode()  # before anything is written: it may be refused
+    files: dict[str, list] = {}  # name -> size and digest, of those that were written here
     try:
         if first:
             os.mkdir(beside)
-            _write_file(os.path.join(beside, STATE), [state])
+            files[STATE] = _write_file(os.path.join(beside, STATE), [state])
             if apart:
-                _write_file(os.path.join(beside, STATE_ARRAYS), pieces(apart))
+                files[STATE_ARRAYS] = _write_file(os.path.join(beside, STATE_ARRAYS), pieces(apart))
         if with_orbax:
             _orbax.synchronize("podium checkpoint begun")
             _orbax.write(os.path.join(beside, ORBAX), list(contents.arrays.values()))
             if first:
-                _write_file(os.path.join(beside, NAMES), [dump(list(contents.arrays)).encode()])
+                files[NAMES] = _write_file(os.path.join(beside, NAMES), [dump(list(contents.arrays)).encode()])
         elif first:
-            _write_file(os.path.join(beside, ARRAYS), pieces(contents.arrays))
+            files[ARRAYS] = _write_file(os.path.join(beside, ARRAYS), pieces(contents.arrays))
         if first:
-            _write_manifest(beside)
+            _write_manifest(beside, files)
             os.rename(beside, path)
             flush_folder(os.path.dirname(path))
         if with_orbax:
@@ -137,22 +138,29 @@ def verify(path: str) -> None:
 # --- files
 
 
-def _write_file(path: str, content: Iterable[Any]) -> None:
+def _write_file(path: str, content: Iterable[Any]) -> list:
+    """Write a file; returns its size and digest."""
+    digest, size = hashlib.sha256(), 0
     with open(path, "xb") as file:
         for piece in content:
             file.write(piece)
+            digest.update(piece)
+            size += len(piece)
         file.flush()
         os.fsync(file.fileno())
+    return [size, digest.hexdigest()]
 
 
-def _write_manifest(folder: str) -> None:
-    files: dict[str, list] = {}
+def _write_manifest(folder: str, files: dict[str, list]) -> None:
     for root, _, names in os.walk(folder):
         for name in sorted(names):
             path = os.path.join(root, name)
-            with open(path, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-            files[os.path.relpath(path, folder).replace(os.sep, "/")] = [os.path.getsize(path), digest]
+            place = os.path.relpath(path, folder).replace(os.sep, "/")
+            if place not in files:  # Orbax wrote it
+                with open(path, "rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                    os.fsync(file.fileno())
+                files[place] = [os.path.getsize(path), digest]
         flush_folder(root)
     about = {"kind": _KIND, "files": dict(sorted(files.items()))}
     text = json.dumps({**about, "sha256": _digest_of(about)}, indent=1)

@@ -340,7 +340,7 @@ def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchr
 
     steps = []
 
-    def full(folder):
+    def full(folder, files):
         raise OSError(28, "No space left on device", folder)
 
     def break_disk(batch, logs):

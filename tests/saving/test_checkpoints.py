@@ -142,7 +142,7 @@ def test_a_failed_write_is_told_and_leaves_the_one_before(tmp_path, monkeypatch,
         raise OSError(28, "No space left on device", path)
 
     with monkeypatch.context() as broken:
-        broken.setattr(_checkpoint_folder, "_write_manifest", lambda folder: full(folder, None))
+        broken.setattr(_checkpoint_folder, "_write_manifest", lambda folder, files: full(folder, None))
         if asynchronous:
             manager.save(1, {"a": np.ones(2)})
             manager._thread.join()
