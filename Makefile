@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test test-sources check bench bench-data bench-self bench-saving soak-saves soak-flips oracle oracle-record oracle-report check-saving clean
+.PHONY: demo test test-sources check bench bench-data bench-self bench-saving soak soak-saves soak-flips oracle oracle-record oracle-report check-saving clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -17,6 +17,10 @@ test: $(INSTALLED)
 # Data of other libraries (pandas, torch, tf.data, Grain ...), with the real packages in an environment of their own.
 test-sources: $(SOURCES)/.installed
 	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_source_table.py
+
+# 100 runs killed at random instants and continued; each must end as if it had never been interrupted. About ten minutes.
+soak: $(INSTALLED)
+	$(RUN) -m tests.soak 100
 
 check: $(INSTALLED)
 	$(VENV)/bin/ruff check .

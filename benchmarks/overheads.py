@@ -6,6 +6,7 @@ Figures are the best of interleaved rounds. Run: python benchmarks/overheads.py 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import io
 import json
@@ -149,8 +150,10 @@ def first() -> None:
 
 
 def megabytes() -> float:
-    """Return the memory this process holds now."""
+    """Return the memory this process holds now, without what the allocator keeps for later: that grows and shrinks by itself."""
     gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 

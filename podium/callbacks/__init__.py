@@ -1,5 +1,6 @@
 """Callbacks: what listens while a model is trained."""
 
+from podium.callbacks._backup_and_restore import BackupAndRestore as BackupAndRestore
 from podium.callbacks._callback import Callback as Callback
 from podium.callbacks._callback_list import CallbackList as CallbackList
 from podium.callbacks._csv_logger import CSVLogger as CSVLogger

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium.callbacks._callback_state import plain_attributes
+
 KINDS = ("train", "test", "predict")
 BATCH_HOOKS = tuple(f"on_{kind}_batch_{edge}" for kind in KINDS for edge in ("begin", "end"))
 EPOCH_HOOKS = ("on_epoch_begin", "on_epoch_end")
@@ -44,6 +46,8 @@ class Callback:
     every_batch: bool = True
     _model: Any = None
     _ended_by: BaseException | None = None  # what broke the run off, while the `on_*_end` after it is called
+    _resumes: bool = False  # while `on_train_begin` is called for a run that goes on: files are not begun anew
+    _keeps_run: bool = False  # whether it saves runs and continues them, as BackupAndRestore does
 
     def __init__(self) -> None:
         self.params = None
@@ -65,6 +69,20 @@ class Callback:
     def set_model(self, model: Any) -> None:
         """Take the model that is being run."""
         self._model = model
+
+    def get_state(self) -> Any:
+        """Return what must be remembered for the run to be continued in another process, as plain data.
+
+        By default these are all attributes that hold plain data (numbers, text, lists, dictionaries, NumPy arrays), without
+        the arguments of the constructor. In a run that is continued `set_state` is called after `on_train_begin`, and
+        `on_epoch_begin` is not called again for an epoch that had begun. Return None for what has nothing to remember and
+        wants to hear of such an epoch's beginning.
+        """
+        return plain_attributes(self)
+
+    def set_state(self, state: Any) -> None:
+        """Take what `get_state` returned in the process before. By default the attributes are set."""
+        vars(self).update(state)
 
     def passes_over(self, hook: str, batch: int) -> bool:
         """Tell whether a batch hook, such as "on_train_batch_end", may go by without a call; only with `every_batch = False`."""

@@ -63,6 +63,7 @@ class CallbackList:
         self.model: Any = None
         self.params: dict[str, Any] = {}
         self._listeners: dict[str, tuple[tuple[Callback, Callable], ...]] = dict.fromkeys(HOOKS, ())
+        self._remember: set[int] = set()  # those that were given their state in a run that goes on
         self._begun: dict[str, list[Callback] | None] = dict.fromkeys(KINDS)  # told of a beginning, not of its end
         for callback in flatten(callbacks):
             self._take(callback)
@@ -155,6 +156,27 @@ class CallbackList:
             finally:
                 callback._ended_by = None
 
+    def get_state(self) -> dict[str, Any]:
+        """Return what the callbacks remember, by their classes; a second one of a class gets a number."""
+        states = {key: callback.get_state() for key, callback in self._keyed()}
+        return {key: state for key, state in states.items() if state is not None}
+
+    def set_state(self, states: dict[str, Any]) -> list[str]:
+        """Give callbacks what they remembered; returns the names of those that are not here and had something to remember."""
+        keyed = dict(self._keyed())
+        for key, state in states.items():
+            if key in keyed:
+                keyed[key].set_state(state)
+                self._remember.add(id(keyed[key]))
+        return [key for key, state in states.items() if key not in keyed and state]
+
+    def _keyed(self) -> Iterator[tuple[str, Callback]]:
+        counts: dict[str, int] = {}
+        for callback in self.callbacks:
+            name = type(callback).__name__
+            counts[name] = counts.get(name, 0) + 1
+            yield name if counts[name] == 1 else f"{name}_{counts[name]}", callback
+
     def __iter__(self) -> Iterator[Callback]:
         return iter(self.callbacks)
 
@@ -190,6 +212,12 @@ class CallbackList:
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Tell that an epoch begins."""
         self._tell("on_epoch_begin", epoch, logs)
+
+    def on_epoch_continued(self, epoch: int) -> None:
+        """Tell that an epoch begins to those who do not remember that it has begun."""
+        for callback, method in self._listeners["on_epoch_begin"]:
+            if id(callback) not in self._remember:
+                _call(callback, "on_epoch_begin", method, epoch, {})
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Tell that an epoch ends; what a callback adds to the logs reaches those after it, and `logs`."""

@@ -55,10 +55,32 @@ class CSVLogger(Callback):
         if folder:
             os.makedirs(folder, exist_ok=True)
         self.keys = self._columns_of_file() if self.append else None
-        self.csv_file = open(self.filename, "a" if self.append else "w", newline="", encoding="utf-8")  # noqa: SIM115
+        goes_on = self.append or self._resumes  # a run that goes on cuts off what came after its checkpoint
+        self.csv_file = open(self.filename, "a" if goes_on else "w", newline="", encoding="utf-8")  # noqa: SIM115
         self.writer = csv.writer(self.csv_file, delimiter=self.sep)
         self._needs_header = self.keys is None
         self._warned = False
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the columns and the length of the file, whose lines are on the disk from now on."""
+        if self.csv_file is not None:
+            self.csv_file.flush()
+            os.fsync(self.csv_file.fileno())
+        length = os.path.getsize(self.filename) if os.path.exists(self.filename) else 0
+        return {"keys": self.keys, "needs_header": self._needs_header, "warned": self._warned, "length": length}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Cut off the lines that were written after the state was kept: they come again."""
+        assert self.csv_file is not None
+        self.keys, self._needs_header, self._warned = state["keys"], state["needs_header"], state["warned"]
+        there = os.path.getsize(self.filename)
+        if there < state["length"]:
+            warn_user(
+                f"CSVLogger goes on with {self.filename!r}, which has {there} bytes and had {state['length']} when the run was "
+                "saved: lines are missing."
+            )
+        else:
+            self.csv_file.truncate(state["length"])
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Write a line."""

@@ -64,6 +64,14 @@ class History(Callback):
         """Read what has not been read yet."""
         _ = self.history
 
+    def get_state(self) -> dict[str, Any]:
+        """Return the figures, and the epochs they are of."""
+        return {"history": {name: list(values) for name, values in self.history.items()}, "epoch": list(self.epoch)}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from figures that `get_state` returned."""
+        self.history, self.epoch = state["history"], state["epoch"]
+
     def _keep(self, logs: Logs) -> None:
         for name, value in logs.items():
             self._history.setdefault(name, []).append(to_python(value))

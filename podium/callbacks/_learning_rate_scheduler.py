@@ -40,6 +40,10 @@ class LearningRateScheduler(Callback):
         self.verbose = verbose
         self._takes_rate = _takes(schedule, 2)
 
+    def get_state(self) -> dict[str, Any]:
+        """Return nothing but that an epoch's rate is set: the rate itself is the optimizer's."""
+        return {}
+
     def on_train_begin(self, logs: Any = None) -> None:
         """Refuse an optimizer whose rate cannot be set, before anything is trained."""
         settable_optimizers(self)

@@ -143,6 +143,10 @@ class ModelCheckpoint(MonitorCallback):
                 "another path."
             )
 
+    def get_state(self) -> dict[str, Any]:
+        """Return what was best, what has been written, and how long ago."""
+        return {name: value for name, value in super().get_state().items() if name != "_fields"}
+
     # --- when to save
 
     def passes_over(self, hook: str, batch: int) -> bool:

@@ -52,6 +52,9 @@ class ProgbarLogger(Callback):
         self.epochs = params.get("epochs") or 1
         self.target = params.get("steps")
 
+    def get_state(self) -> None:
+        """Remember nothing: a bar belongs to its screen."""
+
     def passes_over(self, hook: str, batch: int) -> bool:
         """Tell whether it is too soon to draw, or validation: then nobody needs to make logs for it."""
         if self._in_fit and hook != "on_train_batch_end":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from podium.callbacks._callback import Callback
 from podium.callbacks._rates import optimizers_of
 from podium.core import Variable
@@ -42,6 +44,15 @@ class SwapEMAWeights(Callback):
         super().__init__()
         self.swap_on_epoch = swap_on_epoch
         self._kept: list[tuple[Variable, Any]] | None = None  # the weights, while the averages are in their place
+        self._waiting: list[Any] | None = None  # the same, of a run that goes on, until they are looked at
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the weights, if the averages are in their place."""
+        return {"kept": None if self._kept is None else [np.asarray(value) for _, value in self._kept]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Take the weights that wait to be put back; the optimizer must have its averages by then."""
+        self._waiting = state["kept"]
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Refuse an optimizer without averages, before anything is trained."""
@@ -78,7 +89,13 @@ class SwapEMAWeights(Callback):
         """Put the weights back."""
         self._put_back()
 
+    def _take_waiting(self) -> None:
+        if self._waiting is not None:
+            variables = [variable for variable, _ in self._averages()]
+            self._kept, self._waiting = list(zip(variables, self._waiting, strict=True)), None
+
     def _put_averages(self) -> None:
+        self._take_waiting()
         if self._kept is None:
             pairs = list(self._averages())
             self._kept = [(variable, variable.value) for variable, _ in pairs]
@@ -86,6 +103,7 @@ class SwapEMAWeights(Callback):
                 variable.assign(average)
 
     def _put_back(self) -> None:
+        self._take_waiting()
         for variable, value in self._kept or ():
             variable.assign(value)
         self._kept = None

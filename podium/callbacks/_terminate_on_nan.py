@@ -40,13 +40,27 @@ class TerminateOnNaN(Callback):
         self.raise_error = raise_error
         self.restore_weights = restore_weights
         self._kept: list[_Snapshot] = []  # before the last two batches, the later first
+        self._waiting: list[list[Any]] | None = None  # the same, of a run that goes on, until the next batch
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Forget an earlier `fit`."""
         self._kept = []
 
+    def get_state(self) -> dict[str, Any]:
+        """Return the finite state to go back to, if the model's is not finite any more; else that one serves."""
+        if not self.restore_weights or all(_is_finite(variable.stored) for variable in self._variables()):
+            return {"kept": None}
+        return {"kept": [[np.asarray(value) for _, value in snapshot] for snapshot in self._kept]}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Take the states of a run that goes on, for when a loss is looked at."""
+        self._waiting = state["kept"]
+
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Keep the state. Arrays never change, so this holds them; the step copies what is held instead of reusing it."""
+        if self._waiting is not None:
+            variables, waiting = self._variables(), self._waiting
+            self._kept, self._waiting = [list(zip(variables, snapshot, strict=True)) for snapshot in waiting], None
         if self.restore_weights:
             self._kept = [[(variable, variable.value) for variable in self._variables()], *self._kept[:1]]
 

@@ -42,8 +42,10 @@ from podium.core._random import SeedGenerator as SeedGenerator
 from podium.core._random import draw_flat as draw_flat
 from podium.core._random import draw_seed as draw_seed
 from podium.core._random import global_seed_generator as global_seed_generator
+from podium.core._random import random_state as random_state
 from podium.core._random import seedings as seedings
 from podium.core._random import set_random_seed as set_random_seed
+from podium.core._random import set_random_state as set_random_state
 from podium.core._registry import Family as Family
 from podium.core._registry import custom_object_scope as custom_object_scope
 from podium.core._registry import get_custom_objects as get_custom_objects

@@ -271,6 +271,11 @@ class Program:
         return self._out_treedef
 
     @property
+    def variables(self) -> list[Variable]:
+        """What it writes and reads."""
+        return self._written + self._read
+
+    @property
     def result_types(self) -> Any:
         """The shapes and types of the result, in its structure; of one turn's result if there are several."""
         return jax.tree.unflatten(self._out_treedef, self._out_types)

@@ -150,6 +150,35 @@ def seedings() -> int:
     return _global["seedings"]
 
 
+def random_state() -> dict[str, Any]:
+    """Return where Python's and NumPy's generators are, and the global seed, as plain data.
+
+    The place of Podium's own generators is in their Variables.
+
+    Example:
+        >>> import random
+        >>> state = podium.core.random_state()
+        >>> first = random.random()
+        >>> podium.core.set_random_state(state)
+        >>> random.random() == first
+        True
+    """
+    kind, keys, *rest = np.random.get_state()
+    numpy_state = {"kind": kind, "keys": np.asarray(keys), "rest": rest}
+    return {"python": python_random.getstate(), "numpy": numpy_state, "seed": global_seed_generator().initial_seed}
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Put back what `random_state` returned.
+
+    Example:
+        >>> podium.core.set_random_state(podium.core.random_state())
+    """
+    python_random.setstate(state["python"])
+    np.random.set_state((state["numpy"]["kind"], state["numpy"]["keys"], *state["numpy"]["rest"]))
+    global_seed_generator()._initial_seed = state["seed"]
+
+
 def set_random_seed(seed: int) -> None:
     """Fix the seeds of Python, NumPy and Podium, so that a run repeats bit for bit on one machine.
 

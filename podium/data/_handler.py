@@ -185,7 +185,7 @@ class DataHandler:
                 if not self._fresh and epoch > self._first_epoch and self._adapter.should_recreate_iterator():
                     self._start(epoch)
                 iterator = self._iterator
-                if iterator.exhausted():  # an epoch without a batch never begins
+                if iterator.exhausted() and not self._first_step:  # an epoch without a batch never begins
                     self._run_out()
                     return
                 self._epoch, self._fresh = epoch, False
@@ -252,8 +252,13 @@ class DataHandler:
         place = {"walk": self._walk, "place": self._adapter.position(self._iterator.taken)}
         return {"epoch": self._epoch, "step": step, **place}
 
-    def seek(self, position: dict[str, Any]) -> None:
+    def seek(self, position: dict[str, Any], ended: bool | None = None) -> None:
         """Start the next `enumerate_epochs` at a position that `position()` returned.
+
+        Args:
+            position: Where to.
+            ended: Whether that epoch is over, so that the next one begins. By default it is if no step of it is left; with
+                False it is walked once more then, without a step: what follows its last step is still to be done.
 
         Raises:
             ValueError: The source cannot be put back to a place, or the position is none of such a source.
@@ -264,11 +269,29 @@ class DataHandler:
         self._first_epoch, self._first_step = position["epoch"], position["step"]
         limit = self._limit()
         self._start(position["walk"], position["place"])
-        if limit is not None and self._first_step >= limit:  # that epoch was complete
+        if ended is None:
+            ended = limit is not None and self._first_step >= limit
+        if ended:
             self._first_epoch, self._first_step = self._first_epoch + 1, 0
             if self._adapter.should_recreate_iterator():
                 self._iterator.exhausted()  # ends the walk, which has nothing left: shuffles count it
                 self._start(self._first_epoch)
+
+    def order(self) -> Any:
+        """Return what decides the order of the next walk from the start, as JSON can hold it: for data that are walked whole.
+
+        Raises:
+            ValueError: The source can be read only once.
+        """
+        if self._adapter.one_shot:
+            self._check_seekable()
+        return self._adapter.order_of_walk() if self._fresh else self._adapter.order_of_next()
+
+    def set_order(self, order: Any) -> None:
+        """Put back what `order()` returned, before a walk from the start."""
+        if order:
+            self._adapter.set_order(order)
+            self._fresh = False  # the walk that waits has another order
 
     def _check_seekable(self) -> None:
         if not self._adapter.seekable:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core import Selection, Stream, check_numeric, map_structure
+from podium.core import Selection, Stream, Variable, check_numeric, map_structure
 from podium.core._compilation_cache import mention_trouble
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
@@ -104,6 +104,12 @@ class Execution:
     def recompilations(self) -> Recompilations:
         """For which other shapes and types the step was compiled after the first time, when, and what that cost."""
         return self._compilations.again
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The Variables that the step reads or writes, as far as it has been compiled."""
+        found = [one for program in self._programs.values() for one in program.variables]
+        return list({id(variable): variable for variable in found}.values())
 
     @property
     def trace_count(self) -> int:

@@ -22,6 +22,7 @@ from podium.models._arguments import check_fit, check_verbose, no_more_arguments
 from podium.models._collector import Collector, as_output
 from podium.models._compiled_model import CompiledModel
 from podium.models._conducting import conducting
+from podium.models._course import Course
 from podium.models._front_door import RUNS, as_plain_list, check_batch, check_labels, check_loss, rows_of, with_feature_axis
 from podium.models._outputs import layer_names
 from podium.models._pace import Pace
@@ -146,7 +147,7 @@ class Model(CompiledModel):
                 class_weight=class_weight,
                 workers=kwargs,
             )
-            validation = Validation(self, validation_data, validation_steps, validation_batch_size or batch_size, validation_freq)
+            validation = Validation(self, validation_data, validation_steps, validation_batch_size, validation_freq, batch_size)
             listeners = CallbackList(
                 callbacks,
                 add_history=True,
@@ -159,15 +160,14 @@ class Model(CompiledModel):
             self.stop_training = False
             run = direct(self.make_train_function())
             every_batch = listeners.needs_every_batch("train")
-            pace = Pace(self._steps_per_execution, run, every_batch, data, validation.steps_between)
+            course = Course(self, self.make_train_function(), data, validation, listeners)
+            pace = Pace(self._steps_per_execution, run, every_batch, data, course.most_steps(validation.steps_between))
             self._train_counter.clear()
-            logs: dict[str, Any] = {}
-            with data, pace, listeners.ending("train"):
+            with data, pace, listeners.ending("train"), course:
                 listeners.on_train_begin()
+                logs = course.resume()  # goes on with a run that was saved, if a callback has found one
                 for epoch, iterator in data.enumerate_epochs():
-                    values = None
-                    self.reset_metrics()
-                    listeners.on_epoch_begin(epoch)
+                    values = course.begin_epoch(epoch)
                     with data.catch_stop_iteration():
                         for step in data.steps():
                             listeners.on_train_batch_begin(step)
@@ -177,13 +177,16 @@ class Model(CompiledModel):
                             end_step = data.took(steps_in(values))
                             listeners.on_train_batch_end(end_step, values)
                             validation.after_step(end_step - step + 1, listeners)
+                            if course.keepers:
+                                course.after_step(values, end_step - step + 1)
                             if self.stop_training:
                                 break
                     if values is None:  # the data ended before this epoch began
                         break
-                    logs = running_values(values)
+                    logs = course.figures(values)
                     logs.update(validation.after_epoch(epoch, listeners))
                     listeners.on_epoch_end(epoch, logs)
+                    course.after_epoch(logs)
                     if self.stop_training:
                         break
                 if hasattr(self.optimizer, "flush"):

@@ -28,6 +28,10 @@ class RunningMeans:
         """What the means have gathered."""
         return list(self._sums.values())
 
+    def by_names(self) -> list[tuple[tuple[str, ...], Variable]]:
+        """Return what has been gathered with the names that it belongs to."""
+        return list(self._sums.items())
+
     def reset_state(self) -> None:
         """Start the means anew, at the beginning of an epoch."""
         for sums in self._sums.values():

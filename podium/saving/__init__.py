@@ -7,8 +7,11 @@ from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
 from podium.core import register_keras_serializable as register_keras_serializable
 from podium.core import register_keras_serializable as register_serializable
+from podium.saving._checkpoint_manager import CheckpointManager as CheckpointManager
+from podium.saving._checkpoint_manager import Restored as Restored
 from podium.saving._export import export_model as export_model
 from podium.saving._export import load_exported as load_exported
+from podium.saving._latest import load_latest as load_latest
 from podium.saving._loaded import LoadReport as LoadReport
 from podium.saving._model_file import load_model as load_model
 from podium.saving._model_file import load_weights as load_weights

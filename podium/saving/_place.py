@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import secrets
 import shutil
 import stat
 from collections.abc import Iterator
 from typing import Any, BinaryIO
+
+from podium.saving._locks import try_lock
 
 
 def place_for(asked: str, given: str, overwrite: bool) -> str:
@@ -34,16 +37,21 @@ def place_for(asked: str, given: str, overwrite: bool) -> str:
 def replacing(asked: str, path: str) -> Iterator[BinaryIO]:
     """Open a file beside, and when it is written put it in place: at any instant the path holds the old file or the new one."""
     folder = os.path.dirname(path)
-    beside = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
+    start = os.path.join(folder, f".{os.path.basename(path)[:100]}.")
+    beside = None
     try:
-        with open(beside, "xb") as file:
+        sweep_leftovers(start)
+        with _open_beside(start) as file:
+            beside = file.name
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if os.path.exists(path):
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
-        _flush_folder(folder)
+            if os.path.exists(path):
+                shutil.copymode(path, beside)
+            if os.name != "posix":
+                file.close()  # elsewhere an open file cannot be renamed
+            os.replace(beside, path)
+        flush_folder(folder)
     except OSError as error:
         _remove(beside)
         left = "The file that was there is unchanged." if os.path.exists(path) else "Nothing was left behind."
@@ -53,12 +61,35 @@ def replacing(asked: str, path: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _remove(path: str) -> None:
+def _remove(path: str | None) -> None:
     with contextlib.suppress(OSError):
-        os.unlink(path)
+        if path is not None:
+            os.unlink(path)
 
 
-def _flush_folder(folder: str) -> None:
+def _open_beside(start: str) -> Any:
+    """Open a new file, locked until it is closed: nobody takes it for a leftover."""
+    while True:
+        file = open(f"{start}{secrets.token_hex(8)}.tmp", "xb")  # noqa: SIM115
+        if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # another process swept it in the instant before
+
+
+def sweep_leftovers(start: str) -> None:
+    """Delete what processes that were killed while writing have left beside a file; one that still writes holds a lock."""
+    for leftover in glob.glob(f"{glob.escape(start)}{'[0-9a-f]' * 16}.tmp"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(leftover, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            try:
+                if try_lock(descriptor):
+                    os.unlink(leftover)
+            finally:
+                os.close(descriptor)
+
+
+def flush_folder(folder: str) -> None:
+    """Have the names in a folder written to the disk."""
     if os.name == "posix":  # elsewhere a directory cannot be opened
         descriptor = os.open(folder, os.O_RDONLY)
         try:

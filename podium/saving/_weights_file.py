@@ -10,6 +10,7 @@ from typing import Any
 
 from podium.core import check_choice
 from podium.saving._archive import open_weights, read_texts
+from podium.saving._checkpoint_manager import holds_checkpoints, restore_weights
 from podium.saving._detect import detect_contents, detect_tensorflow
 from podium.saving._hdf5 import is_keras_2, reading
 from podium.saving._hdf5_image import Hdf5Image
@@ -71,7 +72,8 @@ def read_weights(
 
     Args:
         model: A model whose weights exist.
-        filepath: The file; or a TensorFlow checkpoint or SavedModel, if tensorflow is installed.
+        filepath: The file; or a directory of checkpoints (`CheckpointManager`, `BackupAndRestore`), whose newest is taken; or a
+            TensorFlow checkpoint or SavedModel, if tensorflow is installed.
         by_name: Take the layers whose names are in the file, and leave the others; otherwise layers are taken in order.
         skip_mismatch: Leave weights that do not fit as they are. A warning lists them.
         options: Accepted for Keras 2's signature: None.
@@ -88,6 +90,8 @@ def read_weights(
     path = os.fsdecode(filepath)
     checkpoint = detect_tensorflow(path)
     parts = parts_of(model, "load_weights")
+    if holds_checkpoints(path):
+        return restore_weights(model, path)
     try:
         if checkpoint is not None:
             loaded = read_checkpoint(checkpoint, model, by_name, skip_mismatch)

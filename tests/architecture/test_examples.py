@@ -17,6 +17,7 @@ SAYS = {
     "oscillator": "compiled programs: 1",
     "own_evaluation": "agree: True",
     "own_metrics": "mae from evaluate",
+    "resume": "same weights: True, same history: True",
     "spirals": "1 compiled program",
     "vae": "wrote vae.png",
     "weighted_step": "agree: True",

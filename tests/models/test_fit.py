@@ -595,3 +595,15 @@ def test_few_frames_of_ours_stand_above_a_step(eager):
     frames = traceback.extract_tb(caught.value.__traceback__)
     above = [frame for frame in frames if f"{podium.__path__[0]}/" in frame.filename]
     assert [frame.name for frame in above] == ["fit", "run"]
+
+
+def test_a_batch_size_for_arrays_does_not_concern_a_dataset_for_validation():
+    model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, y = np.ones((8, 1), "float32"), np.zeros((8, 1), "float32")
+    counts = []
+    tell = podium.callbacks.LambdaCallback(on_test_batch_end=lambda batch, logs: counts.append(batch))
+    batches = podium.data.Dataset.from_tensor_slices((x, y)).batch(2)
+    model.fit(x, y, batch_size=4, validation_data=batches, verbose=0, callbacks=tell)
+    model.fit(x, y, batch_size=4, validation_data=(x, y), verbose=0, callbacks=tell)
+    assert counts == [0, 1, 2, 3, 0, 1]

@@ -92,6 +92,17 @@ class DataAdapter:
         """Return where the walk is, `taken` batches after its start: a small value that JSON can hold, for `iterate(start=)`."""
         return self.start + taken
 
+    def order_of_walk(self) -> list:
+        """Return what decided the order of the last walk, for `set_order`: nothing if each walk is like the others."""
+        return []
+
+    def order_of_next(self) -> list:
+        """Return what will decide the order of the next walk, for `set_order`."""
+        return []
+
+    def set_order(self, order: list) -> None:
+        """Let the next walk have an order that was asked for earlier."""
+
     def keep_on_device(self, budget: int, passes: int) -> bool:
         """Keep the source on the device if it takes at most `budget` bytes, and that pays for so many passes through it.
 

@@ -50,13 +50,25 @@ class DatasetAdapter(DataAdapter):
             return self.source
         pipeline = self.source.pipeline
         if isinstance(start, dict):
-            pipeline.set_order(list(start["order"]))
+            self.set_order(start["order"])
             start = start["element"]
-        self._from, self._order = start, pipeline.order() if self.seekable else []
+        self._from, self._order = start, pipeline.order()
         if self._table is None:
             return pipeline.elements(start)
         assert isinstance(pipeline, Batched)
         return (Selection(self._table, np.asarray(rows, np.int32)) for rows in pipeline.batches_of_rows(start))
+
+    def order_of_walk(self) -> list:
+        """Return the states of the shuffles before the last walk."""
+        return self._order
+
+    def order_of_next(self) -> list:
+        """Return the states of the shuffles now."""
+        return self.source.pipeline.order() if isinstance(self.source, Dataset) else []
+
+    def set_order(self, order: list) -> None:
+        """Put back the states of the shuffles."""
+        self.source.pipeline.set_order(list(order))
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
         """Keep the arrays that a Dataset cuts its batches from on the device, if they fit the budget."""

@@ -1,0 +1,406 @@
+"""BackupAndRestore: a run that was broken off and started again ends as one that never was, bit for bit."""
+
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+import pytest
+
+import podium
+from podium import callbacks, layers
+from podium.callbacks import BackupAndRestore
+from podium.data import Dataset
+from podium.saving import CheckpointManager
+
+ROOT = pathlib.Path(__file__).parents[2]
+ROWS = np.random.default_rng(0).normal(size=(22, 4)).astype("float32")
+X, Y = ROWS[:, :3], ROWS[:, 3:]
+
+
+class Killed(BaseException):
+    """What SIGKILL is in these tests: nothing may be saved on its way."""
+
+
+class Kills(callbacks.Callback):
+    """Breaks the run off at one of the calls of one of its hooks."""
+
+    def __init__(self, hook, count):
+        super().__init__()
+        self._left = count
+
+        def hear(*_):
+            self._left -= 1
+            if self._left == 0:
+                raise Killed
+
+        setattr(self, hook, hear)
+
+    def get_state(self):
+        return None
+
+
+def make_model(k=1, **options):
+    podium.utils.set_random_seed(5)
+    model = podium.Sequential(
+        [
+            podium.Input((3,)),
+            layers.Dense(4, activation="tanh"),
+            layers.BatchNormalization(),
+            layers.Dropout(0.4),
+            layers.Dense(1),
+        ]
+    )
+    model.compile("adam", "mse", metrics=["mae"], steps_per_execution=k, **options)
+    return model
+
+
+def run(folder, *more, k=1, data=None, epochs=3, backup=None, **fit):
+    """Train; with `backup`, arguments of BackupAndRestore, so that it can be continued."""
+    model = make_model(k)
+    data = {"x": X, "y": Y, "batch_size": 4} if data is None else data()
+    listeners = [
+        callbacks.CSVLogger(folder / "log.csv"),
+        *([] if backup is None else [BackupAndRestore(folder / "backup", **{"on_exception": False, **backup})]),
+        callbacks.EarlyStopping("loss", patience=1, min_delta=10.0, start_from_epoch=1, restore_best_weights=True),
+        callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.5),
+        *more,
+    ]
+    history = model.fit(**data, epochs=epochs, verbose=0, callbacks=listeners, **fit)
+    return model, history
+
+
+def outcome(folder, model, history):
+    state = [variable.numpy().tobytes() for variable in [*model.variables, *model.optimizer.variables, model._train_counter]]
+    return state, history.history, history.epoch, (folder / "log.csv").read_text(), np.random.rand(), model.stop_training
+
+
+@functools.cache
+def uninterrupted(**options):
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        return outcome(place, *run(place, **options))
+
+
+def validation():
+    return Dataset.from_tensor_slices((X[:10], Y[:10])).shuffle(10).batch(4)
+
+
+def shuffled():
+    return {"x": Dataset.from_tensor_slices((X, Y)).shuffle(9).batch(4)}
+
+
+CASES = {
+    "epochs": ({"save_freq": "epoch"}, {}),
+    "validation by steps": ({"save_freq": 1}, {"validation": "4 steps"}),
+    "fused": ({"save_freq": 2}, {"k": 3, "validation": 1}),
+    "auto, a dataset": ({"save_freq": 3, "asynchronous": True}, {"k": "auto", "data": shuffled, "validation": 2}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_continued_run_ends_like_an_uninterrupted_one(tmp_path, case):
+    backup, options = CASES[case]
+    options = dict(options)
+    freq = options.pop("validation", None)
+    places = [tmp_path / name for name in ("whole", "broken")]
+    for place in places:
+        place.mkdir()
+
+    def go(place, *more, **extra):
+        given = {} if freq is None else {"validation_data": validation(), "validation_freq": freq}
+        return run(place, *more, **options, **given, **extra)
+
+    whole = outcome(places[0], *go(places[0]))
+    assert len(whole[1]["loss"]) == 3 and whole[5]
+    hooks = [("on_train_batch_end", 3), ("on_epoch_begin", 2)] if options.get("k") != "auto" else [("on_epoch_end", 1)]
+    hooks += [("on_test_begin", 1)] if freq else []
+    for hook, count in hooks:
+        with pytest.raises(Killed):
+            go(places[1], Kills(hook, count), backup=backup)
+    assert outcome(places[1], *go(places[1], backup=backup)) == whole
+    assert not (places[1] / "backup").exists()
+
+
+def test_steps_are_not_taken_twice(tmp_path):
+    """Keras writes the batch index and never reads it: interrupted at step 6 of 2x10, it ends at 26 iterations."""
+    steps = []
+    tell = callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: steps.append(batch))
+    with pytest.raises(Killed):
+        run(tmp_path, Kills("on_train_batch_end", 4), tell, epochs=2, backup={"save_freq": 1})
+    assert steps == [0, 1, 2]
+    model, history = run(tmp_path, tell, epochs=2, backup={"save_freq": 1})
+    assert steps == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5] and int(model.optimizer.iterations.numpy()) == 12
+    assert len(history.history["loss"]) == 2
+
+
+def test_a_damaged_checkpoint_is_skipped_for_the_one_before(tmp_path):
+    whole = uninterrupted()
+    with pytest.raises(Killed):
+        run(tmp_path, Kills("on_train_batch_end", 5), backup={"save_freq": 2})
+    manager = CheckpointManager(tmp_path / "backup")
+    newest = manager.all_steps()[-1]
+    os.truncate(tmp_path / "backup" / f"checkpoint-{newest:08d}" / "arrays.safetensors", 99)
+    with pytest.warns(UserWarning, match=rf"checkpoint {newest} is damaged: .*Checkpoint {newest - 1} is taken"):
+        assert outcome(tmp_path, *run(tmp_path, backup={"save_freq": 2})) == whole
+
+
+def test_an_error_between_steps_loses_nothing(tmp_path):
+    whole = uninterrupted(data=shuffled)
+
+    taken = []
+
+    def fail_at_eight(x, y):
+        taken.append(1)
+        if len(taken) == 8 * 4:
+            raise OSError("the disk is gone")
+        return x, y
+
+    def failing():
+        source = Dataset.from_tensor_slices((X, Y)).shuffle(9)
+        return {"x": source.map(fail_at_eight).batch(4)}
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        run(tmp_path, data=failing, backup={"on_exception": True})
+    found = CheckpointManager(tmp_path / "backup").restore()
+    assert found.state["taken"] == int(found.arrays["counters/train"]) > 6  # later than the end of the first epoch
+    assert outcome(tmp_path, *run(tmp_path, data=failing, backup={})) == whole
+
+
+def test_what_a_callback_of_the_users_own_remembers(tmp_path):
+    class Counts(callbacks.Callback):
+        def __init__(self, every):
+            super().__init__()
+            self.every = every
+            self.seen, self.best, self.weights = 0, float("inf"), None
+
+        def on_epoch_end(self, epoch, logs=None):
+            self.seen += 1
+            self.best, self.weights = min(self.best, logs["loss"]), self.model.get_weights()
+            self.told = (epoch, {"loss": logs["loss"]})
+
+    first, second, whole = Counts(1), Counts(2), Counts(1)
+    with pytest.raises(Killed):
+        run(tmp_path, first, Kills("on_epoch_begin", 2), backup={})
+    assert "every" not in first.get_state() and first.get_state()["seen"] == 1
+    run(tmp_path, second, backup={})
+    run(tmp_path, whole)
+    assert second.every == 2 and (second.seen, second.best, second.told) == (whole.seen, whole.best, whole.told)
+    assert all(np.array_equal(a, b) for a, b in zip(second.weights, whole.weights, strict=True))
+
+
+def test_averages_in_the_place_of_weights_are_sorted_out(tmp_path):
+    def train(*more):
+        podium.utils.set_random_seed(2)
+        model = podium.Sequential([podium.Input((3,)), layers.Dense(1)])
+        model.compile(podium.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5), "mse")
+        swap = callbacks.SwapEMAWeights(swap_on_epoch=True)
+        model.fit(X, Y, epochs=3, verbose=0, callbacks=[swap, *more])
+        return [variable.numpy().tolist() for variable in [*model.variables, *model.optimizer.variables]]
+
+    with pytest.raises(Killed):
+        train(BackupAndRestore(tmp_path, on_exception=False), Kills("on_epoch_begin", 3))
+    assert train(BackupAndRestore(tmp_path)) == train()
+
+
+class Own(podium.Model):
+    """State in all places: made with the first batch, a second optimizer, a Variable of the module's, raw figures."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(1)
+        self.other = podium.optimizers.SGD(0.1, momentum=0.9)
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+    def train_step(self, data):
+        x, y = data
+        with podium.GradientTape() as tape:
+            loss = podium.ops.mean(podium.ops.square(self(x) - y)) * _outside
+        self.other.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        _outside.assign_add(podium.random.uniform(()))
+        return {"raw": loss}
+
+
+_outside = podium.Variable(1.0, trainable=False, name="outside")
+
+
+def test_state_outside_of_the_model_comes_back_too(tmp_path):
+    def train(*more, **options):
+        podium.utils.set_random_seed(2)
+        _outside.assign(1.0)
+        model = Own()
+        model.compile(**options)
+        history = model.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=list(more))
+        return model.get_weights()[0].tolist(), float(_outside), history.history
+
+    with pytest.raises(Killed):
+        train(BackupAndRestore(tmp_path, 1, on_exception=False), Kills("on_train_batch_end", 5))
+    assert train(BackupAndRestore(tmp_path, 1)) == train()
+    # Which Variables a step meets that nobody has listed, only a compiled step knows.
+    with pytest.raises(RuntimeError, match="Something that the step depends on is not in the checkpoint"):
+        train(BackupAndRestore(tmp_path / "eagerly", 1, verify_resume=True), run_eagerly=True)
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_gradients_and_averages_that_are_being_gathered_come_back(tmp_path, eagerly):
+    def train(*more):
+        podium.utils.set_random_seed(2)
+        model = podium.Sequential([podium.Input((3,)), layers.Dense(2), layers.Dropout(0.2), layers.Dense(1)])
+        optimizer = podium.optimizers.Adam(0.01, gradient_accumulation_steps=3, use_ema=True)
+        model.compile(optimizer, "mse", run_eagerly=eagerly)
+        endless = Dataset.from_tensor_slices((X, Y)).shuffle(9).repeat().batch(4)
+        history = model.fit(endless, steps_per_epoch=4, epochs=2, verbose=0, callbacks=list(more))
+        return [variable.numpy().tolist() for variable in [*model.variables, *optimizer.variables]], history.history
+
+    with pytest.raises(Killed):
+        train(BackupAndRestore(tmp_path, 1, on_exception=False), Kills("on_train_batch_end", 6))
+    assert train(BackupAndRestore(tmp_path)) == train()
+
+
+def test_verify_resume_proves_the_first_checkpoint(tmp_path, capsys):
+    whole = uninterrupted()  # the same for any k
+    backup = {"save_freq": 2, "verify_resume": True, "verbose": 1, "asynchronous": True}
+    assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == whole
+    said = capsys.readouterr().out
+    assert said.count("verified that a run can go on from checkpoint 1") == 1 and "saved checkpoint 2" in said
+
+
+def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
+    class Hidden(podium.Model):
+        count = 0
+
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1)
+
+        def call(self, inputs):
+            type(self).count += 1  # a step that runs eagerly can do that
+            return self.dense(inputs) * float(self.count)
+
+    model = Hidden()
+    model.compile("sgd", "mse", run_eagerly=True)
+    with pytest.raises(
+        RuntimeError, match=r"the same step, taken twice from checkpoint 1 .* came to other values of .*dense/vars"
+    ):
+        model.fit(X, Y, verbose=0, callbacks=BackupAndRestore(tmp_path, 1, verify_resume=True))
+
+
+def test_data_that_cannot_be_put_back_are_refused_before_training(tmp_path):
+    def generator():
+        while True:
+            yield X, Y
+
+    for given in (
+        {"x": generator(), "steps_per_epoch": 2},
+        {"x": X, "y": Y, "validation_data": generator(), "validation_steps": 1},
+    ):
+        model = make_model()
+        with pytest.raises(ValueError, match="cannot be put back to a place in the middle"):
+            model.fit(**given, verbose=0, callbacks=BackupAndRestore(tmp_path / "backup"))
+        assert int(model.optimizer.iterations.numpy()) == 0 and not (tmp_path / "backup").exists()
+
+
+def test_other_data_or_another_model_are_refused(tmp_path):
+    with pytest.raises(Killed):
+        run(tmp_path, Kills("on_train_batch_end", 4), backup={"save_freq": 1})
+    with pytest.raises(
+        ValueError, match=r"saved while training on other data: kind array, batch_size 4, batches 6 then, .*batch_size 8"
+    ):
+        run(tmp_path, data=lambda: {"x": X, "y": Y, "batch_size": 8}, backup={"save_freq": 1})
+    model = podium.Sequential([podium.Input((3,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="does not fit the model, and nothing was restored"):
+        model.fit(X, Y, batch_size=4, verbose=0, callbacks=BackupAndRestore(tmp_path / "backup"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backup_dir": ""}, "the path of a directory was expected"),
+        ({"backup_dir": "a", "save_freq": "batch"}, "'epoch', a number of steps or None was expected"),
+        ({"backup_dir": "a", "save_freq": 0}, "'epoch', a number of steps or None was expected"),
+        ({"backup_dir": "a", "seconds": 0}, "a number above 0 was expected"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        BackupAndRestore(**options)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchronous):
+    from podium.saving import _checkpoint_folder
+
+    steps = []
+
+    def full(folder, files):
+        raise OSError(28, "No space left on device", folder)
+
+    def break_disk(batch, logs):
+        steps.append(batch)
+        if batch == 2:
+            monkeypatch.setattr(_checkpoint_folder, "_write_manifest", full)
+
+    tell = callbacks.LambdaCallback(on_train_batch_end=break_disk)
+    with pytest.raises(OSError, match="No space left"):
+        run(tmp_path, tell, backup={"save_freq": 1, "asynchronous": asynchronous})
+    assert steps[-1] <= 4  # told of at once, or when the next save begins
+    monkeypatch.undo()
+    assert CheckpointManager(tmp_path / "backup").restore().state["taken"] in ((1, 2) if asynchronous else (2,))
+    run(tmp_path, backup={"save_freq": 1})
+
+
+def test_nothing_is_left_after_fit(tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+
+    def left():
+        return threading.active_count(), len(os.listdir("/proc/self/fd")), signal.getsignal(signal.SIGTERM)
+
+    def broken():
+        with pytest.raises(ZeroDivisionError):
+            run(tmp_path, callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: 1 / epoch), backup=options)
+
+    options = {"save_freq": 1, "asynchronous": True, "on_exception": True}
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("reads /proc, which this system does not have")
+    broken()
+    run(tmp_path, backup=options)
+    first = left()
+    broken()
+    assert left() == first and all(name.startswith("checkpoint-") for name in os.listdir(tmp_path / "backup"))
+    run(tmp_path, backup=options)
+    assert left() == first and first[2] is before
+    assert sorted(os.listdir(tmp_path)) == ["log.csv"]
+
+
+def soak(*arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PODIUM_CACHE_DIR": str(ROOT / ".cache" / "soak")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.soak", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_killed_processes_end_with_the_same_files():
+    code, said, errors = soak("4", "--kills", "1", "--variants", "three at once")
+    assert code == 0 and "4 of 4 runs end bit for bit equal to the uninterrupted one, after" in said, said + errors
+
+
+@pytest.mark.slow
+def test_processes_that_are_asked_to_end_save_and_leave_with_a_code_of_their_own():
+    code, said, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three at once")
+    assert code == 0 and "2 of 2 runs end bit for bit" in said, said + errors
+    assert "0 of them were asked" not in said, said
