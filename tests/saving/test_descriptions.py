@@ -72,7 +72,7 @@ def test_custom_objects_are_known_in_their_scope_alone():
     handed = podium.models.model_from_json(text, custom_objects={"Plus": Plus, "own": own})
     for model in (inside, handed):
         assert type(model.layers[0]) is Plus and model.layers[1].activation is own
-    with pytest.raises(ValueError, match="'Plus'.*not registered"):
+    with pytest.raises(ValueError, match=r"'Plus'.*not registered"):
         podium.models.model_from_json(text)
 
 
