@@ -1,6 +1,6 @@
 """Strategy: the one device that JAX uses by itself, with the words that training loops speak to any strategy.
 
-A strategy of several replicas is a subclass that changes `run`, `unwrap`, `reduce` and what distributes data.
+A strategy of several replicas is a subclass: see `_mesh_strategy.py`.
 """
 
 from __future__ import annotations
@@ -12,21 +12,10 @@ from typing import Any
 
 from podium import ops
 from podium.core import check_choice, map_structure
+from podium.core._state import current, setting
 from podium.distribute._replica import InputContext
 
 _open: ContextVar[tuple[Any, ...]] = ContextVar("open_strategies", default=())
-
-
-class ReduceOp:
-    """How values of several replicas become one.
-
-    Example:
-        >>> podium.distribute.ReduceOp.SUM
-        'sum'
-    """
-
-    SUM = "sum"
-    MEAN = "mean"
 
 
 class Strategy:
@@ -42,11 +31,17 @@ class Strategy:
     """
 
     _should_use_with_coordinator = False
+    _is_running = False  # whether a step is being run for each replica
 
     @property
     def num_replicas_in_sync(self) -> int:
         """How many replicas train together."""
         return 1
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process is the one that logs and saves; the only one always is."""
+        return True
 
     @property
     def extended(self) -> Strategy:
@@ -71,7 +66,7 @@ class Strategy:
 
     def _placing(self) -> contextlib.AbstractContextManager:
         """Return a context in which new values live where this strategy wants them."""
-        return contextlib.nullcontext()
+        return contextlib.nullcontext() if current.layout is None else setting(layout=None)
 
     def run(self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None) -> Any:
         """Run a step on every replica.
