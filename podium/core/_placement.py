@@ -26,6 +26,7 @@ class Placement:
         sharding: How they are spread over the devices.
         everywhere: The sharding that has the whole value on each of the same devices.
         gathered: The sharding that steps compute with; None for the one in which they lie.
+        scope: What the strategy calls itself, for messages.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
@@ -34,10 +35,11 @@ class Placement:
         (2, True)
     """
 
-    def __init__(self, sharding: Any, everywhere: Any, gathered: Any = None):
+    def __init__(self, sharding: Any, everywhere: Any, gathered: Any = None, scope: str = ""):
         self.sharding = sharding
         self.everywhere = everywhere
         self.gathered = gathered
+        self.scope = scope
         several_devices[0] = True
 
     def put(self, value: Any) -> Any:
@@ -46,7 +48,7 @@ class Placement:
 
     def for_shape(self, like: tuple[int, ...], shape: tuple[int, ...]) -> Placement:
         """Return the placement for a value beside one of shape `like`: the same if the shapes are, else everywhere."""
-        return self if like == shape else Placement(self.everywhere, self.everywhere)
+        return self if like == shape else Placement(self.everywhere, self.everywhere, scope=self.scope)
 
 
 def put(value: Any, sharding: Any) -> Any:

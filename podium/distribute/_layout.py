@@ -44,6 +44,7 @@ class Layout:
         self.batch_axes = batch_axes
         self.everywhere = NamedSharding(mesh, PartitionSpec())
         self.parts = int(np.prod([mesh.shape[axis] for axis in batch_axes]))
+        self.scope = ""  # what the strategy calls itself, for messages
         self._spec_of = spec_of
         self._gathered = self.everywhere if gathered else None
 
@@ -51,8 +52,8 @@ class Layout:
         """Return where a new Variable lies."""
         spec = None if self._spec_of is None else self._spec_of(variable, tuple(value.shape))
         if spec is None or not any(spec):
-            return Placement(self.everywhere, self.everywhere)
-        return Placement(NamedSharding(self.mesh, PartitionSpec(*spec)), self.everywhere, self._gathered)
+            return Placement(self.everywhere, self.everywhere, scope=self.scope)
+        return Placement(NamedSharding(self.mesh, PartitionSpec(*spec)), self.everywhere, self._gathered, self.scope)
 
     def first_value(self, value: Any) -> Any:
         """Return the first value of a new Variable; across processes it would have to be made equal."""

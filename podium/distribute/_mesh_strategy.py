@@ -37,6 +37,7 @@ class MeshStrategy(Strategy):
 
     def __init__(self, layout: Layout):
         self._layout = layout
+        layout.scope = repr(self)
         self._replicated = Replicated(layout)
 
     @property
@@ -114,7 +115,7 @@ class MeshStrategy(Strategy):
             axes = (0,) if axis is None else (0, axis + 1 if axis >= 0 else leaf.array.ndim + axis)
             return wrap(self._on_all(lambda array: how(array, axes), leaf.array))
 
-        return _over_replicas(reduced, value)
+        return over_replicas(reduced, value)
 
     def gather(self, value: Any, axis: int) -> Any:
         """Join what the replicas returned along an axis, in the order of the replicas."""
@@ -133,7 +134,7 @@ class MeshStrategy(Strategy):
 
             return wrap(self._on_all(joined, leaf.array))
 
-        return _over_replicas(gathered, value)
+        return over_replicas(gathered, value)
 
     def _on_all(self, function: Callable, array: Any) -> Any:
         """Compute something from an array of all replicas, so that each process gets the result."""
@@ -180,14 +181,14 @@ def _is_leaf(value: Any) -> bool:
     return is_per_replica(value) or hasattr(value, "_value")
 
 
-def _over_replicas(function: Callable, value: Any) -> Any:
+def over_replicas(function: Callable, value: Any) -> Any:
     """Apply a function to each PerReplica, or other value, of a structure."""
     if is_per_replica(value):
         return function(value)
     if isinstance(value, dict):
-        return {key: _over_replicas(function, each) for key, each in value.items()}
+        return {key: over_replicas(function, each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        parts = [_over_replicas(function, each) for each in value]
+        parts = [over_replicas(function, each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return map_structure(function, value)
 

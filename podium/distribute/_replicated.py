@@ -18,6 +18,7 @@ from podium.core._state import Scope, current, setting
 from podium.core._structures import in_order
 from podium.core._tensor import wrap
 from podium.distribute._layout import Layout
+from podium.distribute._synchrony import check_in_sync
 from podium.distribute._values import PerReplica, is_per_replica
 
 
@@ -32,6 +33,7 @@ class Replicated:
         self._layout = layout
         self._functions: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         self.running = 0
+        self._wrote: list[Variable] = []  # Variables that the step traced last wrote without saying how replicas combine them
 
     def __call__(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Run a function. Outside of compiled functions it is compiled, once for each function and each shape."""
@@ -39,7 +41,11 @@ class Replicated:
             raise RuntimeError("`strategy.run` was called inside of `strategy.run`. Call the function itself there.")
         if current.scope is not None:
             return self._traced(fn, args, kwargs)
-        return self._compiled(fn)(*args, **kwargs)
+        self._wrote = []
+        result = self._compiled(fn)(*args, **kwargs)
+        if self._wrote:  # it was traced just now
+            check_in_sync(self._wrote)
+        return result
 
     def _compiled(self, fn: Callable) -> Callable:
         owner, plain = getattr(fn, "__self__", None), getattr(fn, "__func__", fn)  # bound methods are made anew at each access
@@ -102,6 +108,7 @@ class Replicated:
         assert outer is not None
         for (variable, _), value in zip(scope.writes.values(), written, strict=True):
             outer.write(variable, value)
+        self._wrote = [variable for variable, _ in scope.writes.values() if variable.aggregation == "none"]
         found = iter(stacked)
         structure, *results = made
         return jax.tree.unflatten(structure, [PerReplica(wrap(next(found))) if _is_number(r) else r for r in results])

@@ -22,6 +22,7 @@ from podium.models._compiled_metrics import CompiledMetrics
 from podium.models._conducting import is_fitting
 from podium.models._counters import Counters
 from podium.models._network import Network
+from podium.models._one_scope import check_one_scope
 from podium.models._running_means import RunningMeans
 from podium.models._trainable_state import TrainableState
 from podium.saving import save_model
@@ -101,6 +102,7 @@ class CompiledModel(Network):
             made = optimizers.get(optimizer)
             compiled_loss = CompiledLoss(loss, loss_weights, outputs)
             compiled_metrics = CompiledMetrics(metrics, weighted_metrics, outputs)
+        check_one_scope(self, self.distribute_strategy, made, [metrics, weighted_metrics, self._owned_metrics()])
         self.optimizer, self.loss = made, loss
         self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
         self.train_function = self.test_function = self.predict_function = None
