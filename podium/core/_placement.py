@@ -58,6 +58,11 @@ def put(value: Any, sharding: Any) -> Any:
     if sharding.is_fully_addressable:
         with jax.ensure_compile_time_eval():  # Variables may be made while something is traced
             return jax.device_put(value, sharding)
+    if current.alone is not None:
+        raise RuntimeError(
+            f"{current.alone} changes a Variable, and runs on the chief alone: the other workers would go on with another value. "
+            "Set `every_worker = True` on the callback's class, so that all workers call it."
+        )
     if isinstance(value, jax.Array) and not value.is_fully_addressable and not value.is_fully_replicated:
         return jax.jit(lambda x: x, out_shardings=sharding)(value)
     whole = np.asarray(value)

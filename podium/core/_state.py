@@ -28,6 +28,7 @@ class _Current(threading.local):
     marked: dict[int, Any] | None = None  # values from metrics' results, and values computed from those alone
     forward_mode: bool = False  # derivatives are taken forwards: custom backward rules must step aside
     layout: Any = None  # of the strategy whose scope is open, if it has several devices: where new values go
+    alone: str | None = None  # the callback that runs on one of several processes, which the others do not wait for
     replica: tuple[str, ...] | None = None  # the mesh axes along which the running code is one of several replicas
 
 

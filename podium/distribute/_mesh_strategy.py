@@ -159,18 +159,19 @@ class MeshStrategy(Strategy):
                 replicas of the worker together, where TensorFlow wants one replica's.
             options: Accepted for TensorFlow's signature.
         """
-        context = InputContext(jax.process_count() if self._spans_processes else 1, self._worker, self.num_replicas_in_sync)
+        context = InputContext(jax.process_count() if self.spans_processes else 1, self._worker, self.num_replicas_in_sync)
         return FromFunction(dataset_fn(context), self._layout)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
     @property
-    def _spans_processes(self) -> bool:
+    def spans_processes(self) -> bool:
+        """Whether several processes train together."""
         return not self._layout.everywhere.is_fully_addressable
 
     @property
     def _worker(self) -> int:
-        return jax.process_index() if self._spans_processes else 0
+        return jax.process_index() if self.spans_processes else 0
 
     def __repr__(self) -> str:
         shape = ", ".join(f"{name}: {length}" for name, length in self.mesh.shape.items())

@@ -118,6 +118,18 @@ class Strategy:
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
+    def agreed(self, value: Any, how: str = "any") -> Any:
+        """Return one value for all workers; of one worker it is its own."""
+        return value
+
+    def before_run(self, model: Any, what: str) -> None:
+        """Hear that a "fit", "evaluate" or "predict" of a model begins."""
+
+    @property
+    def spans_processes(self) -> bool:
+        """Whether several processes train together."""
+        return False
+
     def __repr__(self) -> str:
         return f"<podium.distribute.{type(self).__name__}, {self.num_replicas_in_sync} replica>"
 

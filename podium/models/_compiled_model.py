@@ -107,7 +107,9 @@ class CompiledModel(Network):
         self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
         self.train_function = self.test_function = self.predict_function = None
         self._run_eagerly, self._jit_compile = bool(run_eagerly), jit_compile
-        self._steps_per_execution = StepsPerExecution("auto" if steps_per_execution is None else steps_per_execution)
+        if steps_per_execution in (None, "auto"):  # found by the clock, on which several processes would not agree
+            steps_per_execution = 1 if self.distribute_strategy.spans_processes else "auto"
+        self._steps_per_execution = StepsPerExecution(steps_per_execution)
         self._compiled_trainable_state = TrainableState(self)
         self._compile_arguments = SimpleNamespace(
             loss=loss,
@@ -130,7 +132,8 @@ class CompiledModel(Network):
             save_format: "keras" or "h5", to overrule the name.
             **kwargs: `include_optimizer=False` leaves the compiled state out; see `saving.save_model`.
         """
-        save_model(self, filepath, overwrite, save_format, **kwargs)
+        if self.distribute_strategy.is_chief:
+            save_model(self, filepath, overwrite, save_format, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Return as plain data how the model was compiled, or None if it was not; override it with `compile_from_config`."""
@@ -149,7 +152,8 @@ class CompiledModel(Network):
             save_format: None or "h5".
             options: Accepted for Keras's signature: None.
         """
-        write_weights(self, filepath, overwrite, save_format, options)
+        if self.distribute_strategy.is_chief:
+            write_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
         """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.

@@ -3,6 +3,7 @@
 from podium.compat._missing import distribute as __getattr__
 from podium.distribute import InputContext as InputContext
 from podium.distribute import MirroredStrategy as MirroredStrategy
+from podium.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from podium.distribute import OneDeviceStrategy as OneDeviceStrategy
 from podium.distribute import ReduceOp as ReduceOp
 from podium.distribute import ReplicaContext as ReplicaContext
