@@ -47,8 +47,11 @@ class Placement:
         return put(value, self.sharding)
 
     def for_shape(self, like: tuple[int, ...], shape: tuple[int, ...]) -> Placement:
-        """Return the placement for a value beside one of shape `like`: the same if the shapes are, else everywhere."""
-        return self if like == shape else Placement(self.everywhere, self.everywhere, scope=self.scope)
+        """Return the placement for a value beside one of shape `like`: the same if the shapes are, else everywhere.
+
+        It is never gathered: what lies beside a weight is not computed with, only updated, part by part.
+        """
+        return Placement(self.sharding if like == shape else self.everywhere, self.everywhere, scope=self.scope)
 
 
 def put(value: Any, sharding: Any) -> Any:

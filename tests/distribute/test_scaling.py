@@ -1,0 +1,51 @@
+"""What train steps cost on many devices, from their compiled programs: what docs/scaling.md says holds for a small model too."""
+
+import importlib.util
+import json
+import pathlib
+
+import pytest
+from test_equal_to_one_device import run_script
+
+SCRIPT = pathlib.Path(__file__).parents[2] / "benchmarks" / "scaling.py"
+
+
+def measured(devices, preset, model="mlp", width=64):
+    done = run_script(SCRIPT, devices, "--devices", devices, "--preset", preset, "--model", model, "--width", width)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_costs_of_the_presets_on_8_and_64_devices():
+    data, more = measured(8, "data"), measured(64, "data")
+    assert data["collectives"] == more["collectives"] == {"all-reduce": 1}  # it does not grow with the devices
+    weights = 4 * data["parameters"]
+    assert 2 * weights * 7 / 8 <= data["bytes_sent"] < more["bytes_sent"] < 2.1 * weights
+    assert data["state_bytes"] == more["state_bytes"] > 3 * weights
+    fsdp, fsdp_more = measured(8, "fsdp"), measured(64, "fsdp")
+    assert fsdp["state_bytes"] == pytest.approx(data["state_bytes"] / 8, rel=0.01)
+    assert fsdp_more["state_bytes"] == pytest.approx(data["state_bytes"] / 64, rel=0.03)
+    assert fsdp["collectives"] == fsdp_more["collectives"] == {"all-gather": 6, "all-reduce": 1}  # the weights, not the slots
+    tensor = measured(8, "tensor")
+    assert tensor["state_bytes"] == pytest.approx(data["state_bytes"] / 4, rel=0.02)
+
+
+@pytest.mark.slow
+def test_convolutions_send_nothing_but_gradients():
+    assert measured(8, "data", "cnn", 96)["collectives"] == {"all-reduce": 1}
+
+
+def test_collectives_are_read_from_programs():
+    spec = importlib.util.spec_from_file_location("scaling", SCRIPT)
+    scaling = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scaling)
+    text = """
+    %a = (f32[], f32[4,2]{1,0}) all-reduce(%x, %y), replica_groups=[2,4]<=[8], to_apply=%add
+    %b = bf16[16]{0} all-gather(%z), replica_groups=mesh['axis_0'=4,'axis_1'=2] {'axis_0'}, dimensions={0}
+    %c = f32[2]{0} reduce-scatter(%z), replica_groups={{0,1},{2,3}}, dimensions={0}
+    %d = f32[4]{0} add(%e, %f)
+    """
+    counts, sent = scaling.collectives(text, 8)
+    assert counts == {"all-reduce": 1, "all-gather": 1, "reduce-scatter": 1}
+    assert sent == 36 * 2 * 0.75 + 32 * 0.75 + 8
