@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test test-sources check bench bench-data bench-self oracle oracle-record oracle-report check-saving clean
+.PHONY: demo test test-sources check bench bench-data bench-distribute bench-self oracle oracle-record oracle-report check-saving clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -34,6 +34,10 @@ bench-self: $(INSTALLED)
 # Samples per second from each kind of source, and the memory that training on a large file takes.
 bench-data: $(SOURCES)/.installed
 	$(SOURCES)/bin/python benchmarks/data.py
+
+# What strategies cost on one device, and the time in synchronisation on several.
+bench-distribute: $(INSTALLED)
+	$(RUN) benchmarks/distribute.py
 
 # Beside Keras 3, tf_keras and Lightning, in environments of their own under .peers; writes benchmarks/results.md.
 bench: $(INSTALLED)

@@ -184,11 +184,12 @@ def page(rows):
         "- `data`: the number of collectives does not grow with the devices, and neither does what each sends: XLA joins the gradients",
         "  into a few all-reduces. Every device holds all state.",
         "- `fsdp`: state falls as 1/n. Weights are gathered for the step, gradients come back as one all-reduce on CPU, of which each",
-        "  device keeps its part; on GPU and TPU XLA makes reduce-scatters of those, which halves what gradients cost.",
+        "  device keeps its part; where XLA makes reduce-scatters of those, as it can on GPU and TPU (not measured here), gradients cost",
+        "  half of that.",
         "- `tensor`: state falls with the length of the axis \"model\", here to a quarter. Activations travel too, so what is sent also",
         "  grows with the tokens of a device, and each layer waits for it: keep that axis inside one machine.",
-        "- Temporary memory is of XLA's schedule for CPU, which gathers all weights early in `fsdp`; a compiler that overlaps gathering",
-        "  and computing holds a layer or two at a time.",
+        "- Temporary memory is that of XLA's schedule for CPU, which in `fsdp` holds all gathered weights at once: the 1/n is of the",
+        "  state between steps (weights, slots), not of the step's peak.",
         "",
         "## A model of 1B parameters",
         "",
@@ -205,8 +206,8 @@ def page(rows):
     lines += [
         "",
         "A device that computes 125 TFLOP/s and takes 8,192 tokens a step is busy for 6 x 1e9 x 8192 / 125e12 = "
-        f"{seconds:.2f} s. To hide the exchange behind that,",
-        "each device's network must sustain",
+        f"{seconds:.2f} s.",
+        "To hide the exchange behind that, each device's network must sustain",
         "",
         "| preset | GB/s | Gbit/s |",
         "| --- | ---: | ---: |",
@@ -216,8 +217,8 @@ def page(rows):
     lines += [
         "",
         "in both directions, whatever the number of devices, and half of that if gradients and weights travel in bfloat16. Twice the",
-        "tokens for each device, or `gradient_accumulation_steps`, halve it too. `tensor` is left out: what it sends is activations, in",
-        "proportion to the tokens and not to the parameters.",
+        "tokens for each device halve it too. `tensor` is left out: what it sends is mostly activations, in proportion to the tokens and",
+        "not to the parameters.",
         "",
     ]
     return "\n".join(lines)

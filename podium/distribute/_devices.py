@@ -1,11 +1,14 @@
 """Names of devices, such as "/gpu:0", the JAX devices they mean, and the threads that CPU devices need."""
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
 from typing import Any
 
 import jax
+
+from podium.core._state import current, setting
 
 _NAME = re.compile(r"^(?:.*/)?(?:device:)?(?P<kind>[a-z]+)(?::(?P<number>\d+))?$", re.IGNORECASE)
 _FLAG = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -36,6 +39,13 @@ def find_device(name: str) -> Any:
         here = ", ".join(f"'/{device.platform}:{device.id}'" for device in jax.local_devices())
         raise ValueError(f"device={name!r} was given, and this machine has no such device. JAX sees {here} here.")
     return devices[number]
+
+
+def default_device(device: Any) -> contextlib.AbstractContextManager:
+    """Return a context in which new values lie on a device."""
+    if device == jax.local_devices()[0]:  # the default already; naming it would compile everything a second time
+        return contextlib.nullcontext() if current.layout is None else setting(layout=None)
+    return jax.default_device(device)
 
 
 def find_devices(devices: Sequence[Any] | int | None) -> list[Any]:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from podium.core import check_choice, map_structure
 from podium.core._state import current, setting
 from podium.core._tensor import wrap
+from podium.distribute._devices import default_device
 from podium.distribute._distributed_dataset import DistributedDataset, FromFunction
 from podium.distribute._layout import Layout
 from podium.distribute._replica import InputContext
@@ -46,6 +47,11 @@ class MeshStrategy(Strategy):
         return self._replicated.running or self._layout.parts
 
     @property
+    def placed_by(self) -> Layout | None:
+        """What places Variables and batches; None on a single device, where there is nothing to place."""
+        return self._layout if self.mesh.size > 1 else None
+
+    @property
     def mesh(self) -> jax.sharding.Mesh:
         """The devices, as a JAX mesh."""
         return self._layout.mesh
@@ -55,6 +61,8 @@ class MeshStrategy(Strategy):
         return bool(self._replicated.running)
 
     def _placing(self) -> contextlib.AbstractContextManager:
+        if self.placed_by is None:
+            return default_device(self.mesh.devices.flat[0])
         return setting(layout=self._layout) if current.layout is not self._layout else contextlib.nullcontext()
 
     def run(self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None) -> Any:

@@ -39,6 +39,11 @@ class Strategy:
         return 1
 
     @property
+    def placed_by(self) -> Any:
+        """What places Variables and batches on several devices; None if there is one."""
+        return None
+
+    @property
     def is_chief(self) -> bool:
         """Whether this process is the one that logs and saves; the only one always is."""
         return True
