@@ -29,6 +29,28 @@ _COLLECTIVE = re.compile(
 )
 
 
+HEAD = """\
+Made by `python benchmarks/scaling.py --write docs/scaling.md`, which lowers the train step of a small transformer
+({count:.1f}M parameters in float32, Adam, {samples} samples of {tokens} tokens for each device) for 8, 64 and 512 virtual
+devices and reads the compiled program. Nothing is run. `tensor` has a mesh of n/4 x 4."""
+READING = """\
+What to read from it:
+
+- `data`: the number of collectives does not grow with the devices, and neither does what each sends: XLA joins the gradients
+  into one all-reduce. Every device holds all state.
+- `fsdp`: state falls as 1/n. Weights are gathered for the step, gradients come back as one all-reduce on CPU, of which each
+  device keeps its part; where XLA makes reduce-scatters of those, as it can on GPU and TPU (not measured here), gradients
+  cost half of that.
+- `tensor`: state falls with the length of the axis "model", here to a quarter. Activations travel too, so what is sent also
+  grows with the tokens of a device, and each layer waits for it: keep that axis inside one machine.
+- Temporary memory is that of XLA's schedule for CPU, which in `fsdp` holds all gathered weights at once: the 1/n is of the
+  state between steps (weights, slots), not of the step's peak."""
+CLOSING = """\
+in both directions, whatever the number of devices, and half of that if gradients and weights travel in bfloat16. Twice the
+tokens for each device halve it too. `tensor` is left out: what it sends is mostly activations, in proportion to the tokens
+and not to the parameters."""
+
+
 def transformer(width, layers_count):
     """Return a small language model, and a batch of shapes."""
     from podium import Input, Model, layers
@@ -72,7 +94,9 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
     mesh = {"data": devices // MODEL_AXIS, "model": MODEL_AXIS} if preset == "tensor" else {"data": devices}
     layout = podium.distribute.ShardedStrategy(preset, mesh=mesh, smallest=1)._layout
     network, x, y, loss = MODELS[model](width, layers_count)
-    network.compile(podium.optimizers.Adam(), podium.losses.SparseCategoricalCrossentropy(True) if loss.startswith("sp") else loss)
+    network.compile(
+        podium.optimizers.Adam(), podium.losses.SparseCategoricalCrossentropy(True) if loss.startswith("sp") else loss
+    )
     network.optimizer.build(network.trainable_variables)
     batch = tuple(np.zeros((SAMPLES * devices, *shape), dtype) for shape, dtype in (x, y))
     leaves, treedef = jax.tree.flatten(((batch,), {}))
@@ -161,9 +185,7 @@ def page(rows):
     lines = [
         "# Scale, on paper and in simulation",
         "",
-        "Made by `python benchmarks/scaling.py --write docs/scaling.md`, which lowers the train step of a small transformer",
-        f"({count / 1e6:.1f}M parameters in float32, Adam, {SAMPLES} samples of {TOKENS} tokens for each device) for 8, 64 and 512 virtual",
-        "devices and reads the compiled program. Nothing is run. `tensor` has a mesh of n/4 x 4.",
+        *HEAD.format(count=count / 1e6, samples=SAMPLES, tokens=TOKENS).splitlines(),
         "",
         "| preset | devices | collectives in a step | sent by a device, MB | state on a device, MB | temporary, MB |",
         "| --- | ---: | --- | ---: | ---: | ---: |",
@@ -179,17 +201,7 @@ def page(rows):
     state = {preset: by[preset, last]["state_bytes"] / count for preset in PRESETS}
     lines += [
         "",
-        "What to read from it:",
-        "",
-        "- `data`: the number of collectives does not grow with the devices, and neither does what each sends: XLA joins the gradients",
-        "  into a few all-reduces. Every device holds all state.",
-        "- `fsdp`: state falls as 1/n. Weights are gathered for the step, gradients come back as one all-reduce on CPU, of which each",
-        "  device keeps its part; where XLA makes reduce-scatters of those, as it can on GPU and TPU (not measured here), gradients cost",
-        "  half of that.",
-        "- `tensor`: state falls with the length of the axis \"model\", here to a quarter. Activations travel too, so what is sent also",
-        "  grows with the tokens of a device, and each layer waits for it: keep that axis inside one machine.",
-        "- Temporary memory is that of XLA's schedule for CPU, which in `fsdp` holds all gathered weights at once: the 1/n is of the",
-        "  state between steps (weights, slots), not of the step's peak.",
+        *READING.splitlines(),
         "",
         "## A model of 1B parameters",
         "",
@@ -216,9 +228,7 @@ def page(rows):
         lines.append(f"| {preset} | {per[preset] / seconds:.0f} | {8 * per[preset] / seconds:.0f} |")
     lines += [
         "",
-        "in both directions, whatever the number of devices, and half of that if gradients and weights travel in bfloat16. Twice the",
-        "tokens for each device halve it too. `tensor` is left out: what it sends is mostly activations, in proportion to the tokens and",
-        "not to the parameters.",
+        *CLOSING.splitlines(),
         "",
     ]
     return "\n".join(lines)
@@ -239,7 +249,9 @@ def main():
     rows = []
     for preset in PRESETS:
         for devices in DEVICES:
-            rows.append(in_own_process(devices, preset, "--model", options.model, "--width", options.width, "--layers", options.layers))
+            rows.append(
+                in_own_process(devices, preset, "--model", options.model, "--width", options.width, "--layers", options.layers)
+            )
             print(json.dumps(rows[-1]), flush=True)
     if options.write:
         with open(options.write, "w") as file:

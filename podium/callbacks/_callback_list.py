@@ -71,7 +71,7 @@ class CallbackList:
             self._take(History())
         if add_progbar and not any(isinstance(callback, ProgbarLogger) for callback in self.callbacks):
             self._take(ProgbarLogger())
-        self._strategy = getattr(model, "distribute_strategy", None)
+        self._strategy: Any = getattr(model, "distribute_strategy", None)
         self._agrees: set[str] = set()  # hooks after which workers must agree whether to go on
         if getattr(self._strategy, "spans_processes", False):
             self._share_between_workers()

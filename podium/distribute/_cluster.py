@@ -59,8 +59,8 @@ def find_cluster(
     if any(value is not None for value in given):
         if any(value is None for value in given):
             raise ValueError(
-                f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} were given; give all three, or none "
-                "and let the environment say."
+                f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} were given; give all three, or "
+                "none and let the environment say."
             )
         return _checked(Cluster(str(coordinator), int(num_workers or 0), int(worker or 0), "arguments"))
     for find in (_from_tf_config, _from_slurm, _from_open_mpi):
@@ -75,7 +75,9 @@ def find_cluster(
 
 def _checked(cluster: Cluster) -> Cluster:
     if not re.fullmatch(r".+:\d+", cluster.coordinator):
-        raise ValueError(f"The coordinator's address {cluster.coordinator!r} (from {cluster.source}) is none: 'host:port' was expected.")
+        raise ValueError(
+            f"The coordinator's address {cluster.coordinator!r} (from {cluster.source}) is none: 'host:port' was expected."
+        )
     if not 0 <= cluster.worker < cluster.num_workers:
         raise ValueError(
             f"worker={cluster.worker} of num_workers={cluster.num_workers} (from {cluster.source}): workers are counted from 0."
@@ -111,9 +113,7 @@ def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
     nodes = environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_JOB_NODELIST") or "localhost"
     first, count = _SLURM_PORTS
     port = first + int(environment.get("SLURM_JOB_ID", "0")) % count
-    return Cluster(
-        f"{first_node(nodes)}:{port}", int(environment["SLURM_NTASKS"]), int(environment["SLURM_PROCID"]), "Slurm"
-    )
+    return Cluster(f"{first_node(nodes)}:{port}", int(environment["SLURM_NTASKS"]), int(environment["SLURM_PROCID"]), "Slurm")
 
 
 def first_node(nodes: str) -> str:
@@ -127,7 +127,12 @@ def first_node(nodes: str) -> str:
 def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
     if "OMPI_COMM_WORLD_RANK" not in environment:
         return None
-    uri = environment.get("OMPI_MCA_orte_hnp_uri") or environment.get("PMIX_SERVER_URI2") or environment.get("PMIX_SERVER_URI21") or ""
+    uri = (
+        environment.get("OMPI_MCA_orte_hnp_uri")
+        or environment.get("PMIX_SERVER_URI2")
+        or environment.get("PMIX_SERVER_URI21")
+        or ""
+    )
     found = re.search(r"tcp4?://([^,:;]+)", uri)
     job = re.search(r"(\d+)", uri)
     first, count = _SLURM_PORTS

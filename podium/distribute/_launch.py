@@ -23,8 +23,8 @@ def main(arguments: list[str]) -> int:
     """Run `podium launch` with its arguments, and return the exit status: that of the first worker that failed."""
     parser = argparse.ArgumentParser(
         prog="podium launch",
-        description="Start a script several times on this machine, as the workers of one MultiWorkerMirroredStrategy. Their output "
-        "is shown with the number of the worker in front. When one fails, all are stopped.",
+        description="Start a script several times on this machine, as the workers of one MultiWorkerMirroredStrategy. Their "
+        "output is shown with the number of the worker in front. When one fails, all are stopped.",
     )
     parser.add_argument("--workers", type=int, default=2, help="how many workers (2)")
     parser.add_argument("--devices", type=int, help="how many virtual CPU devices each worker has (1)")

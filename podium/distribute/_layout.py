@@ -12,7 +12,8 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from podium.core import Placement, put, warn_user
+from podium.core import Placement, warn_user
+from podium.core._placement import put
 
 _warned: set[str] = set()
 

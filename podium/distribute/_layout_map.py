@@ -41,7 +41,7 @@ class LayoutMap:
         spec = (axes,) if isinstance(axes, str) else tuple(axes)
         if not all(axis is None or isinstance(axis, str) for axis in spec):
             raise TypeError(
-                f"LayoutMap was given {axes!r} for {pattern!r}; the name of a mesh axis, or None, was expected for each dimension."
+                f"LayoutMap was given {axes!r} for {pattern!r}; the name of a mesh axis, or None, was expected per dimension."
             )
         self._rules[pattern] = spec
 
@@ -87,8 +87,8 @@ def by_map(layout: LayoutMap, mesh: Any) -> Callable[[Any, tuple[int, ...]], Spe
             return None
         if len(axes) > len(shape):
             raise ValueError(
-                f"LayoutMap gives {axes} for {variable.path!r}, which has {len(shape)} dimensions of lengths {shape}. Give at most "
-                "one axis for each dimension."
+                f"LayoutMap gives {axes} for {variable.path!r}, which has {len(shape)} dimensions of lengths {shape}. Give at "
+                "most one axis for each dimension."
             )
         return _that_divide(axes, shape, mesh)
 
@@ -108,7 +108,7 @@ def by_tensor(mesh: Any) -> Callable[[Any, tuple[int, ...]], Spec | None]:
 
 
 def by_size(axis: str, parts: int, smallest: int) -> Callable[[Any, tuple[int, ...]], Spec | None]:
-    """Return the rule of the preset "fsdp": every Variable that is large enough is split in its longest dimension that divides."""
+    """Return the rule of the preset "fsdp": every Variable that is large enough is split in its longest dimension."""
 
     def spec_of(variable: Any, shape: tuple[int, ...]) -> Spec | None:
         size = 1

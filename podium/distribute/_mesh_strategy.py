@@ -200,5 +200,3 @@ def over_replicas(function: Callable, value: Any) -> Any:
         parts = [over_replicas(function, each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return map_structure(function, value)
-
-

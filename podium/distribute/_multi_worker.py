@@ -36,7 +36,8 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
             `TF_CONFIG` (which `podium launch` sets), then for Slurm's and Open MPI's names.
         num_workers: How many workers there are.
         worker: The number of this one, from 0.
-        heartbeat: After so many seconds without a sign of life a worker counts as lost; `PODIUM_HEARTBEAT` in the environment, or 30.
+        heartbeat: After so many seconds without a sign of life a worker counts as lost. By default what
+            `PODIUM_HEARTBEAT` in the environment says, or 30.
         initialization_timeout: How many seconds to wait for the others at the start.
 
     Raises:
@@ -163,5 +164,3 @@ def _watched(cluster: Cluster, heartbeat: float, loopback: bool) -> Watch:
     port, *token = np.asarray(multihost_utils.broadcast_one_to_all(mine)).tolist()
     watch.meet(cluster.host, int(port), "-".join(map(str, token)))
     return watch
-
-

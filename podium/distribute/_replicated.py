@@ -69,8 +69,8 @@ class Replicated:
         counts = {array.shape[0] for array in given}
         if len(counts) > 1 or not counts <= {1, self._layout.parts}:
             raise ValueError(
-                f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy has {self._layout.parts}. Pass what "
-                "its own distributed dataset gives."
+                f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy has {self._layout.parts}. Pass "
+                "what its own distributed dataset gives."
             )
         outer, axes = current.scope, self._layout.batch_axes
         whole = counts == {1}  # a batch that does not divide: one replica computes all of it

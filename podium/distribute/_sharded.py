@@ -42,8 +42,8 @@ class ShardedStrategy(MeshStrategy):
         >>> with strategy.scope():
         ...     layer = podium.layers.Dense(6)
         ...     layer.build((None, 4))
-        >>> layer.kernel.value.sharding.spec, strategy.num_replicas_in_sync
-        (PartitionSpec(None, 'model'), 1)
+        >>> tuple(layer.kernel.value.sharding.spec), strategy.num_replicas_in_sync
+        ((None, 'model'), 1)
     """
 
     def __init__(
@@ -81,7 +81,9 @@ def _lengths_for(layout: str | LayoutMap, count: int) -> dict[str, int]:
     if layout != "tensor":
         return {"data": count}
     if count % 2:
-        raise ValueError(f"layout='tensor' was given for {count} devices; say how to arrange them: mesh={{'data': ..., 'model': ...}}.")
+        raise ValueError(
+            f"layout='tensor' was given for {count} devices; say how to arrange them: mesh={{'data': ..., 'model': ...}}."
+        )
     return {"data": count // 2, "model": 2}
 
 

@@ -78,9 +78,7 @@ class PerReplica:
         return f"<podium.distribute.PerReplica of {len(self)} values of shape {tuple(self.stacked.shape[1:])}>"
 
 
-jax.tree_util.register_pytree_node(
-    PerReplica, lambda value: ((value.array,), None), lambda _, children: PerReplica(children[0])
-)
+jax.tree_util.register_pytree_node(PerReplica, lambda value: ((value.array,), None), lambda _, children: PerReplica(children[0]))
 
 
 def is_per_replica(value: Any) -> bool:

@@ -84,7 +84,7 @@ class Watch:
         connection, address = self._listener.accept()
         connection.settimeout(5.0)
         with contextlib.suppress(OSError, ValueError):
-            word, number, process, name, said = connection.makefile("r").readline().split()
+            word, number, process, name, said = _first_line(connection).split()
             if word == "hello" and said == token:
                 self._peers[int(number)] = _Peer(connection, f"worker {number} (process {process} on {name}, {address[0]})")
                 return
@@ -137,8 +137,8 @@ class Watch:
         if word is not None and self._worker == 0:
             self._tell(word)
         self._stop(
-            f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without each other. Start the whole job again: "
-            "it goes on from its last checkpoint."
+            f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without each other. Start the whole job "
+            "again: it goes on from its last checkpoint."
         )
 
     def _tell(self, line: str) -> None:
@@ -159,6 +159,14 @@ class Watch:
         while self._worker == 0 and not all(peer.gone for peer in self._peers.values()):
             time.sleep(0.02)  # the others need the chief's services until they have ended
         self._closing.set()
+
+    def close(self) -> None:
+        """End the watch and its connections. At the end of a process they stay, so that the others see when it is gone."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+        for peer in self._peers.values():
+            peer.connection.close()
 
     def _on_error(self, kind: type[BaseException], error: BaseException, frames: Any) -> None:
         """Hear of an error that ends this process; one of a collective is usually another worker's fault, which is waited for."""
@@ -194,6 +202,14 @@ class _Peer:
         self.heard = time.monotonic()
         *lines, self._rest = (self._rest + data).split(b"\n")
         return [line.decode(errors="replace") for line in lines]
+
+
+def _first_line(connection: socket.socket) -> str:
+    """Read one line and not a byte more: the watch reads what follows."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < 500:
+        line += connection.recv(1) or b"\n"
+    return line.decode()
 
 
 def _stop(message: str) -> None:

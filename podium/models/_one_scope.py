@@ -28,6 +28,6 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
             if place != (None if layout is None else layout.everywhere):
                 found = "outside of all scopes" if variable.placement is None else f"in the scope of {variable.placement.scope}"
                 raise ValueError(
-                    f"Variable {variable.path!r} of {owner} was made {found}, and model {model.name!r} {wanted}. Make the model, its "
-                    "optimizer and its metrics in one scope: `with strategy.scope(): model = ...; model.compile(...)`."
+                    f"Variable {variable.path!r} of {owner} was made {found}, and model {model.name!r} {wanted}. Make the model, "
+                    "its optimizer and its metrics in one scope: `with strategy.scope(): model = ...; model.compile(...)`."
                 )

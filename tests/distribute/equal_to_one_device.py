@@ -77,7 +77,7 @@ def cnn():
 
 def gan():
     model = GAN()
-    make = lambda: podium.optimizers.Adam(0.01, epsilon=1e-3)  # noqa: E731
+    make = lambda: podium.optimizers.Adam(0.01, epsilon=1e-3)
     model.compile(make(), make(), podium.losses.BinaryCrossentropy(from_logits=True))
     return model, (8,), None
 

@@ -109,7 +109,7 @@ def test_batches_are_split_between_the_devices():
 def test_a_small_batch_is_exact_and_warned_of_once(monkeypatch):
     monkeypatch.setattr(_layout, "_warned", set())
     model = make(distribute.MirroredStrategy(4))
-    with pytest.warns(UserWarning, match="A batch of 3 samples is smaller than the number of replicas, 4") as found:
+    with pytest.warns(UserWarning, match=r"A batch of 3 samples is smaller than the number of replicas, 4") as found:
         model.predict(X[:3], verbose=0)
         model.predict(X[:2], verbose=0)
     assert len(found) == 1
@@ -158,22 +158,22 @@ def test_a_distributed_dataset_may_be_fitted():
 
 
 def test_layout_maps_and_meshes_are_checked():
-    with pytest.raises(ValueError, match="Unknown layout 'fdsp'. Did you mean 'fsdp'"):
+    with pytest.raises(ValueError, match=r"Unknown layout 'fdsp'. Did you mean 'fsdp'"):
         distribute.ShardedStrategy("fdsp")
-    with pytest.raises(ValueError, match="Unknown mesh axis 'modle'. Did you mean 'model'"):
+    with pytest.raises(ValueError, match=r"Unknown mesh axis 'modle'. Did you mean 'model'"):
         distribute.ShardedStrategy({"kernel": (None, "modle")}, mesh={"data": 2, "model": 2})
-    with pytest.raises(ValueError, match="devices were asked for, and this machine has 4"):
+    with pytest.raises(ValueError, match=r"devices were asked for, and this machine has 4"):
         distribute.ShardedStrategy("tensor", mesh={"data": 4, "model": 2})
-    with pytest.raises(ValueError, match="for the axes 'data' and 'model' were expected"):
+    with pytest.raises(ValueError, match=r"for the axes 'data' and 'model' were expected"):
         distribute.ShardedStrategy("tensor", mesh={"data": 2})
-    with pytest.raises(ValueError, match="devices=5 devices were asked for, and this machine has 4"):
+    with pytest.raises(ValueError, match=r"devices=5 devices were asked for, and this machine has 4"):
         distribute.MirroredStrategy(5)
-    with pytest.raises(ValueError, match="names a device twice"):
+    with pytest.raises(ValueError, match=r"names a device twice"):
         distribute.MirroredStrategy(["/cpu:0", "/cpu:0"])
-    with pytest.raises(ValueError, match="no regular expression"):
+    with pytest.raises(ValueError, match=r"no regular expression"):
         distribute.LayoutMap({"(": ("data",)})
-    with pytest.raises(TypeError, match="one of data, fsdp, tensor, or a LayoutMap"):
+    with pytest.raises(TypeError, match=r"one of data, fsdp, tensor, or a LayoutMap"):
         distribute.ShardedStrategy(3)
     strategy = distribute.ShardedStrategy({"kernel": (None, None, "data")})
-    with strategy.scope(), pytest.raises(ValueError, match="Give at most one axis for each dimension"):
+    with strategy.scope(), pytest.raises(ValueError, match=r"Give at most one axis for each dimension"):
         layers.Dense(2).build((None, 3))

@@ -17,7 +17,7 @@ def network():
 def test_optimizer_of_another_scope_is_refused():
     with distribute.MirroredStrategy(2).scope():
         model = network()
-    said = r"Variable 'sgd/iteration' of the optimizer was made outside of all scopes, and model 'sequential' in the scope of <.*data: 2>"
+    said = r"Variable 'sgd/iteration' of the optimizer was made outside of all scopes, and model .* in the scope of <.*data: 2>"
     optimizer = podium.optimizers.SGD()
     with pytest.raises(ValueError, match=said):
         model.compile(optimizer, "mse")
@@ -38,7 +38,9 @@ def test_layers_of_another_scope_are_refused():
         layer.build((None, 2))
     with distribute.MirroredStrategy(4).scope():
         model = podium.Sequential([podium.Input((2,)), layer])
-        with pytest.raises(ValueError, match=r"Variable 'dense/kernel' of the model was made in the scope of <.*data: 2>, and .*4>"):
+        with pytest.raises(
+            ValueError, match=r"Variable 'dense/kernel' of the model was made in the scope of <.*data: 2>, and .*4>"
+        ):
             model.compile("sgd", "mse")
 
 
@@ -48,11 +50,11 @@ def test_fit_inside_jit_and_inside_run_is_refused():
         model = network()
         model.compile("sgd", "mse")
     x, y = np.ones((4, 2)), np.ones((4, 1))
-    with pytest.raises(RuntimeError, match="`fit` was called inside a compiled function"):
+    with pytest.raises(RuntimeError, match=r"`fit` was called inside a compiled function"):
         jax.jit(lambda: model.fit(x, y))()
-    with pytest.raises(RuntimeError, match="`fit` was called inside a compiled function"):
+    with pytest.raises(RuntimeError, match=r"`fit` was called inside a compiled function"):
         strategy.run(lambda: model.fit(x, y))
-    with distribute.MirroredStrategy(4).scope(), pytest.raises(RuntimeError, match="Strategies do not nest"):
+    with distribute.MirroredStrategy(4).scope(), pytest.raises(RuntimeError, match=r"Strategies do not nest"):
         model.fit(x, y)
 
 
@@ -72,7 +74,7 @@ def test_reductions():
     assert distribute.reduce_per_replica(values, strategy, "concat")["loss"].shape == (2,)
     assert reduced("auto") == (3.0, [1.0, 2.0, 3.0, 4.0], 3)
     assert float(distribute.spread_between_replicas(values)["loss"]) == 4.0
-    with pytest.raises(ValueError, match="Unknown reduction 'frist'. Did you mean 'first'"):
+    with pytest.raises(ValueError, match=r"Unknown reduction 'frist'. Did you mean 'first'"):
         distribute.reduce_per_replica(values, strategy, "frist")
     assert distribute.reduce_per_replica({"a": 1}, distribute.get_strategy(), "first") == {"a": 1}
 
@@ -85,9 +87,9 @@ def test_replicas_that_disagree_are_noticed():
     def step():
         wrong.assign(ops.cast(distribute.get_replica_context().replica_id_in_sync_group, "float32"))
 
-    with pytest.warns(UserWarning, match="The devices disagree about Variable 'wrong'"):
+    with pytest.warns(UserWarning, match=r"The devices disagree about Variable 'wrong'"):
         strategy.run(step)
-    with pytest.warns(UserWarning, match="disagree about Variable 'wrong'"):
+    with pytest.warns(UserWarning, match=r"disagree about Variable 'wrong'"):
         assert not distribute.check_in_sync([wrong])
     wrong.assign(1.0)
     with warnings.catch_warnings():

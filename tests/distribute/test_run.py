@@ -32,7 +32,7 @@ def test_each_replica_sees_its_part_and_results_come_apart_and_together(strategy
     assert float(strategy.reduce("mean", result["rows"], axis=0)[0]) == 7.0
     np.testing.assert_array_equal(strategy.gather(result["rows"], axis=0), 2 * x)
     assert strategy.gather(result["rows"], axis=1).shape == (2, 4)
-    with pytest.raises(ValueError, match="no axis to join"):
+    with pytest.raises(ValueError, match=r"no axis to join"):
         strategy.gather(result["total"], axis=0)
     assert len(result["rows"].array.sharding.device_set) == 4
 
@@ -196,11 +196,11 @@ def test_forked_engine_is_unchanged(make):
 
 
 def test_run_does_not_nest_and_values_of_others_are_refused(strategy):
-    with pytest.raises(RuntimeError, match="inside of `strategy.run`"):
+    with pytest.raises(RuntimeError, match=r"inside of `strategy.run`"):
         strategy.run(lambda: strategy.run(lambda: 1.0))
     with pytest.raises(ValueError, match=r"values for \[3\] replicas; this strategy has 4"):
         strategy.run(lambda x: x, args=(distribute.PerReplica(jax.numpy.ones((3, 2))),))
-    with pytest.raises(RuntimeError, match="`predict` was called inside a compiled function"):
+    with pytest.raises(RuntimeError, match=r"`predict` was called inside a compiled function"):
         strategy.run(lambda: podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)]).predict(np.ones((2, 1))))
 
 

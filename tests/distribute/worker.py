@@ -69,6 +69,10 @@ history = model.fit(x, y, batch_size=16, epochs=options.epochs, verbose=2, callb
 evaluated = model.evaluate(x, y, batch_size=16, verbose=0)
 predicted = model.predict(x, batch_size=16, verbose=0)
 np.set_printoptions(precision=9)
-figures = [*(float(np.abs(w.numpy()).sum()) for w in model.weights), *evaluated, float((predicted * np.arange(66).reshape(33, 2)).sum())]
+figures = [
+    *(float(np.abs(w.numpy()).sum()) for w in model.weights),
+    *evaluated,
+    float((predicted * np.arange(66).reshape(33, 2)).sum()),
+]
 print("result", len(history.history["loss"]), *(f"{figure:.9g}" for figure in figures), flush=True)
 sys.exit(0)
