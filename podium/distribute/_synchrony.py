@@ -35,8 +35,8 @@ def check_in_sync(variables: Iterable[Any]) -> bool:
         if any(not np.array_equal(copies[0], other, equal_nan=copies[0].dtype.kind == "f") for other in copies[1:]):
             warn_user(
                 f"The devices disagree about Variable {variable.path!r}: a step in `strategy.run` wrote a value of its own "
-                "replica to it. Write what is equal on all replicas (`get_replica_context().all_reduce`), or make the Variable with "
-                'aggregation="mean", "sum" or "only_first_replica".'
+                "replica to it. Write what is equal on all replicas (`get_replica_context().all_reduce`), or make the Variable "
+                'with aggregation="mean", "sum" or "only_first_replica".'
             )
             return False
     return True
