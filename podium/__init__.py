@@ -1,54 +1,51 @@
 """Podium: write Keras, train at the speed of hand-written JAX."""
 
-import importlib as _importlib
 import typing as _typing
 
 from podium import _importing as _importing
-from podium import activations as activations
-from podium import callbacks as callbacks
-from podium import constraints as constraints
-from podium import core as core
-from podium import data as data
-from podium import distribute as distribute
-from podium import execution as execution
-from podium import initializers as initializers
-from podium import layers as layers
-from podium import losses as losses
-from podium import metrics as metrics
-from podium import models as models
-from podium import ops as ops
-from podium import optimizers as optimizers
-from podium import random as random
-from podium import regularizers as regularizers
-from podium import saving as saving
-from podium.core import DTypePolicy as DTypePolicy
-from podium.core import ForwardAccumulator as ForwardAccumulator
-from podium.core import Function as Function
-from podium.core import GradientTape as GradientTape
-from podium.core import KerasTensor as KerasTensor
-from podium.core import RematScope as RematScope
-from podium.core import Tensor as Tensor
-from podium.core import TensorSpec as TensorSpec
-from podium.core import Variable as Variable
-from podium.core import convert_to_tensor as convert_to_tensor
-from podium.core import custom_gradient as custom_gradient
-from podium.core import function as function
-from podium.core import functions_run_eagerly as functions_run_eagerly
-from podium.core import is_tensor as is_tensor
-from podium.core import lift as lift
-from podium.core import name_scope as name_scope
-from podium.core import remat as remat
-from podium.core import run_functions_eagerly as run_functions_eagerly
-from podium.core import stop_gradient as stop_gradient
-from podium.execution._compilation_cache import start_compilation_cache as _start_compilation_cache
-from podium.layers import Input as Input
-from podium.layers import Layer as Layer
-from podium.models import Model as Model
-from podium.models import Sequential as Sequential
+
+with _importing.collecting_nothing():
+    from podium import core as core
+    from podium.core import DTypePolicy as DTypePolicy
+    from podium.core import ForwardAccumulator as ForwardAccumulator
+    from podium.core import Function as Function
+    from podium.core import GradientTape as GradientTape
+    from podium.core import KerasTensor as KerasTensor
+    from podium.core import RematScope as RematScope
+    from podium.core import Tensor as Tensor
+    from podium.core import TensorSpec as TensorSpec
+    from podium.core import Variable as Variable
+    from podium.core import convert_to_tensor as convert_to_tensor
+    from podium.core import custom_gradient as custom_gradient
+    from podium.core import function as function
+    from podium.core import functions_run_eagerly as functions_run_eagerly
+    from podium.core import is_tensor as is_tensor
+    from podium.core import lift as lift
+    from podium.core import name_scope as name_scope
+    from podium.core import remat as remat
+    from podium.core import run_functions_eagerly as run_functions_eagerly
+    from podium.core import stop_gradient as stop_gradient
+    from podium.core._compilation_cache import start_compilation_cache as _start_compilation_cache
 
 if _typing.TYPE_CHECKING:
+    from podium import activations as activations
+    from podium import callbacks as callbacks
     from podium import compat as compat
+    from podium import constraints as constraints
+    from podium import data as data
     from podium import datasets as datasets
+    from podium import distribute as distribute
+    from podium import execution as execution
+    from podium import initializers as initializers
+    from podium import layers as layers
+    from podium import losses as losses
+    from podium import metrics as metrics
+    from podium import models as models
+    from podium import ops as ops
+    from podium import optimizers as optimizers
+    from podium import random as random
+    from podium import regularizers as regularizers
+    from podium import saving as saving
     from podium import utils as utils
     from podium.compat.keras import backend as backend
     from podium.compat.keras import config as config
@@ -56,26 +53,55 @@ if _typing.TYPE_CHECKING:
     from podium.compat.keras import mixed_precision as mixed_precision
     from podium.compat.keras import preprocessing as preprocessing
     from podium.compat.keras import tree as tree
+    from podium.layers import Input as Input
+    from podium.layers import Layer as Layer
+    from podium.models import Model as Model
+    from podium.models import Sequential as Sequential
 
 __version__ = "0.1.0"
 
-# Rooms that training does not need: opened when somebody asks for them, so that `import podium` stays quick.
-_ROOMS = ("compat", "datasets", "utils")
-_IN_COMPAT = ("backend", "config", "dtype_policies", "mixed_precision", "preprocessing", "tree")
+# What is in rooms that are opened when somebody asks for them: the name, and the room that it is in.
+_ROOMS = [
+    "activations",
+    "callbacks",
+    "compat",
+    "constraints",
+    "data",
+    "datasets",
+    "distribute",
+    "execution",
+    "initializers",
+    "layers",
+    "losses",
+    "metrics",
+    "models",
+    "ops",
+    "optimizers",
+    "random",
+    "regularizers",
+    "saving",
+    "utils",
+]
+_ELSEWHERE = {
+    "Input": "layers",
+    "Layer": "layers",
+    "Model": "models",
+    "Sequential": "models",
+    **dict.fromkeys(("backend", "config", "dtype_policies", "mixed_precision", "preprocessing", "tree"), "compat.keras"),
+}
 
 
 def __getattr__(name: str) -> _typing.Any:
     if name in _ROOMS:
-        return _importlib.import_module(f"podium.{name}")
-    if name in _IN_COMPAT:
-        globals()[name] = found = getattr(_importlib.import_module("podium.compat.keras"), name)
+        return _importing.room(name)
+    if name in _ELSEWHERE:
+        globals()[name] = found = getattr(_importing.room(_ELSEWHERE[name]), name)
         return found
     raise AttributeError(f"module 'podium' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS, *_IN_COMPAT})
+    return sorted({*globals(), *_ROOMS, *_ELSEWHERE})
 
 
 _start_compilation_cache()
-_importing.done()

@@ -1,17 +1,29 @@
-"""No garbage is collected while Podium is imported: what is made then stays.
+"""Rooms are opened when somebody asks for them, so that `import podium` stays quick; and no garbage is collected meanwhile.
 
-One collection has to look at all of JAX's objects, which takes as long as importing a hundred of our modules.
+What is made while a module is imported stays. One collection has to look at all of JAX's objects, which takes as long as
+importing a hundred of our modules.
 """
 
+import contextlib
 import gc
-
-import jax  # noqa: F401  (if that fails, nothing has been switched off)
-
-_collects = gc.isenabled()
-gc.disable()
+import importlib
+from collections.abc import Iterator
+from types import ModuleType
 
 
-def done() -> None:
-    """Collect garbage again, if that was done before."""
-    if _collects:
-        gc.enable()
+@contextlib.contextmanager
+def collecting_nothing() -> Iterator[None]:
+    """Collect no garbage inside the block."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def room(name: str) -> ModuleType:
+    """Import a room of Podium, by its name."""
+    with collecting_nothing():
+        return importlib.import_module(f"podium.{name}")

@@ -200,9 +200,10 @@ class CallbackList:
         """Tell that an epoch ends; what a callback adds to the logs reaches those after it, and `logs`."""
         logs = {} if logs is None else logs
         for callback, method in self._listeners["on_epoch_end"]:
-            own = dict(logs)
+            own = _own(logs) if type(callback) is History else dict(logs)  # which keeps figures without reading them
             _call(callback, "on_epoch_end", method, epoch, own)
-            logs.update(own)
+            if type(callback) is not History:
+                logs.update(own)
         if self._agrees:
             self._agree("on_epoch_end")
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._logs import to_python
+from podium.callbacks._logs import Logs, to_python
+
+_MOST_UNREAD = 64  # epochs whose figures may still lie on the device
 
 
 class History(Callback):
     """Keeps the figures of every epoch. `fit` adds one by itself and returns it.
 
+    Nobody waits for figures that nobody has asked for: the next epoch may begin while they are computed.
+
     Attributes:
-        history: Name to the list of values, one for each epoch in which the figure was there. An object that is
-            handed to several `fit` calls goes on with the same lists.
         epoch: The numbers of the epochs of the last `fit`.
 
     Example:
@@ -28,8 +30,24 @@ class History(Callback):
 
     def __init__(self) -> None:
         super().__init__()
-        self.history: dict[str, list[Any]] = {}
+        self._history: dict[str, list[Any]] = {}
+        self._unread: list[Logs] = []
         self.epoch: list[int] = []
+
+    @property
+    def history(self) -> dict[str, list[Any]]:
+        """Name to the list of values, one for each epoch in which the figure was there.
+
+        An object that is handed to several `fit` calls goes on with the same lists.
+        """
+        unread, self._unread = self._unread, []
+        for logs in unread:
+            self._keep(logs)
+        return self._history
+
+    @history.setter
+    def history(self, values: dict[str, list[Any]]) -> None:
+        self._history, self._unread = values, []
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Start counting epochs."""
@@ -38,5 +56,16 @@ class History(Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Keep the epoch's figures."""
         self.epoch.append(epoch)
-        for name, value in (logs or {}).items():
-            self.history.setdefault(name, []).append(to_python(value))
+        if not isinstance(logs, Logs):
+            logs = Logs(logs)
+        self._unread.append(logs)
+        if len(self._unread) > _MOST_UNREAD:
+            self._keep(self._unread.pop(0))
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Read what has not been read yet."""
+        _ = self.history
+
+    def _keep(self, logs: Logs) -> None:
+        for name, value in logs.items():
+            self._history.setdefault(name, []).append(to_python(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.callbacks._logs import Logs, to_python
+from podium.callbacks._logs import Logs
 from podium.execution import StepValues
 
 
@@ -54,18 +54,18 @@ class StepLogs(Logs):
         return [Logs(step["batch"], step["running"]) for step in self._values.each()]
 
 
-def running_values(logs: Any) -> dict[str, Any]:
-    """Return the epoch's values so far as Python floats, from the logs of its last execution.
+def running_values(logs: Any) -> Logs:
+    """Return the epoch's values so far, to be read when asked for, from the logs of its last execution.
 
     A `train_function` of the user's own returns a plain dictionary; its values are taken as they are.
     """
     if isinstance(logs, StepValues):
-        logs = StepLogs(logs)
+        return Logs(logs.last["running"])
     if isinstance(logs, Logs):
-        return logs.running.copy()
+        return logs.running
     if not isinstance(logs, Mapping):
         raise TypeError(
             f"A train or test function returned {logs!r}; a dictionary from names to values was expected, such as what "
             "`train_step` returns."
         )
-    return {name: to_python(value) for name, value in logs.items()}
+    return Logs(logs)

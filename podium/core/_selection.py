@@ -18,14 +18,13 @@ from podium.core._structures import in_order
 class Table:
     """Arrays of samples that may lie on the device: they go there when rows are first gathered.
 
-    Where the host is the device, on CPU, they are copied once all the same, and rows are taken by NumPy: a compiled gather costs
-    ten times as much to start.
+    Where the host is the device, on CPU, they stay where they are, and rows are taken by NumPy: a compiled gather costs ten
+    times as much to start.
 
     Args:
         arrays: NumPy arrays of one length, each with the type in which it shall lie on the device.
         treedef: How they make a batch, as a JAX tree definition.
         cut: Returns the batch of given rows, in host memory.
-        keep: Whether they are used for long, and others may change them meanwhile: then they are copied.
 
     Example:
         >>> import jax
@@ -36,9 +35,8 @@ class Table:
                [0., 0.]], dtype=float32)]
     """
 
-    def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any], keep: bool = True):
+    def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]):
         self._given = arrays
-        self._keep = keep
         self._placed: list[Any] | None = None
         self.cut = cut
         batch = in_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
@@ -48,7 +46,7 @@ class Table:
     def gather(self, index: np.ndarray) -> list[Any]:
         """Return the rows with these numbers of every array, on the device, or on the way to it."""
         if self._placed is None:
-            self._placed = [_converted(array, dtype, copy=self._keep) for array, dtype in self._given]
+            self._placed = [_converted(array, dtype) for array, dtype in self._given]
             if jax.default_backend() != "cpu":
                 self._placed = [jnp.asarray(array) for array in self._placed]
         if isinstance(self._placed[0], np.ndarray):
@@ -88,7 +86,7 @@ def _gathered(arrays: list[Any], index: Any) -> list[Any]:
     return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
 
 
-def _converted(array: np.ndarray, dtype: Any, copy: bool) -> np.ndarray:
-    """Return an array in another type; a copy that nobody else can change, if asked for."""
+def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return an array in another type, in C order: rows of any other are taken slowly."""
     with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
-        return np.array(array, dtype, order="C") if copy else np.asarray(array, dtype)
+        return np.asarray(array, dtype, order="C")

@@ -45,7 +45,12 @@ class StepsPerExecution:
 
     def assign(self, value: Any) -> None:
         """Set the number."""
-        self.value = self.full = check_count("steps_per_execution", value)  # full: while `value` is lowered for a moment
+        self.given = check_count("steps_per_execution", value)
+        self.run_at(self.given)
+
+    def run_at(self, value: int) -> None:
+        """Take so many steps from now on; the number that was given is kept."""
+        self.value = self.full = value  # full: while `value` is lowered for a moment
 
     def numpy(self) -> int:
         """Return the number."""
@@ -413,11 +418,11 @@ class DataHandler:
         if size is None or original <= size:
             yield
             return
-        self._steps_per_execution.assign(size)
+        self._steps_per_execution.run_at(size)
         try:
             yield
         finally:
-            self._steps_per_execution.assign(original)
+            self._steps_per_execution.run_at(original)
 
 
 def get_data_handler(*args: Any, model: Any = None, **kwargs: Any) -> DataHandler:

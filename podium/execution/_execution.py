@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import Selection, Stream, check_numeric, map_structure
+from podium.core._compilation_cache import mention_trouble
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
 from podium.core._program import Body, Program
 from podium.core._state import current
 from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
-from podium.execution._compilation_cache import mention_trouble
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import without_machinery

@@ -345,11 +345,26 @@ class LayerState:
         return _tracking.unique(variable for metric in self._owned_metrics() for variable in metric.variables)
 
     def _owned_metrics(self) -> list[Metric]:
+        """List the metrics of the layers, in the order of `_flatten_layers`, in one walk: it is taken once an epoch."""
         found: dict[int, Metric] = {}
-        for layer in self._flatten_layers():
-            own = list(layer._added_metrics.values()) + _tracking.owned(vars(layer), Metric, _NOT_OWNED)
-            found.update({id(metric): metric for metric in own})
+        seen: set[int] = set()
+        pending: list[Any] = [self]
+        while pending:
+            layer = pending.pop(0)
+            if id(layer) in seen:
+                continue
+            seen.add(id(layer))
+            layer._check_initialized()
+            own = _tracking.owned(vars(layer), _LAYERS_AND_METRICS, _NOT_OWNED)
+            inside = [one for one in own if isinstance(one, LayerState)]
+            for metric in (*layer._added_metrics.values(), *own):
+                if isinstance(metric, Metric):
+                    found[id(metric)] = metric
+            pending = inside + pending
         return list(found.values())
+
+
+_LAYERS_AND_METRICS = (LayerState, Metric)
 
 
 def _is_lazy(loss: Any) -> bool:

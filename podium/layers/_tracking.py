@@ -16,15 +16,15 @@ _KNOWN = frozenset({"builtins", "functools", "jax", "jaxlib", "numpy", "podium"}
 _others: dict[Any, set] = {}  # kind -> known types of attributes that are neither of that kind nor containers
 
 
-def _leaves(value: Any, seen: set[int]) -> Iterator[Any]:
-    if isinstance(value, _CONTAINERS):
-        if id(value) in seen:
-            return
-        seen.add(id(value))
-        for item in value.values() if isinstance(value, dict) else value:
+def _leaves(container: Any, seen: set[int]) -> Iterator[Any]:
+    if id(container) in seen:
+        return
+    seen.add(id(container))
+    for item in container.values() if isinstance(container, dict) else container:
+        if isinstance(item, _CONTAINERS):
             yield from _leaves(item, seen)
-    else:
-        yield value
+        else:
+            yield item
 
 
 def owned(attributes: dict[str, Any], kind: Any, skip: frozenset[str]) -> list[Any]:
@@ -38,6 +38,8 @@ def owned(attributes: dict[str, Any], kind: Any, skip: frozenset[str]) -> list[A
         if isinstance(value, kind):
             found.setdefault(id(value), value)
         elif isinstance(value, _CONTAINERS):
+            if not value:
+                continue
             for leaf in _leaves(value, seen):
                 if isinstance(leaf, kind):
                     found.setdefault(id(leaf), leaf)

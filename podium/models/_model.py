@@ -161,7 +161,7 @@ class Model(CompiledModel):
             run = direct(self.make_train_function())
             every_batch = listeners.needs_every_batch("train")
             pace = Pace(self._steps_per_execution, run, every_batch, data, validation.steps_between)
-            self._train_counter.assign(0)
+            self._train_counter.clear()
             logs: dict[str, Any] = {}
             with data, pace, listeners.ending("train"):
                 listeners.on_train_begin()
@@ -182,7 +182,8 @@ class Model(CompiledModel):
                                 break
                     if values is None:  # the data ended before this epoch began
                         break
-                    logs = {**running_values(values), **validation.after_epoch(epoch, listeners)}
+                    logs = running_values(values)
+                    logs.update(validation.after_epoch(epoch, listeners))
                     listeners.on_epoch_end(epoch, logs)
                     if self.stop_training:
                         break
@@ -239,14 +240,14 @@ class Model(CompiledModel):
         """Walk through data once with the test step."""
         run = direct(self.make_test_function())
         pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("test"), data)
-        self._test_counter.assign(0)
+        self._test_counter.clear()
         values = None
         with data, pace, listeners.ending("test"), self._metrics_apart():
             listeners.on_test_begin()
             self.reset_metrics()
             for values in walk("test", data, listeners, run, pace):  # noqa: B007
                 pass
-            logs = {} if values is None else running_values(values)
+            logs = {} if values is None else running_values(values).copy()
             listeners.on_test_end(logs)
         return logs
 
@@ -300,7 +301,7 @@ class Model(CompiledModel):
             outputs = Collector(data, out)
             run = direct(self.make_predict_function(), self._steps_per_execution, foresee=outputs.expect)
             pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("predict"), data)
-            self._predict_counter.assign(0)
+            self._predict_counter.clear()
             with data, pace, listeners.ending("predict"):
                 listeners.on_predict_begin()
                 for values in walk("predict", data, listeners, run, pace):
@@ -358,7 +359,7 @@ class Model(CompiledModel):
             listeners = self._listeners(callbacks, verbose, data)
             run = direct(function, k)
             one_by_one = listeners.needs_every_batch("predict") or data.adapter.one_shot  # what is left stays the user's
-            self._predict_counter.assign(0)
+            self._predict_counter.clear()
             return batchwise(self, data, listeners, run, Pace(k, run, one_by_one, data))
 
     def train_on_batch(
@@ -624,5 +625,5 @@ class Model(CompiledModel):
         for _, iterator in data.enumerate_epochs():
             if reset_metrics:
                 self.reset_metrics()
-            logs = running_values(run(iterator))
+            logs = running_values(run(iterator)).copy()
         return logs if return_dict else as_plain_list(logs, self.metrics_names)

@@ -1,7 +1,9 @@
-"""Pace: how many steps one execution takes when nobody said, `steps_per_execution="auto"`.
+"""Pace: how many steps one execution takes, beginning with one (`steps_per_execution="auto"`) or the number that was given.
 
 Quick steps cost more to start than to compute, so many are fused into one XLA call. Slow ones would gain nothing: they stay
-single, and nothing more is compiled for them. What was found is kept with the execution, so the next run starts at its pace.
+as they are, and nothing more is compiled for them. A number above 1 that was given stands for what callbacks hear of at once:
+where nobody listens, several such groups share a call. What was found is kept with the execution, so the next run starts at
+its pace.
 """
 
 from __future__ import annotations
@@ -16,22 +18,24 @@ import jax
 from podium.data import DataHandler, StepsPerExecution
 from podium.execution import Execution
 
-_QUICK = 2e-3  # seconds for a step; from there on fusing saves nothing worth having
+_QUICK = 1e-2  # seconds for a step; from there on fusing saves nothing worth having
 _LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, and Ctrl-C is heard
 _MOST = 512  # steps in an execution
 _BYTES = 2**23  # of batches and results in an execution
 _SAMPLES = 3  # measurements, of which the best counts
 _DEAREST = 1.0  # seconds that the program for fused steps of a quick step takes at most; the first one may have taken longer
-_SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn
+_SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn,
+_MOST_SAVED = 3e-4  # and no more than so many seconds a step
+_MANY_RUNS = 20  # short ones
 
 
 class Pace:
     """Measures the first executions of a run, and sets how many steps the others take.
 
     Args:
-        steps: The number to set; nothing is done unless it is "auto".
+        steps: The number to set.
         run: What runs the steps. Only an `Execution` can fuse them.
-        every_batch: Whether somebody wants to hear of each single batch.
+        every_batch: Whether somebody wants to hear of each batch, or of each group of the number that was given.
         data: Says how many steps there are.
         most: The largest number of steps that may go by at once, if there is a limit.
     """
@@ -39,10 +43,12 @@ class Pace:
     def __init__(self, steps: StepsPerExecution, run: Callable, every_batch: bool, data: DataHandler, most: int | None = None):
         self._steps = steps
         self._data = data
+        self._least = steps.given
         self._most = min(_MOST, most or _MOST, data.inferred_steps or _MOST)
         self._execution: Any = getattr(run, "__self__", None)
         fuses = isinstance(self._execution, Execution) and not self._execution.runs_eagerly
-        self.settled = not steps.auto or every_batch or not fuses or self._most == 1
+        single = self._least == 1 and not steps.auto  # was asked for
+        self.settled = every_batch or not fuses or single or self._most < 2 * self._least
         self._waits: Measured | None = None  # what was found, if the run is too short to make a program for fused steps
         self._taken = 0
         self._traces = -1
@@ -50,14 +56,14 @@ class Pace:
 
     def __enter__(self) -> Pace:
         self._before = self._steps.value, self._steps.full  # of a run around this one, such as the training around a validation
-        if self._steps.auto:
-            self._steps.assign(1)
+        self._steps.run_at(self._least)
         return self
 
     def __exit__(self, *_: Any) -> None:
         self._steps.value, self._steps.full = self._before
         if self._waits is not None:
             self._waits.waited += self._left()
+            self._waits.runs += 1
 
     def after(self, values: Any) -> None:
         """Hear what an execution returned; not needed any more once `settled`."""
@@ -68,13 +74,13 @@ class Pace:
             self._decide(found)
         if found.settled is not None or self._waits is not None:
             self.settled = True
-        self._steps.assign(max(1, min(found.settled or found.fused, self._most)))
+        self._steps.run_at(self._whole_groups(found.settled or found.fused))
 
     def _measure(self, found: Measured, values: Any) -> None:
         """Note how long the execution took, if nothing was compiled in it."""
         jax.block_until_ready(values.arrays)
         now = time.perf_counter()
-        if self._execution.trace_count == self._traces and (values.count > 1) == (found.fused > 0):
+        if self._execution.trace_count == self._traces and (values.count > self._least) == (found.fused > 0):
             found.times.append((now - self._last) / values.count)
         self._traces, self._last = self._execution.trace_count, now
 
@@ -86,25 +92,32 @@ class Pace:
             if found.single is None:
                 found.single = best
             elif found.fused:
-                found.settled = found.fused if best < found.single else 1
+                found.settled = found.fused if best < found.single else self._least
                 return
         if found.single is None or found.fused:
             return
         bytes_a_step = self._execution.batch_bytes + self._execution.result_bytes
-        wanted = min(self._most, _BYTES // max(1, bytes_a_step), int(_LONGEST / found.single))
+        wanted = self._whole_groups(min(_BYTES // max(1, bytes_a_step), int(_LONGEST / found.single)))
         if found.single > _QUICK:
-            found.settled = 1
-        elif wanted > 1 and self._earns(found.single, found.waited):
+            found.settled = self._least
+        elif wanted > self._least and self._earns(found):
             found.fused = wanted
         else:
             self._waits = found
 
-    def _earns(self, seconds: float, waited: int) -> bool:
+    def _whole_groups(self, steps: int) -> int:
+        """Return as many steps as make whole groups of the number that was given, one group at least."""
+        return max(self._least, min(steps, self._most) // self._least * self._least)
+
+    def _earns(self, found: Measured) -> bool:
         """Tell whether a program for fused steps, which takes as long to make as the first one, is worth it.
 
-        It is if what is left to do now would pay for it, or what has been done in short runs before would have.
+        It is if what is left to do now would pay for it, or what has been done in short runs before would have; after many
+        of them, more will follow.
         """
-        return (self._left() + waited) * seconds * _SAVED > min(self._execution.seconds_to_compile, _DEAREST)
+        saved = min((found.single or 0.0) * _SAVED, _MOST_SAVED)
+        pays = (self._left() + found.waited) * saved > min(self._execution.seconds_to_compile, _DEAREST)
+        return pays or found.runs >= _MANY_RUNS
 
     def _left(self) -> int:
         steps = self._data.inferred_steps
@@ -116,7 +129,8 @@ class Measured:
     """What is known of the steps of one execution for batches of one shape."""
 
     times: list[float] = dataclasses.field(default_factory=list)  # seconds a step, of the executions measured last
-    single: float | None = None  # seconds for a single step
-    waited: int = 0  # single steps of runs that were too short to fuse
+    single: float | None = None  # seconds for a step as they begin: single, or in groups of the number that was given
+    waited: int = 0  # such steps of runs that were too short to fuse more
+    runs: int = 0  # how many these were
     fused: int = 0  # how many are being fused, to see whether that is quicker
     settled: int | None = None  # how many to fuse, for good

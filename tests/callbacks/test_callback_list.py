@@ -1,5 +1,6 @@
 """CallbackList: who is told what, in which order, with which logs, and how errors and ends are handled."""
 
+import numpy as np
 import pytest
 
 from podium.callbacks import Callback, CallbackList, EarlyStopping, History, LambdaCallback, Logs, ProgbarLogger
@@ -222,3 +223,37 @@ def test_history_keeps_plain_floats_and_goes_on_when_used_again():
         history.on_epoch_end(1, None)
     assert history.history == {"loss": [1.0, 1.0]} and history.epoch == [0, 1]
     assert type(history.history["loss"][0]) is float
+
+
+class Figure:
+    """A value that notes when it is read."""
+
+    def __init__(self, value, read):
+        self.value, self.read = value, read
+
+    def __array__(self, dtype=None, copy=None):
+        self.read.append(self.value)
+        return np.asarray(self.value, dtype)
+
+
+def test_the_history_waits_for_no_figure_until_somebody_asks():
+    read, callbacks = [], CallbackList(add_history=True)
+    callbacks.on_train_begin()
+    for epoch in range(70):
+        callbacks.on_epoch_end(epoch, Logs({"loss": Figure(float(epoch), read)}))
+    assert read == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]  # the oldest ones, so that not all of a long run are kept on the device
+    assert callbacks.history.history == {"loss": [float(epoch) for epoch in range(70)]}
+    callbacks.on_epoch_end(70, Logs({"loss": Figure(0.5, read)}))
+    callbacks.on_train_end()
+    assert read[-1] == 0.5 and len(read) == 71
+
+
+def test_a_figure_that_a_later_callback_adds_is_not_in_the_history_before_it():
+    adding = LambdaCallback(on_epoch_end=lambda epoch, logs: logs.update(extra=1.0))
+    first, last = History(), CallbackList([adding, History()])
+    for callbacks in (CallbackList([first, adding]), last):
+        logs = Logs({"loss": 2.0})
+        callbacks.on_epoch_end(0, logs)
+        assert logs == {"loss": 2.0, "extra": 1.0}
+    assert first.history == {"loss": [2.0]}
+    assert last.history.history == {"loss": [2.0], "extra": [1.0]}

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import podium
-from podium.execution import Execution, _compilation_cache
+from podium.core import _compilation_cache
+from podium.execution import Execution
 
 SCRIPT = """
 import sys
@@ -243,7 +244,7 @@ def test_the_last_smaller_batch_costs_one_more_program_and_no_epoch_costs_any(st
 
 
 def test_automatic_fusing_adds_one_program_for_rows_and_none_per_epoch(monkeypatch):
-    monkeypatch.setattr("podium.models._pace.Pace._earns", lambda self, seconds, waited: True)
+    monkeypatch.setattr("podium.models._pace.Pace._earns", lambda self, found: True)
     monkeypatch.setattr("podium.models._pace._QUICK", 10.0)
     model, _ = fitted("auto", epochs=4)
     assert model.train_function.trace_count == 3

@@ -17,6 +17,7 @@ def eager_to_fuse(monkeypatch):
     monkeypatch.setattr(_pace, "_QUICK", 1e9)
     monkeypatch.setattr(_pace, "_LONGEST", 1e9)
     monkeypatch.setattr(_pace, "_SAVED", 1e9)
+    monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
 
 
 def network(steps="auto"):
@@ -66,6 +67,21 @@ def test_the_next_run_starts_at_its_pace(eager_to_fuse, monkeypatch):
     assert sizes(model, monkeypatch, lambda model: model.fit(X, Y, batch_size=4, verbose=0)) == [1, 5, 5]
 
 
+def test_groups_of_a_given_number_share_an_execution_when_nobody_listens(eager_to_fuse, monkeypatch):
+    single = network(1)
+    history = fit(single).history
+    grouped, histories = network(2), []
+    taken = sizes(grouped, monkeypatch, lambda model: histories.append(fit(model).history))
+    assert taken[:7] == [2, 2, 2, 2, 3, 10, 1] and sum(taken) == 44  # whole groups, and what is left of an epoch
+    assert histories[0] == history and int(grouped.steps_per_execution) == 2
+    for one, other in zip(grouped.get_weights(), single.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    heard = []
+    listener = podium.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: heard.append(batch))
+    fit(grouped, callbacks=[listener])
+    assert heard[:6] == [1, 3, 5, 7, 9, 10]
+
+
 def test_whoever_listens_to_batches_hears_each(eager_to_fuse):
     heard = []
 
@@ -92,8 +108,19 @@ def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(mo
     fit(model)
     assert model.train_function.trace_count == 2 and sum(found.waited for found in model.train_function.paces.values()) > 30
     monkeypatch.setattr(_pace, "_SAVED", 1e9)
+    monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
     fit(model)
     assert model.train_function.trace_count == 3
+
+
+def test_after_many_short_runs_more_are_expected(monkeypatch):
+    monkeypatch.setattr(_pace, "_QUICK", 1e9)
+    monkeypatch.setattr(_pace, "_SAVED", 0.0)
+    monkeypatch.setattr(_pace, "_MANY_RUNS", 2)
+    model = network()
+    for traces in (1, 1, 2):
+        model.fit(X[:40], Y[:40], batch_size=4, verbose=0)
+        assert model.train_function.trace_count == traces
 
 
 def paced(seconds, most=None, size=4, steps_in_epoch=None):

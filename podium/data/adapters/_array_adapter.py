@@ -99,14 +99,15 @@ class ArrayAdapter(DataAdapter):
     def keep_on_device(self, budget: int, passes: int) -> bool:
         """Keep what lies in memory on the device if it fits the budget and there is more than one batch to gather.
 
-        On CPU that pays for a single pass too: several batches are taken at once, from the arrays as they are.
+        On CPU that pays for a single pass too: several batches are taken at once, from the arrays as they are. What changes
+        in them meanwhile is seen in the batches that follow.
         """
         fits = self._bytes <= budget and self.get_size() > 1 and (passes > 1 or jax.default_backend() == "cpu")
         if fits and all(column.in_memory is not None or column.in_host for column in self.columns):
             whole = slice(0, self.samples)
             arrays = [column.rows(whole) if column.in_memory is None else column.in_memory for column in self.columns]
             types = [arriving_dtype(array.dtype) for array in arrays]
-            self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self.cut, keep=passes > 1)
+            self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self.cut)
         return self._table is not None
 
     def cut(self, index: Index) -> Any:

@@ -14,7 +14,7 @@ from types import EllipsisType
 
 import jax
 
-from podium.core import warn_user
+from podium.core._errors import warn_user
 
 _LIMIT = 2**31  # bytes; what was not used for longest goes first
 _DAY = 86_400.0  # seconds between two looks at the size
