@@ -1,7 +1,7 @@
 """What a train step costs on 8, 64 and 512 devices, read from its compiled program; nothing is run.
 
     python benchmarks/scaling.py --write docs/scaling.md      the whole page, a few minutes
-    python benchmarks/scaling.py --devices 64 --preset fsdp   one row, as JSON
+    python benchmarks/scaling.py --devices 64 --preset fsdp   rows as JSON
 
 Each row is made in a process of its own that has that many virtual CPU devices. The step is lowered with its state and its batch
 as shapes alone, so no device holds anything. Counted are the collectives that XLA put into the program; bytes are of one device,
@@ -124,6 +124,7 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
     return {
         "devices": devices,
         "preset": preset,
+        "model": model,
         "parameters": sum(math.prod(weight.shape) for weight in weights.values()),
         "collectives": counts,
         "bytes_sent": sent,
@@ -237,20 +238,22 @@ def page(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--devices", type=int)
-    parser.add_argument("--preset", choices=PRESETS)
-    parser.add_argument("--model", choices=list(MODELS), default="transformer")
+    parser.add_argument("--preset", choices=PRESETS, nargs="+")
+    parser.add_argument("--model", choices=list(MODELS), nargs="+", default=["transformer"])
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--write", metavar="FILE")
     options = parser.parse_args()
     if options.devices is not None:
-        print(json.dumps(measure(options.devices, options.preset, options.model, options.width, options.layers)))
+        for model in options.model:
+            for preset in options.preset:
+                print(json.dumps(measure(options.devices, preset, model, options.width, options.layers)), flush=True)
         return
     rows = []
     for preset in PRESETS:
         for devices in DEVICES:
             rows.append(
-                in_own_process(devices, preset, "--model", options.model, "--width", options.width, "--layers", options.layers)
+                in_own_process(devices, preset, "--model", *options.model, "--width", options.width, "--layers", options.layers)
             )
             print(json.dumps(rows[-1]), flush=True)
     if options.write:
