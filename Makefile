@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test test-sources check bench bench-data bench-distribute bench-self oracle oracle-record oracle-report check-saving clean
+.PHONY: demo test test-sources check bench bench-data bench-distribute bench-self bench-saving soak-saves soak-flips oracle oracle-record oracle-report check-saving clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -39,6 +39,17 @@ bench-data: $(SOURCES)/.installed
 bench-distribute: $(INSTALLED)
 	$(RUN) benchmarks/distribute.py
 
+# Saving and loading a model of one gigabyte, beside writing and reading its bytes.
+bench-saving: $(INSTALLED)
+	$(RUN) benchmarks/saving.py
+
+# Two hundred saves killed with SIGKILL; a thousand flipped bits of each format. Short versions run in `make test`.
+soak-saves: $(INSTALLED)
+	$(RUN) tests/reliability/kill_saves.py --count 200
+
+soak-flips: $(INSTALLED)
+	$(RUN) tests/reliability/flip_bits.py --count 1000
+
 # Beside Keras 3, tf_keras and Lightning, in environments of their own under .peers; writes benchmarks/results.md.
 bench: $(INSTALLED)
 	$(RUN) benchmarks/run.py --check
@@ -51,7 +62,7 @@ oracle-record: oracle
 	for room in record record_losses record_metrics record_optimizers record_saving; do \
 	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras --out tests/oracle/fixtures
-	for room in record_tf_keras record_callbacks record_data record_training record_compat record_utils record_weights_file; do \
+	for room in record_tf_keras record_callbacks record_data record_training record_compat record_utils record_weights_file record_tensorflow_files; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
 
 # Ten models saved by each side and loaded by the other, in three formats.

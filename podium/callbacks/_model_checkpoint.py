@@ -12,6 +12,7 @@ from podium.callbacks._console import write
 from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import nearest, warn_user
+from podium.layers import Layer
 from podium.saving._model_file import FOREIGN, check_suffix
 
 
@@ -240,7 +241,8 @@ class ModelCheckpoint(MonitorCallback):
         if self.save_weights_only:
             self.model.save_weights(path, overwrite=True)
         else:
-            self.model.save(path, overwrite=True)
+            named = os.path.splitext(path)[1] or not isinstance(self.model, Layer)
+            self.model.save(path, overwrite=True, **({} if named else {"save_format": "keras"}))
         self._written = [*(one for one in self._written if one != path), path]
         while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
             with contextlib.suppress(FileNotFoundError):  # somebody else took it away

@@ -376,11 +376,10 @@ class Function:
         flat, treedef = jax.tree.flatten(structure, is_leaf=lambda s: isinstance(s, TensorSpec))
         shapes = [_symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
 
-        def pure(*arrays: Any) -> Any:
-            args = jax.tree.unflatten(treedef, [wrap(array) for array in arrays])
+        def pure(*args: Any) -> Any:
             scope = Scope()
             with setting(scope=scope, recorders=()):
-                result = unwrap_result(self.python_function(*args))
+                result = unwrap_result(self.python_function(*jax.tree.map(wrap, args)))
             if scope.writes:
                 names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
                 raise ValueError(
@@ -389,7 +388,7 @@ class Function:
                 )
             return result
 
-        return jax.export.export(jax.jit(pure), platforms=platforms)(*shapes)
+        return jax.export.export(jax.jit(pure), platforms=platforms)(*jax.tree.unflatten(treedef, shapes))
 
     def __repr__(self) -> str:
         return f"<podium.Function {self.name}, {self.trace_count} programs>"

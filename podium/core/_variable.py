@@ -465,8 +465,11 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
                 "function, which are not known when it is made. Give a callable or constant numbers, and "
                 "assign the traced value afterwards."
             )
+        array: Any
         if isinstance(raw, jax.Array):
             array = jnp.array(raw, dtype=dtype or raw.dtype, copy=True)
+        elif type(raw) is np.ndarray and raw.ndim and not any(raw.strides):  # one zero in all places: takes no memory yet
+            array = np.zeros(raw.shape, raw.dtype)
         else:
             numbers = _errors.as_number_array(raw, f"initial value of {variable.path!r}")
             if dtype is None and isinstance(raw, (list, tuple, float)) and numbers.dtype.kind == "f":

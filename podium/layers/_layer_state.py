@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers, regularizers
@@ -26,6 +27,7 @@ from podium.core import (
     get_dtype_policy,
     is_float_dtype,
     snake_case,
+    standardize_dtype,
 )
 from podium.core._names import own_scope
 from podium.core._state import TraceLocal
@@ -44,6 +46,7 @@ class _Budget(threading.local):
 
 
 _budget = _Budget()
+_LARGE = 1 << 20  # numbers
 
 
 @contextlib.contextmanager
@@ -64,6 +67,13 @@ def _take_from_budget(layer: str, name: str | None, shape: tuple[int, ...]) -> N
                 f"Layer {layer!r} asks for a weight {name!r} of shape {shape}, far larger than the size of all weights in the "
                 "file."
             )
+
+
+def _initial(layer: Any, initializer: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return zeros that take no memory instead of an initializer, if a file is about to give a large weight its numbers."""
+    if _budget.numbers is None or math.prod(shape) < _LARGE or hasattr(layer, "load_own_variables"):
+        return initializer
+    return np.broadcast_to(np.zeros((), jnp.dtype(standardize_dtype(dtype))), shape)
 
 
 class LayerState:
@@ -173,7 +183,7 @@ class LayerState:
         _take_from_budget(self._name, name, shape)
         with own_scope(self._name):
             variable = Variable(
-                initializers.get(initializer),
+                _initial(self, initializers.get(initializer), shape, dtype),
                 shape,
                 dtype,
                 trainable=trainable,

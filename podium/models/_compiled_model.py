@@ -25,7 +25,7 @@ from podium.models._network import Network
 from podium.models._one_scope import check_one_scope
 from podium.models._running_means import RunningMeans
 from podium.models._trainable_state import TrainableState
-from podium.saving import save_model
+from podium.saving import LoadReport, export_model, save_model
 from podium.saving._weights_file import read_weights, write_weights
 
 
@@ -126,14 +126,34 @@ class CompiledModel(Network):
         """Save the whole model to one file: description, weights, compiled state; a failed save leaves an old file whole.
 
         Args:
-            filepath: Where to. Names that end in `.h5` get Keras 2's format; all others, also without a suffix, are `.keras`
-                archives at exactly that path.
+            filepath: Where to. Names that end in `.h5` get Keras 2's format; all others are `.keras` archives at exactly that
+                path. A name without an extension needs `save_format`.
             overwrite: Whether an existing file may be replaced.
             save_format: "keras" or "h5", to overrule the name.
             **kwargs: `include_optimizer=False` leaves the compiled state out; see `saving.save_model`.
         """
         if self.distribute_strategy.is_chief:
             save_model(self, filepath, overwrite, save_format, **kwargs)
+
+    def export(self, filepath: Any, format: str = "jax", **kwargs: Any) -> None:
+        """Write the model as a program that runs without its code: any batch size, weights inside, `training=False`.
+
+        Args:
+            filepath: A file; for "tf_saved_model" a directory.
+            format: "jax" for `jax.export`'s form, which `saving.load_exported` or plain JAX runs; "tf_saved_model" (needs
+                tensorflow) or "onnx" (needs jax2onnx).
+            **kwargs: `input_signature`, `platforms`, `overwrite`; see `saving.export_model`.
+
+        Example:
+            >>> import os, tempfile
+            >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.export(os.path.join(folder, "model.jax"))
+            ...     program = jax.export.deserialize(bytearray(open(os.path.join(folder, "model.jax"), "rb").read()))
+            >>> program.call(np.ones((4, 3), "float32")).shape
+            (4, 2)
+        """
+        export_model(self, filepath, format, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Return as plain data how the model was compiled, or None if it was not; override it with `compile_from_config`."""
@@ -144,27 +164,31 @@ class CompiledModel(Network):
         compile_from_config(self, config, has_own_compile=type(self).compile is not CompiledModel.compile)
 
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
-        """Write all weights to an HDF5 file at exactly this path; a failed write leaves an old file whole.
+        """Write all weights to a file at exactly this path; a failed write leaves an old file whole.
 
         Args:
-            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout, all others Keras 2's.
+            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout of HDF5, `.safetensors` that format, all
+                others Keras 2's layout.
             overwrite: Whether an existing file may be replaced.
-            save_format: None or "h5".
+            save_format: None, "h5" or "safetensors".
             options: Accepted for Keras's signature: None.
         """
         if self.distribute_strategy.is_chief:
             write_weights(self, filepath, overwrite, save_format, options)
 
-    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> None:
+    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> LoadReport:
         """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
 
         Args:
-            filepath: The file.
+            filepath: The file; or a TensorFlow checkpoint or SavedModel, if tensorflow is installed.
             by_name: Match layers by name instead of order, and leave out those that only one side has.
             skip_mismatch: Leave out weights of other shapes, with a warning.
             options: Accepted for Keras's signature: None.
+
+        Returns:
+            What was loaded, and with `by_name` or `skip_mismatch` what was left.
         """
-        read_weights(self, filepath, by_name, skip_mismatch, options)
+        return read_weights(self, filepath, by_name, skip_mismatch, options)
 
     @property
     def metrics(self) -> list[Any]:

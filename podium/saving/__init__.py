@@ -6,6 +6,10 @@ from podium.core import get_custom_objects as get_custom_objects
 from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
 from podium.core import register_keras_serializable as register_keras_serializable
+from podium.core import register_keras_serializable as register_serializable
+from podium.saving._export import export_model as export_model
+from podium.saving._export import load_exported as load_exported
+from podium.saving._loaded import LoadReport as LoadReport
 from podium.saving._model_file import load_model as load_model
 from podium.saving._model_file import load_weights as load_weights
 from podium.saving._model_file import model_from_json as model_from_json

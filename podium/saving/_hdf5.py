@@ -6,26 +6,24 @@ Links to elsewhere, numbers kept in other files, and types that are not numbers 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
+from podium.saving._hdf5_image import DIGEST, OWN_TYPES, SEALED
+from podium.saving._numbers import Reading, empty_array, read_pieces
+from podium.saving._seal import check_seal
+from podium.saving._unfit import Unfit
+
 TOP = "top_level_model_weights"  # the group of the weights that a model holds itself
 
 _ATTRIBUTE_BYTES = 64512  # HDF5 keeps attributes in headers of 64 KiB; longer lists go in pieces, as in Keras 2
-_OWN_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4")  # not known to HDF5: their bits are stored
-_DIGEST = "podium_sha256"  # over names, types, shapes and numbers: a flipped bit is noticed
 _MOST_EXPANSION = 1000  # times the stored size of a dataset
 _SPARE = 1 << 20
 _DEEPEST = 64  # nested groups
 _FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})  # those that come with h5py: gzip, shuffle, checksum, ..., lzf
-
-
-class Unfit(Exception):
-    """The file is not what it should be; `opened` turns it into a ValueError that names the path."""
 
 
 class StoredWeight(NamedTuple):
@@ -56,7 +54,9 @@ class StoredWeight(NamedTuple):
 
     def read(self) -> np.ndarray:
         """Return the numbers."""
-        array = np.asarray(self.dataset[()])
+        array = empty_array(self.shape, self.dataset.dtype)
+        if array.size:
+            self.dataset.read_direct(array)
         kind = _own_type(self.dataset)
         return array if kind is None else array.view(jnp.dtype(kind))
 
@@ -83,26 +83,9 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
         group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + per_piece], f"S{width}")
 
 
-def write_weight(group: Any, name: str, array: np.ndarray) -> None:
-    """Write one array; the bits of a type that HDF5 does not know, with a note."""
-    if array.dtype.name in _OWN_TYPES:
-        dataset = group.create_dataset(name, data=array.view(f"u{array.dtype.itemsize}"))
-        dataset.attrs["dtype"] = array.dtype.name
-    else:
-        group.create_dataset(name, data=array)
-
-
-def seal(file: Any, weights: Iterable[tuple[str, np.ndarray]]) -> None:
-    """Note a digest of all numbers, so that a damaged file is not taken for a sound one."""
-    file.attrs[_DIGEST] = _digest(weights).encode()
-
-
-def _digest(weights: Iterable[tuple[str, np.ndarray]]) -> str:
-    digest = hashlib.sha256()
-    for name, array in sorted(weights, key=lambda pair: pair[0]):
-        digest.update(f"{name} {array.dtype.name} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view("u1").data)
-    return digest.hexdigest()
+def seal(group: Any) -> None:
+    """Note that every weight below has a digest, so that one without is not taken for a sound one."""
+    group.attrs[SEALED] = np.bytes_(DIGEST)
 
 
 # --- reading
@@ -114,6 +97,7 @@ def reading(path: str, raw: Any) -> Iterator[Any]:
     import h5py  # here, because it would add a tenth to the time that `import podium` takes
 
     try:
+        check_seal(raw)
         with h5py.File(raw, "r") as file:
             yield file
     except Unfit as error:
@@ -122,15 +106,22 @@ def reading(path: str, raw: Any) -> Iterator[Any]:
         raise OSError(f"{path!r} cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file ({error}).") from error
 
 
-def read_all(file: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]) -> dict[str, np.ndarray]:
-    """Read the numbers of the wanted weights; of a file with a digest all of them, to compare."""
-    if _DIGEST not in file.attrs:
-        return {name: stored[name].read() for name in wanted}
-    arrays = {name: weight.read() for name, weight in stored.items()}
-    noted = file.attrs[_DIGEST]
-    if (noted.decode() if isinstance(noted, bytes) else str(noted)) != _digest(arrays.items()):
-        raise Unfit("is corrupt: its numbers do not fit the checksum that was written with them, and nothing was loaded.")
-    return arrays
+def is_sealed(group: Any) -> bool:
+    """Tell whether the weights below have digests."""
+    return SEALED in group.attrs
+
+
+def read_all(group: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]) -> dict[str, np.ndarray]:
+    """Read the numbers of the wanted weights, and compare them with the digests if there are any."""
+    sealed = is_sealed(group)
+    return read_pieces(Reading(name, stored[name].read, _digest_of(stored[name], sealed)) for name in wanted)
+
+
+def _digest_of(weight: StoredWeight, sealed: bool) -> str | None:
+    noted = weight.dataset.attrs.get(DIGEST)
+    if noted is None and sealed:
+        raise Unfit(f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should have one.")
+    return noted.decode("ascii", "replace") if isinstance(noted, bytes) else None if noted is None else str(noted)
 
 
 def stored_tree(file: Any) -> dict[str, StoredWeight]:
@@ -167,11 +158,15 @@ def is_keras_2(file: Any) -> bool:
     return _has_names(file, "layer_names") or _has(file, "model_weights")
 
 
+def weights_root(file: Any) -> Any:
+    """Return the group that lists the layers: the file itself, or within a whole model as Keras 2 writes it."""
+    whole = not _has_names(file, "layer_names") and _has(file, "model_weights")
+    return _member(file, "model_weights") if whole else file
+
+
 def stored_parts(file: Any) -> list[StoredPart]:
     """List the layers of a file and their weights, without reading numbers."""
-    root = file
-    if not _has_names(root, "layer_names") and _has(file, "model_weights"):
-        root = _member(file, "model_weights")  # a whole model, as Keras 2 writes it
+    root = weights_root(file)
     if not _has_names(root, "layer_names"):
         raise Unfit("has no list `layer_names`, so it is not a file of weights in Keras 2's layout.")
     names = _names(root, "layer_names")
@@ -246,5 +241,5 @@ def _own_type(dataset: Any) -> str | None:
     """Return the type that the dataset holds the bits of, or None."""
     name = dataset.attrs.get("dtype")
     name = name.decode() if isinstance(name, bytes) else name
-    known = isinstance(name, str) and name in _OWN_TYPES and dataset.dtype.kind in "uV"
+    known = isinstance(name, str) and name in OWN_TYPES and dataset.dtype.kind in "uV"
     return name if known and jnp.dtype(name).itemsize == dataset.dtype.itemsize else None

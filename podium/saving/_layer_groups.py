@@ -9,46 +9,46 @@ from collections.abc import Sequence
 from typing import Any
 
 from podium.core import Variable
-from podium.saving._hdf5 import TOP, StoredPart, StoredWeight, Unfit, read_all, stored_parts, write_names, write_weight
-from podium.saving._loaded import Loaded, checked, listed, misfit
+from podium.saving._hdf5 import TOP, StoredPart, StoredWeight, read_all, seal, stored_parts, weights_root, write_names
+from podium.saving._hdf5_image import Hdf5Image
+from podium.saving._loaded import Loaded, LoadReport, checked, listed, misfit
+from podium.saving._numbers import value_of
+from podium.saving._unfit import Unfit
 
 Parts = list[tuple[str, list[Variable]]]
 
 
-def write_groups(root: Any, parts: Parts) -> dict[str, Any]:
-    """Write parts below a group, and return the arrays by their paths, for a digest."""
+def write_groups(image: Hdf5Image, root: Any, parts: Parts) -> None:
+    """Put parts below a group of a file in the making."""
     write_names(root, "layer_names", [name for name, _ in parts if name != TOP])
     root.attrs["backend"], root.attrs["keras_version"] = b"jax", b"2.15.0"  # whose layout this is
-    written = {}
+    seal(root)
     for name, weights in parts:
         group = root.create_group(name)
         names = _names_in_file(weights)
         write_names(group, "weight_names", names)
         for weight_name, variable in zip(names, weights, strict=True):
-            array = variable.numpy()
-            write_weight(group, weight_name, array)
-            written[f"{name}/{weight_name}"] = array
-    return written
+            image.put(group, weight_name, f"{name}/{weight_name}", value_of(variable))
 
 
 def read_groups(file: Any, model: Any, parts: Parts, by_name: bool = False, skip_mismatch: bool = False) -> Loaded:
     """Read what fits a model, or raise `Unfit`; nothing is assigned yet."""
     stored = stored_parts(file)
-    pairs, problems, missing = _matched(parts, stored, by_name)
-    if problems and not skip_mismatch:
+    pairs, report = _matched(parts, stored, by_name)
+    if report.mismatched and not skip_mismatch:
         raise Unfit(
-            f"does not fit model {model.name!r}, and nothing was loaded: {listed(problems)}. Build the model as it was "
+            f"does not fit model {model.name!r}, and nothing was loaded: {listed(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     by_path = {f"{part.name}/{weight.name}": weight for part in stored for weight in part.weights}
     path_of = {id(weight): path for path, weight in by_path.items()}
-    values = read_all(file, by_path, [path_of[id(weight)] for _, weight in pairs])
+    values = read_all(weights_root(file), by_path, [path_of[id(weight)] for _, weight in pairs])
     assignments = checked([(variable, values[path_of[id(weight)]]) for variable, weight in pairs], model)
     complaints = []
-    if problems or missing:
-        left = listed(missing + problems)
+    if report.problems:
+        left = listed(report.missing + report.mismatched)
         complaints.append(f"load_weights took {len(pairs)} weights from the file. These were left as they were: {left}.")
-    return Loaded(assignments, [], complaints)
+    return Loaded(assignments, [], complaints, report)
 
 
 def parts_of(model: Any, asked: str) -> Parts:
@@ -92,10 +92,8 @@ def _names_in_file(weights: Sequence[Variable]) -> list[str]:
 # --- comparing
 
 
-def _matched(
-    parts: Parts, stored: list[StoredPart], by_name: bool
-) -> tuple[list[tuple[Variable, StoredWeight]], list[str], list[str]]:
-    """Return what fits together, what does not, and with `by_name` what the file does not have."""
+def _matched(parts: Parts, stored: list[StoredPart], by_name: bool) -> tuple[list[tuple[Variable, StoredWeight]], LoadReport]:
+    """Return what fits together, and what does not; with `by_name` what the file does not have is no error."""
     found = {part.name: part for part in stored}
     missing: list[str] = []
     if by_name:
@@ -113,7 +111,8 @@ def _matched(
             )
         couples = [(name, weights, part) for (name, weights), part in zip(own, theirs, strict=True)]
         couples.append((TOP, parts[-1][1], found.get(TOP, StoredPart(TOP, []))))
-    pairs, problems = [], []
+    pairs: list[tuple[Variable, StoredWeight]] = []
+    problems: list[str] = []
     for name, weights, part in couples:
         where = "the model itself" if name == TOP else f"layer {name!r}"
         if len(weights) != len(part.weights):
@@ -126,7 +125,7 @@ def _matched(
                 pairs.append((variable, weight))
             else:
                 problems.append(f"{where}: {problem}")
-    return pairs, problems, missing
+    return pairs, LoadReport([variable.path for variable, _ in pairs], missing, [], problems)
 
 
 def _in_order_of(weights: Sequence[Variable], stored: list[StoredWeight]) -> list[StoredWeight]:

@@ -5,22 +5,27 @@ Everything is described and put together in memory before a file is touched. Wha
 
 from __future__ import annotations
 
-import io
+import hashlib
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from podium.core import check_choice, custom_object_scope, warn_user
 from podium.layers import Lambda, Layer
 from podium.layers._layer_state import limited_weights
-from podium.saving._archive import CONFIG, MAGIC, METADATA, WEIGHTS, pack, unpack
-from podium.saving._hdf5 import Unfit, numbers_in, reading, stored_tree
+from podium.saving._archive import CONFIG, MAGIC, METADATA, open_weights, read_texts, write_archive
+from podium.saving._detect import HDF5_MAGIC
+from podium.saving._hdf5 import numbers_in, reading, stored_tree
 from podium.saving._json import BadJson, dump, parse
 from podium.saving._legacy_model import legacy_image, load_legacy
+from podium.saving._loaded import LoadReport
 from podium.saving._objects import revive, serialize_keras_object
-from podium.saving._place import open_regular, place_for, replace_file
+from podium.saving._place import open_regular, place_for, replacing
 from podium.saving._prepare import prepared
-from podium.saving._state_tree import read_state, write_state
+from podium.saving._safetensors import SUFFIX
+from podium.saving._state_tree import hdf5_state, read_state, state_image
+from podium.saving._unfit import Unfit, explained
 from podium.saving._weights_file import read_weights, write_weights
 
 KERAS_VERSION = "3.15.1"  # whose layout archives have
@@ -28,19 +33,19 @@ KERAS_VERSION = "3.15.1"  # whose layout archives have
 # Suffixes that promise a format which is not written. Others, such as the `.25` of "model-0.25", are parts of names.
 FOREIGN = (
     ".pickle", ".pkl", ".joblib", ".pt", ".pth", ".npz", ".npy", ".json", ".yaml", ".yml", ".zip", ".tar", ".gz", ".onnx",
-    ".tflite", ".pb", ".safetensors", ".txt", ".csv", ".py", ".mlmodel",
+    ".tflite", ".pb", ".txt", ".csv", ".py", ".mlmodel",
 )  # fmt: skip
 _HDF5 = (".h5", ".hdf5")
-_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 def check_suffix(asked: str, filepath: str) -> None:
     """Refuse a name that promises another format than that of a whole model."""
-    if filepath.endswith(".weights.h5"):
-        raise ValueError(
-            f"{asked} was given {filepath!r}: the suffix `.weights.h5` is for weights alone, and a whole model was to be saved. "
-            "Use `.keras`, or save the weights: `save_weights`."
-        )
+    for suffix in (".weights.h5", SUFFIX):
+        if filepath.lower().endswith(suffix):
+            raise ValueError(
+                f"{asked} was given {filepath!r}: the suffix `{suffix}` is for weights alone, and a whole model was to be saved. "
+                "Use `.keras`, or save the weights: `save_weights`."
+            )
     if filepath.lower().endswith(FOREIGN):
         suffix = os.path.splitext(filepath)[1]
         raise ValueError(
@@ -52,14 +57,15 @@ def check_suffix(asked: str, filepath: str) -> None:
 def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any) -> None:
     """Save a whole model to one file: its description, weights, and how it was compiled, with the optimizer's state.
 
-    Names that end in `.h5` or `.hdf5` get Keras 2's format. All others, also those without a suffix, get a `.keras` archive
-    at exactly that path. A failed save leaves an old file as it was.
+    Names that end in `.h5` or `.hdf5` get Keras 2's format. All others get a `.keras` archive at exactly that path. A failed
+    save leaves an old file as it was.
 
     Args:
         model: The model.
         filepath: Where to; the directory must exist.
         overwrite: Whether a file that is there may be replaced.
-        save_format: "keras" or "h5", to overrule the name. "tf" is accepted with a warning: an archive is written.
+        save_format: "keras" or "h5", to overrule the name, or for one without an extension. "tf" is accepted with a warning: an
+            archive is written.
         **kwargs: `include_optimizer=False` leaves the compiled state out. Keras's `zipped`, `signatures`, `options` and
             `save_traces` are accepted and change nothing.
 
@@ -89,30 +95,44 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: s
         )
     else:
         check_suffix("save", given)
+    if save_format is None and not os.path.splitext(given)[1] and not _is_script_of_keras_2():
+        raise ValueError(
+            f"save was given {given!r}, a name without an extension; `.keras` was expected, or `.h5` for Keras 2's format. Use "
+            f"{given + '.keras'!r}, or pass save_format='keras' to keep the name."
+        )
     with_optimizer = kwargs.get("include_optimizer", True)
     path = place_for("save", given, overwrite)
     is_legacy = save_format in ("h5", "hdf5") or (save_format is None and given.lower().endswith(_HDF5))
     _tell_what_is_lost(model)
-    replace_file(path, legacy_image(model, with_optimizer) if is_legacy else _archive_image(model, with_optimizer))
+    if is_legacy:
+        image = legacy_image(model, with_optimizer)
+        with replacing("save", path) as file:
+            image.write(file)
+        return
+    _save_archive(model, path, with_optimizer)
 
 
-def _archive_image(model: Any, with_optimizer: bool) -> memoryview:
-    import h5py  # here, because it would add a tenth to the time that `import podium` takes
+def _is_script_of_keras_2() -> bool:
+    """Tell whether `import tensorflow` means Podium: such scripts save to "model" and load "model"."""
+    module = sys.modules.get("tensorflow")
+    return module is not None and module.__name__.startswith("podium.")
 
+
+def _save_archive(model: Any, path: str, with_optimizer: bool) -> None:
     described = serialize_keras_object(model)
     if not with_optimizer:
         described.pop("compile_config", None)
     try:
-        config = dump(described)
+        config = dump(described).encode()
     except ValueError as error:
         raise ValueError(
             f"Model {model.name!r} cannot be saved: its config holds a number that JSON does not have ({error})."
         ) from error
-    weights = io.BytesIO()
-    with h5py.File(weights, "w") as file:
-        write_state(file, model, with_optimizer and "compile_config" in described)
-    metadata = dump({"keras_version": KERAS_VERSION, "written_by": "podium"})
-    return pack({METADATA: metadata.encode(), CONFIG: config.encode(), WEIGHTS: weights.getbuffer()})
+    digest = hashlib.sha256(config).hexdigest()
+    metadata = dump({"keras_version": KERAS_VERSION, "written_by": "podium", "config_sha256": digest})
+    image = state_image(model, with_optimizer and "compile_config" in described)
+    with replacing("save", path) as file:
+        write_archive(file, {METADATA: metadata.encode(), CONFIG: config}, image)
 
 
 def _tell_what_is_lost(model: Any) -> None:
@@ -157,36 +177,50 @@ def load_model(
     """
     path = os.fsdecode(filepath)
     with open_regular("load_model", path) as raw:
-        start = raw.read(len(_HDF5_MAGIC))
+        start = raw.read(len(HDF5_MAGIC))
         raw.seek(0)
         with custom_object_scope(custom_objects or {}):
             try:
                 if start.startswith(MAGIC):
                     return _load_archive(path, raw, compile)
-                if start == _HDF5_MAGIC:
+                if start == HDF5_MAGIC:
                     return load_legacy(path, raw, compile)
-            except (Unfit, BadJson) as error:
+            except Unfit as error:
                 raise ValueError(f"{path!r} {error}") from None
-            except RecursionError:
-                raise ValueError(f"{path!r} was refused: its config is nested too deep.") from None
     what = "is empty" if not start else "is not a model: neither a zip archive (`.keras`) nor an HDF5 file, or corrupt"
     raise ValueError(f"{path!r} {what}.")
 
 
 def _load_archive(path: str, raw: Any, compile: bool) -> Any:
-    members = unpack(raw, (CONFIG, WEIGHTS))
-    try:
-        config = parse(members[CONFIG])
-    except BadJson as error:
-        raise Unfit(f"was refused: its {CONFIG!r} {error}.") from None
-    with reading(path, io.BytesIO(members[WEIGHTS])) as file:
+    texts = read_texts(raw, (CONFIG,), (METADATA,))
+    config = _parsed(texts, CONFIG)
+    weights = open_weights(raw)
+    with reading(path, weights) as file:
         numbers = numbers_in(stored_tree(file).values())
-    with limited_weights(numbers):
+    with limited_weights(numbers), explained(path):
         model = _model_from(config, compile)
-    with reading(path, io.BytesIO(members[WEIGHTS])) as file:
-        loaded = read_state(file, model, with_optimizer=compile)
+    with reading(path, weights) as file:
+        loaded = read_state(*hdf5_state(file), model, with_optimizer=compile)
+    _check_digest(texts)  # last, so that what is wrong with a config is said first
     loaded.assign()
     return model
+
+
+def _check_digest(texts: Mapping[str, bytes]) -> None:
+    metadata = _parsed(texts, METADATA) if METADATA in texts else {}
+    noted = metadata.get("config_sha256") if isinstance(metadata, dict) else None
+    if noted is not None and noted != hashlib.sha256(texts[CONFIG]).hexdigest():
+        raise Unfit(
+            f"is corrupt: its {CONFIG!r} does not fit the checksum that was written with it. If you changed it on purpose, take "
+            f"'config_sha256' out of its {METADATA!r}."
+        )
+
+
+def _parsed(texts: Mapping[str, bytes], name: str) -> Any:
+    try:
+        return parse(texts[name])
+    except BadJson as error:
+        raise Unfit(f"was refused: its {name!r} {error}.") from None
 
 
 def _model_from(config: Any, compile: bool) -> Any:
@@ -230,17 +264,21 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, **kwargs: An
         >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     podium.saving.save_weights(model, os.path.join(folder, "w.weights.h5"))
-        ...     podium.saving.load_weights(model, os.path.join(folder, "w.weights.h5"))
+        ...     podium.saving.load_weights(model, os.path.join(folder, "w.weights.h5")).loaded
+        ['dense/kernel', 'dense/bias']
     """
     write_weights(model, filepath, overwrite, **kwargs)
 
 
-def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
+def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> LoadReport:
     """Load the weights of a model; the same as `model.load_weights`.
+
+    Returns:
+        What was loaded, and what was left.
 
     Example:
         >>> podium.saving.load_weights(podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)]), "nowhere.weights.h5")
         Traceback (most recent call last):
         FileNotFoundError: load_weights was given 'nowhere.weights.h5'; there is no such file.
     """
-    read_weights(model, filepath, skip_mismatch=skip_mismatch, **kwargs)
+    return read_weights(model, filepath, skip_mismatch=skip_mismatch, **kwargs)

@@ -208,7 +208,7 @@ def revive(config: Any) -> Any:
     if "class_name" not in config or "config" not in config:
         return {key: revive(value) for key, value in config.items()}
     name, inner = config["class_name"], config["config"]
-    if name in _SPECIALS:
+    if isinstance(name, str) and name in _SPECIALS:
         return _SPECIALS[name](inner)
     if name == "function":
         return _function(inner, config)

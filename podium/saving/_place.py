@@ -7,7 +7,8 @@ import os
 import secrets
 import shutil
 import stat
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 
 def place_for(asked: str, given: str, overwrite: bool) -> str:
@@ -29,22 +30,35 @@ def place_for(asked: str, given: str, overwrite: bool) -> str:
     return path
 
 
-def replace_file(path: str, content: Any) -> None:
-    """Write beside, flush, and put in place: at any instant the path holds the old file or the new one, whole."""
+@contextlib.contextmanager
+def replacing(asked: str, path: str) -> Iterator[BinaryIO]:
+    """Open a file beside, and when it is written put it in place: at any instant the path holds the old file or the new one."""
     folder = os.path.dirname(path)
     beside = os.path.join(folder, f".{secrets.token_hex(8)}.tmp")
     try:
         with open(beside, "xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
             shutil.copymode(path, beside)
         os.replace(beside, path)
+        _flush_folder(folder)
+    except OSError as error:
+        _remove(beside)
+        left = "The file that was there is unchanged." if os.path.exists(path) else "Nothing was left behind."
+        raise OSError(error.errno, f"{asked} could not write the file ({error.strerror or error}). {left}", path) from error
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)
+        _remove(beside)
         raise
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _flush_folder(folder: str) -> None:
     if os.name == "posix":  # elsewhere a directory cannot be opened
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -58,12 +72,11 @@ def open_regular(asked: str, path: str) -> Any:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its other end
     except FileNotFoundError:
-        other = " There is a TensorFlow checkpoint of that name, which cannot be read." if os.path.exists(f"{path}.index") else ""
-        raise FileNotFoundError(f"{asked} was given {path!r}; there is no such file.{other}") from None
+        raise FileNotFoundError(f"{asked} was given {path!r}; there is no such file.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         hint = ""
         if os.path.exists(os.path.join(path, "saved_model.pb")):
-            hint = " It is a TensorFlow SavedModel, which cannot be read: save the model as `.keras` or `.h5` with Keras."
+            hint = " It is a TensorFlow SavedModel: build the model, and use `load_weights`, or save it as `.keras` with Keras."
         raise ValueError(f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was expected.{hint}")
     return os.fdopen(descriptor, "rb")

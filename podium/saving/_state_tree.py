@@ -6,7 +6,7 @@ the file lists with what the model has before numbers are read, and assigns noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,11 @@ import numpy as np
 from podium.core import Variable, snake_case
 from podium.layers import Layer
 from podium.optimizers import Optimizer
-from podium.saving._hdf5 import StoredWeight, Unfit, read_all, seal, stored_tree, write_weight
-from podium.saving._loaded import Loaded, checked, listed, misfit
+from podium.saving._hdf5 import read_all, seal, stored_tree
+from podium.saving._hdf5_image import Hdf5Image
+from podium.saving._loaded import Loaded, LoadReport, Stored, checked, listed, misfit
+from podium.saving._numbers import value_of
+from podium.saving._unfit import Unfit
 
 _NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer"})
 _IGNORED = ("seed_generator", "_random_generator")  # Keras's random states, which mean nothing to our generators
@@ -111,29 +114,62 @@ def _own_variables(owner: Any) -> list[Variable]:
 # --- writing
 
 
-def write_state(file: Any, model: Any, with_optimizer: bool = True) -> None:
-    """Write all Variables of a model at their places, and a digest of them."""
-    written: dict[str, np.ndarray] = {}
+def state_image(model: Any, with_optimizer: bool = True) -> Hdf5Image:
+    """Return an HDF5 file to be written, with all Variables of a model at their places."""
+    image = Hdf5Image()
+    seal(image.file)
     for holder in state_of(model):
         if isinstance(holder.owner, Optimizer) and not with_optimizer:
             continue
         values = _values_of(holder)
         if not values:
             continue
-        group = file.create_group(f"{holder.path}/vars" if holder.path else "vars")
+        group = image.file.create_group(f"{holder.path}/vars" if holder.path else "vars")
         group.attrs["name"] = holder.owner.name
         for key, array in values.items():
-            write_weight(group, key, array)
-            written[f"{group.name[1:]}/{key}"] = array
-    seal(file, written.items())
+            image.put(group, key, f"{group.name[1:]}/{key}", array)
+    return image
 
 
 def _values_of(holder: Holder) -> dict[str, np.ndarray]:
     if _has_own_form(holder.owner):
-        store: dict[str, Any] = {}
-        holder.owner.save_own_variables(store)
-        return {key: np.asarray(value) for key, value in store.items()}
-    return {str(place): variable.numpy() for place, variable in enumerate(holder.variables)}
+        return _own_form(holder.owner)
+    return {str(place): value_of(variable) for place, variable in enumerate(holder.variables)}
+
+
+def named_values(model: Any) -> dict[str, np.ndarray]:
+    """Return the weights of a model by their places and names: `layers/dense/kernel`."""
+    found: dict[str, np.ndarray] = {}
+    for holder in state_of(model):
+        if isinstance(holder.owner, Optimizer):
+            continue
+        named = dict(zip(_names(holder.variables), map(value_of, holder.variables), strict=True))
+        for name, value in (_own_form(holder.owner) if _has_own_form(holder.owner) else named).items():
+            found[f"{holder.path}/{name}" if holder.path else name] = value
+    return found
+
+
+def tree_name(name: str) -> str:
+    """Return the place in Keras's layout that a name such as `layers/dense/kernel` stands for."""
+    path, _, last = name.rpartition("/")
+    return f"{path}/vars/{last}" if path else f"vars/{last}"
+
+
+def _names(variables: list[Variable]) -> list[str]:
+    """Return the names of the Variables of one owner, made unique."""
+    names: list[str] = []
+    for variable in variables:
+        plain = name = variable.name.replace("/", "_")
+        while name in names:
+            name = f"{plain}_{names.count(plain) + sum(one.startswith(f'{plain}_') for one in names)}"
+        names.append(name)
+    return names
+
+
+def _own_form(owner: Any) -> dict[str, np.ndarray]:
+    store: dict[str, Any] = {}
+    owner.save_own_variables(store)
+    return {key: np.asarray(value) for key, value in store.items()}
 
 
 def _has_own_form(owner: Any) -> bool:
@@ -144,16 +180,26 @@ def _has_own_form(owner: Any) -> bool:
 # --- reading
 
 
-def read_state(file: Any, model: Any, skip_mismatch: bool = False, with_optimizer: bool = True) -> Loaded:
-    """Read what fits a model from a file of Keras 3's layout, or raise `Unfit`; nothing is assigned yet."""
+Read = Callable[[list[str]], dict[str, np.ndarray]]
+
+
+def hdf5_state(file: Any) -> tuple[dict[str, Stored], Read]:
+    """List the weights of an HDF5 file in Keras 3's layout, and return what reads them by their names."""
     stored = stored_tree(file)
+    return dict(stored), lambda names: read_all(file, stored, names)
+
+
+def read_state(
+    stored: Mapping[str, Stored], read: Read, model: Any, skip_mismatch: bool = False, with_optimizer: bool = True
+) -> Loaded:
+    """Read what fits a model, by its places in Keras 3's layout, or raise `Unfit`; nothing is assigned yet."""
     holders = state_of(model)
     layers = [holder for holder in holders if isinstance(holder.owner, Layer)]
-    pairs, own_forms, problems = _matched(layers, stored, _Taken(holders))
-    if problems and not skip_mismatch:
+    pairs, own_forms, report = _matched(layers, stored, _Taken(holders))
+    if report.problems and not skip_mismatch:
         raise Unfit(
-            f"does not fit model {model.name!r}, and nothing was loaded: {listed(problems)}. Build the model as it was when it "
-            "was saved, or pass `skip_mismatch=True` to load what fits."
+            f"does not fit model {model.name!r}, and nothing was loaded: {listed(report.problems)}. Build the model as it was "
+            "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     optimizers, complaints = [], []
     for holder in holders if with_optimizer else []:
@@ -162,13 +208,14 @@ def read_state(file: Any, model: Any, skip_mismatch: bool = False, with_optimize
             optimizers += fitting
             complaints += complaint
     wanted = [weight.name for _, weight in pairs + optimizers] + [name for _, names in own_forms for name in names.values()]
-    values = read_all(file, stored, wanted)
-    if problems:
-        complaints = [f"These were left as they were: {listed(problems)}.", *complaints]
+    values = read(wanted)
+    if report.problems:
+        complaints = [f"These were left as they were: {listed(report.problems)}.", *complaints]
     return Loaded(
         checked([(variable, values[weight.name]) for variable, weight in pairs + optimizers], model),
         [(owner, {key: values[name] for key, name in names.items()}) for owner, names in own_forms],
         complaints,
+        report,
     )
 
 
@@ -186,12 +233,12 @@ class _Taken:
         return ignored or f"{'/'.join(parts[:-1])}/" in self.prefixes
 
 
-def _matched(layers: list[Holder], stored: dict[str, StoredWeight], taken: _Taken) -> tuple[list, list, list[str]]:
+def _matched(layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken) -> tuple[list, list, LoadReport]:
     """Return what fits together, layers that read for themselves, and what does not fit."""
-    pairs: list[tuple[Variable, StoredWeight]] = []
+    pairs: list[tuple[Variable, Stored]] = []
     own_forms: list[tuple[Any, dict[str, str]]] = []
-    problems: list[str] = []
-    by_group: dict[str, dict[str, StoredWeight]] = {}
+    report = LoadReport([], [], [], [])
+    by_group: dict[str, dict[str, Stored]] = {}
     for name, weight in stored.items():
         group, _, key = name.rpartition("/")
         by_group.setdefault(group, {})[key] = weight
@@ -199,31 +246,45 @@ def _matched(layers: list[Holder], stored: dict[str, StoredWeight], taken: _Take
         there = by_group.get(f"{path}/vars" if path else "vars") or by_group.get(f"{_private(path)}/vars", {})
         if _has_own_form(owner):
             own_forms.append((owner, {key: weight.name for key, weight in there.items()}))
+            report.loaded.extend(weight.name for weight in there.values())
             continue
-        keys = sorted(there, key=lambda key: (len(key), key))
         where = f"layer {owner.name!r} ({path or 'the model itself'})"
-        if len(keys) != len(variables):
-            listed_there = listed([str(there[key].shape) for key in keys])
-            listed_here = listed([f"{variable.path} {variable.shape}" for variable in variables])
-            what = "missing" if len(keys) < len(variables) else "unexpected"
-            problems.append(
-                f"{where} has {len(variables)} weights ({listed_here}), and {len(keys)} were found in the file ({listed_there}): "
-                f"{abs(len(keys) - len(variables))} {what}"
-            )
+        keys = _keys_in_order(there, variables)
+        if keys is None:
+            what = report.missing if len(there) <= len(variables) else report.unexpected
+            what.append(f"{where} {_other_weights(there, variables)}")
             continue
         for key, variable in zip(keys, variables, strict=True):
             problem = misfit(variable, there[key])
             if problem is None:
                 pairs.append((variable, there[key]))
             else:
-                problems.append(f"{where}: {problem}")
-    unexpected = [f"{name!r} {weight.shape}" for name, weight in stored.items() if not taken.has_owner(name)]
+                report.mismatched.append(f"{where}: {problem}")
+    unexpected = [f"{weight.name!r} {weight.shape}" for name, weight in stored.items() if not taken.has_owner(name)]
     if unexpected:
-        problems.append(f"the file has weights that the model does not have (unexpected): {listed(unexpected)}")
-    return pairs, own_forms, problems
+        report.unexpected.append(f"the file has weights that the model does not have (unexpected): {listed(unexpected)}")
+    report.loaded.extend(variable.path for variable, _ in pairs)
+    return pairs, own_forms, report
 
 
-def _optimizer_pairs(holder: Holder, stored: dict[str, StoredWeight]) -> tuple[list, list[str]]:
+def _keys_in_order(there: Mapping[str, Stored], variables: list[Variable]) -> list[str] | None:
+    """Return the keys of one owner's weights in the order of its Variables: by name, or by number; None if they differ."""
+    if all(key.isdecimal() for key in there):
+        return sorted(there, key=lambda key: (len(key), key)) if len(there) == len(variables) else None
+    names = _names(variables)
+    return names if set(names) == set(there) else None
+
+
+def _other_weights(there: Mapping[str, Stored], variables: list[Variable]) -> str:
+    here = listed([f"{variable.path} {variable.shape}" for variable in variables])
+    found = listed([f"{weight.name!r} {weight.shape}" for weight in there.values()])
+    counts = f"has {len(variables)} weights ({here}), and {len(there)} were found in the file ({found})"
+    difference = len(there) - len(variables)
+    what = f"{abs(difference)} {'missing' if difference < 0 else 'unexpected'}" if difference else "missing under these names"
+    return f"{counts}: {what}"
+
+
+def _optimizer_pairs(holder: Holder, stored: Mapping[str, Stored]) -> tuple[list, list[str]]:
     """Return what of an optimizer's state the file has; a complaint if it does not fit."""
     there = [stored[name] for name in (f"{holder.path}/vars/{place}" for place in range(len(stored))) if name in stored]
     mine = holder.variables

@@ -9,15 +9,14 @@ import hashlib
 import http.client
 import os
 import pathlib
-import tarfile
 import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-import zipfile
 from typing import Any
 
 from podium.core import check_choice
+from podium.utils._extract import extract_archive
 
 
 def get_file(
@@ -132,13 +131,6 @@ def _unpack(archive: pathlib.Path, how: Any) -> pathlib.Path:
         return target
     with tempfile.TemporaryDirectory(dir=archive.parent, prefix=f".{target.name}.") as temporary:
         inner = pathlib.Path(temporary) / "whole"
-        if how in ("auto", "tar", None) and tarfile.is_tarfile(archive):
-            with tarfile.open(archive) as tar:
-                tar.extractall(inner, filter="data")  # refuses paths that leave the folder
-        elif how in ("auto", "zip", None) and zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as packed:
-                packed.extractall(inner)  # drops ".." and absolute paths by itself
-        else:
-            raise ValueError(f"{archive} is no archive of the format {how!r}; a tar or zip file was expected.")
+        extract_archive(archive, inner, how)
         os.replace(inner, target)
     return target

@@ -1,6 +1,7 @@
 """Whole models in files: what is saved comes back, also from Keras's files, and no file can do harm."""
 
 import base64
+import importlib
 import json
 import marshal
 import os
@@ -77,7 +78,7 @@ def test_files_of_keras_3_give_the_same_predictions(make):
 @pytest.mark.parametrize("name", ["m.keras", "m.h5", "m.hdf5", "plain", "m-0.25", "m.ckpt"])
 def test_a_model_comes_back_with_its_optimizer_and_goes_on_alike(tmp_path, name):
     model = small()
-    model.save(tmp_path / name)
+    model.save(tmp_path / name, save_format=None if "." in name else "keras")
     assert os.listdir(tmp_path) == [name]
     other = podium.models.load_model(str(tmp_path / name))
     assert same(model.get_weights(), other.get_weights()) and same(model.optimizer.get_weights(), other.optimizer.get_weights())
@@ -85,6 +86,14 @@ def test_a_model_comes_back_with_its_optimizer_and_goes_on_alike(tmp_path, name)
     if name == "m.keras":
         results = [one.train_on_batch(X, np.ones((4, 2)), return_dict=True) for one in (model, other)]
         assert results[0] == results[1] and same(model.get_weights(), other.get_weights())
+
+
+def test_a_name_without_an_extension_is_for_scripts_of_keras_2_alone(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"'.*plain', a name without an extension; `.keras` was expected.*save_format='keras'"):
+        small().save(tmp_path / "plain")
+    monkeypatch.setitem(sys.modules, "tensorflow", importlib.import_module("podium.compat.tensorflow"))
+    small().save(tmp_path / "plain")
+    assert os.listdir(tmp_path) == ["plain"] and podium.models.load_model(tmp_path / "plain").compiled
 
 
 def test_what_a_file_is_is_told_by_its_contents(tmp_path):

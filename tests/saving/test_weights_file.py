@@ -2,40 +2,17 @@
 
 import os
 import pathlib
+import sys
 
 import h5py
 import numpy as np
 import pytest
+from small_models import Subclassed, randomized, same, sequential
 
 import podium
 from podium.saving._weights_file import read_weights, write_weights
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "oracle" / "fixtures"
-
-
-class Subclassed(podium.Model):
-    def __init__(self):
-        super().__init__()
-        self.scale = self.add_weight((2,), "ones", name="scale")
-        self.dense = podium.layers.Dense(2, name="dense")
-        self.norm = podium.layers.BatchNormalization(name="norm")
-
-    def call(self, inputs):
-        return self.norm(self.dense(inputs)) * self.scale
-
-
-def sequential(width=4, name="b"):
-    return podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, name="a"), podium.layers.Dense(width, name=name)])
-
-
-def randomized(model, seed=1):
-    draw = np.random.default_rng(seed)
-    model.set_weights([draw.uniform(0.1, 1.0, w.shape).astype("float32") for w in model.weights])
-    return model
-
-
-def same(first, second):
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize("name", ["weights", "w.h5", "w.weights.h5", "w.keras.backup"])
@@ -236,12 +213,13 @@ def test_floats_do_not_become_whole_numbers(tmp_path):
 # --- files that are not what they should be
 
 
-def test_missing_damaged_and_foreign_files_are_named(tmp_path):
+def test_missing_damaged_and_foreign_files_are_named(tmp_path, monkeypatch):
     model = sequential()
     path = tmp_path / "w.h5"
     refused(model, path, FileNotFoundError, "w.h5'; there is no such file")
     (tmp_path / "w.h5.index").write_text("")
-    refused(model, path, FileNotFoundError, "TensorFlow checkpoint")
+    monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if it were not installed
+    refused(model, path, ImportError, r"w.h5', a TensorFlow checkpoint.*install tensorflow.*or load it with Keras")
     refused(model, tmp_path, ValueError, "is a directory")
     write_weights(model, path)
     content = path.read_bytes()

@@ -1,6 +1,7 @@
 """`get_file`: a file is fetched once, checked, and never there by half."""
 
 import hashlib
+import io
 import pathlib
 import tarfile
 import zipfile
@@ -70,13 +71,41 @@ def test_unpacks_archives(source, tmp_path, kind):
     assert get(archive, tmp_path / "cache", extract=True) == str(folder)
 
 
-def test_an_archive_that_reaches_outside_is_refused(source, tmp_path):
-    archive = source.parent / "evil.tar"
-    with tarfile.open(archive, "w") as tar:
-        tar.add(source, "../../evil.txt")
-    with pytest.raises(tarfile.OutsideDestinationError):
+def tar_with(path, **fields):
+    member = tarfile.TarInfo(fields.pop("name"))
+    for name, value in fields.items():
+        setattr(member, name, value)
+    with tarfile.open(path, "w:gz") as tar:
+        tar.addfile(member, io.BytesIO(bytes(member.size)))
+
+
+def zip_with(path, name, mode=0):
+    member = zipfile.ZipInfo(name)
+    member.external_attr = mode << 16
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(member, b"x")
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda path: tar_with(path, name="../../evil.txt"), "'../../evil.txt' has an unsafe path"),
+        (lambda path: tar_with(path, name="/tmp/evil.txt"), "unsafe path"),
+        (lambda path: tar_with(path, name="evil", type=tarfile.SYMTYPE, linkname=".."), "'evil' is a link"),
+        (lambda path: tar_with(path, name="evil", type=tarfile.LNKTYPE, linkname="/etc/passwd"), "is a link"),
+        (lambda path: tar_with(path, name="evil", type=tarfile.CHRTYPE), "a device"),
+        (lambda path: tar_with(path, name="evil", size=160 << 20), "beyond the limit of 200 times .*: a bomb"),
+        (lambda path: zip_with(path, "../evil.txt"), "unsafe path"),
+        (lambda path: zip_with(path, "..\\evil.txt"), "unsafe path"),
+        (lambda path: zip_with(path, "evil", 0o120777), "is a link"),
+    ],
+)
+def test_hostile_archives_are_refused_and_leave_nothing(tmp_path, make, match):
+    archive = tmp_path / "evil.tar"
+    make(archive)
+    with pytest.raises(ValueError, match=match):
         get(archive, tmp_path / "cache", extract=True)
-    assert not list(tmp_path.rglob("evil.txt"))
+    assert [path.name for path in tmp_path.rglob("*evil*")] == ["evil.tar", "evil.tar"]
 
 
 def test_mistakes_are_explained(source, tmp_path):
