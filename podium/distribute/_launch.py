@@ -17,6 +17,7 @@ import time
 from typing import IO, Any
 
 _GRACE = 10.0  # seconds between asking a worker to end and ending it
+_MOMENT = 5.0  # seconds to wait for the worker that is to blame, after one has ended because of another
 
 
 def main(arguments: list[str]) -> int:
@@ -88,13 +89,18 @@ def _start(command: list[str], worker: int, addresses: list[str], devices: int |
 def _wait(running: list[Any], patience: float) -> int:
     """Wait until all have ended, or one has failed and the others have had time to say why they end too."""
     first: tuple[int, int] | None = None
-    deadline = float("inf")
+    deadline = suspected = float("inf")
     while True:
         ended = [process.poll() for process in running]
         if first is None:
             failed = [(worker, code) for worker, code in enumerate(ended) if code not in (None, 0)]
-            if failed:
-                first = next((each for each in failed if each[1] != 75), failed[0])  # 75: because of another
+            cause = [each for each in failed if each[1] != 75]  # 75: it ended because of another, which may take a moment longer
+            waited = failed and all(code is not None for code in ended)
+            if failed and not cause and not waited:
+                suspected = min(suspected, time.monotonic() + _MOMENT)
+                waited = time.monotonic() > suspected
+            if cause or waited:
+                first = (cause or failed)[0]
                 deadline = time.monotonic() + patience
                 how = f"was ended by signal {-first[1]}" if first[1] < 0 else f"ended with status {first[1]}"
                 sys.stderr.write(f"podium launch: worker {first[0]} {how}; all workers are stopped.\n")
