@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test test-sources check bench bench-data bench-self bench-saving soak soak-saves soak-flips oracle oracle-record oracle-report check-saving clean
+.PHONY: demo test test-sources check bench bench-data bench-distribute bench-self bench-saving soak soak-saves soak-flips oracle oracle-record oracle-report check-saving clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -38,6 +38,10 @@ bench-self: $(INSTALLED)
 # Samples per second from each kind of source, and the memory that training on a large file takes.
 bench-data: $(SOURCES)/.installed
 	$(SOURCES)/bin/python benchmarks/data.py
+
+# What strategies cost on one device, and the time in synchronisation on several.
+bench-distribute: $(INSTALLED)
+	$(RUN) benchmarks/distribute.py
 
 # Saving and loading a model of one gigabyte, beside writing and reading its bytes.
 bench-saving: $(INSTALLED)

@@ -82,6 +82,7 @@ class BackupAndRestore(Callback):
     """
 
     every_batch = False
+    every_worker = True
     _keeps_run = True
 
     def __init__(

@@ -31,6 +31,8 @@ class Callback:
         params: What the run was asked for: `verbose`, `epochs`, `steps`.
         every_batch: Whether its batch hooks must be called for each batch. With False they are called
             once for each compiled call, which may hold many batches.
+        every_worker: Whether, with several workers, all of them call it: for callbacks that change the model, and do the same
+            everywhere. With False the chief alone calls it, and must not wait for the others; `stop_training` reaches them.
 
     Example:
         >>> class Tell(podium.callbacks.Callback):
@@ -44,6 +46,7 @@ class Callback:
     # On the class, so that a subclass whose `__init__` forgets `super().__init__()` works too.
     params: dict[str, Any] | None = None
     every_batch: bool = True
+    every_worker: bool = False
     _model: Any = None
     _ended_by: BaseException | None = None  # what broke the run off, while the `on_*_end` after it is called
     _resumes: bool = False  # while `on_train_begin` is called for a run that goes on: files are not begun anew

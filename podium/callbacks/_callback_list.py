@@ -17,6 +17,7 @@ from podium.callbacks._logs import Logs
 from podium.callbacks._progbar_logger import ProgbarLogger
 from podium.callbacks._step_logs import StepLogs
 from podium.core import check_choice
+from podium.core._state import current, setting
 from podium.execution import StepValues
 
 
@@ -71,6 +72,10 @@ class CallbackList:
             self._take(History())
         if add_progbar and not any(isinstance(callback, ProgbarLogger) for callback in self.callbacks):
             self._take(ProgbarLogger())
+        self._strategy: Any = getattr(model, "distribute_strategy", None)
+        self._agrees: set[str] = set()  # hooks after which workers must agree whether to go on
+        if getattr(self._strategy, "spans_processes", False):
+            self._share_between_workers()
         self.set_model(model)
         self.set_params(params)
         self._find_listeners()
@@ -227,6 +232,8 @@ class CallbackList:
             _call(callback, "on_epoch_end", method, epoch, own)
             if type(callback) is not History:
                 logs.update(own)
+        if self._agrees:
+            self._agree("on_epoch_end")
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Tell that a training batch begins."""
@@ -237,6 +244,8 @@ class CallbackList:
         """Tell that a training batch has ended."""
         if self._listeners["on_train_batch_end"]:
             self._tell("on_train_batch_end", batch, logs)
+        if self._agrees:
+            self._agree("on_train_batch_end")
 
     def on_batch_begin(self, batch: int, logs: Any = None) -> None:
         """The older name of `on_train_batch_begin`."""
@@ -296,6 +305,22 @@ class CallbackList:
                 _call(callback, hook, getattr(callback, hook), _own(logs))
         self._begun[kind] = None
 
+    def _share_between_workers(self) -> None:
+        """Leave out what the chief alone does, on the other workers; find when they must hear from it."""
+        alone = [callback for callback in self.callbacks if not callback.every_worker]
+        self._agrees = {
+            hook
+            for hook in ("on_epoch_end", "on_train_batch_end")
+            for callback in alone
+            if overrides(callback, hook) and not isinstance(callback, ProgbarLogger)
+        }
+        if not self._strategy.is_chief:
+            self.callbacks = [callback for callback in self.callbacks if callback.every_worker]
+
+    def _agree(self, hook: str) -> None:
+        if hook in self._agrees:
+            self.model.stop_training = self._strategy.agreed(self.model.stop_training)
+
     def _take(self, callback: Callback) -> None:
         if any(callback is known for known in self.callbacks):
             return
@@ -314,12 +339,21 @@ class CallbackList:
 def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> None:
     """Call a hook, and add to an error which callback it comes from; its type and message stay."""
     try:
-        method(*arguments)
+        if callback.every_worker or current.layout is None:
+            method(*arguments)
+        else:
+            with setting(alone=f"{type(callback).__name__}.{hook}" if _is_shared(callback.model) else None):
+                method(*arguments)
     except StopIteration as error:  # a training loop would take it for the end of the data
         raise RuntimeError(f"{type(callback).__name__}.{hook} raised StopIteration.") from error
     except Exception as error:
         error.add_note(f"This happened in {type(callback).__name__}.{hook}.")
         raise
+
+
+def _is_shared(model: Any) -> bool:
+    """Tell whether several processes train a model together."""
+    return getattr(getattr(model, "distribute_strategy", None), "spans_processes", False)
 
 
 def _own(logs: Any) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class EarlyStopping(MonitorCallback):
         (True, 1)
     """
 
+    every_worker = True
+
     def __init__(
         self,
         monitor: str = "val_loss",

@@ -26,6 +26,8 @@ class History(Callback):
         ([0], {'loss': [0.5]})
     """
 
+    every_worker = True
+
     def __init__(self) -> None:
         super().__init__()
         self._history: dict[str, list[Any]] = {}

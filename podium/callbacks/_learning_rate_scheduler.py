@@ -32,6 +32,8 @@ class LearningRateScheduler(Callback):
         0.25
     """
 
+    every_worker = True
+
     def __init__(self, schedule: Callable[..., float], verbose: int = 0):
         super().__init__()
         if not callable(schedule):

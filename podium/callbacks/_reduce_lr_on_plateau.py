@@ -35,6 +35,8 @@ class ReduceLROnPlateau(MonitorCallback):
         ValueError: ReduceLROnPlateau was given factor=1.5; a number below 1 was expected: the rate is multiplied by it.
     """
 
+    every_worker = True
+
     def __init__(
         self,
         monitor: str = "val_loss",

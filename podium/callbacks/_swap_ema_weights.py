@@ -40,6 +40,8 @@ class SwapEMAWeights(Callback):
         -1.0
     """
 
+    every_worker = True
+
     def __init__(self, swap_on_epoch: bool = False):
         super().__init__()
         self.swap_on_epoch = swap_on_epoch

@@ -35,6 +35,8 @@ class TerminateOnNaN(Callback):
         True
     """
 
+    every_worker = True
+
     def __init__(self, raise_error: bool = False, restore_weights: bool = True):
         super().__init__()
         self.raise_error = raise_error

@@ -17,11 +17,13 @@ from typing import Any
 from podium import callbacks, optimizers
 from podium.compat._finder import install
 from podium.distribute import scale_loss_for_distribution
+from podium.distribute._launch import main as launch
 
 USAGE = """\
 usage: python -m podium script.py [arguments...]
        python -m podium -m module [arguments...]
        python -m podium -c command [arguments...]
+       podium launch [--workers N] script.py [arguments...]
 
 Run a program that was written for TensorFlow or Keras, unmodified, on Podium: imports of tensorflow, keras and tf_keras
 find Podium's names. The real packages are never imported, and nothing outside of this run changes.
@@ -42,6 +44,8 @@ def main(arguments: list[str]) -> int:
         (sys.stdout if arguments else sys.stderr).write(USAGE + "\n")
         return 0 if arguments else 2
     first, rest = arguments[0], arguments[1:]
+    if first == "launch" and not os.path.exists("launch"):
+        return launch(rest)
     if first in ("-m", "-c"):
         if not rest:
             sys.stderr.write(f"python -m podium: {first} needs {'a module' if first == '-m' else 'a command'}.\n\n{USAGE}\n")
@@ -51,6 +55,11 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"python -m podium: unknown option {first!r}.\n\n{USAGE}\n")
         return 2
     return _run_script(arguments)
+
+
+def command() -> int:
+    """Run the command `podium`, and return its exit status."""
+    return main(sys.argv[1:])
 
 
 def _run_script(arguments: list[str]) -> int:

@@ -38,6 +38,8 @@ from podium.core._names import name_scope as name_scope
 from podium.core._names import reset_names as reset_names
 from podium.core._names import snake_case as snake_case
 from podium.core._operators import promoting as promoting
+from podium.core._placement import Placement as Placement
+from podium.core._placement import placed_like as placed_like
 from podium.core._random import SeedGenerator as SeedGenerator
 from podium.core._random import draw_flat as draw_flat
 from podium.core._random import draw_seed as draw_seed

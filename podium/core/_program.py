@@ -24,6 +24,7 @@ import numpy as np
 
 from podium.core import _errors
 from podium.core._dispatch import unwrap_result
+from podium.core._placement import constrained, fitted, is_cpu, several_devices, wait_for_previous
 from podium.core._state import Scope, Store, lock, setting, writes
 from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
@@ -85,6 +86,8 @@ class Program:
         self._jitted: Callable = self._not_discovered
         self._traced: Any = None  # the jaxpr of the body, until it is compiled
         self._donates = True
+        self._everywhere: Any = None  # the sharding of what has none of its own, if Variables lie on several devices
+        self._waits = False
         self._ran = False
         self._tracing = False
         self._out_treedef: Any = None
@@ -102,7 +105,8 @@ class Program:
 
         Adds the scope in which it ran to `scopes`; returns the arrays of the result, then the values of what was written.
         """
-        scope = Scope({id(variable): (variable, value) for variable, value in zip(variables, values, strict=False)})
+        given = zip(variables, map(_for_computing, variables, values), strict=False)
+        scope = Scope({id(variable): (variable, value) for variable, value in given})
         scope.discovers = True
         scopes.append(scope)
         found = iter(values[len(variables) :])
@@ -192,7 +196,24 @@ class Program:
         repeated = self._repeated if self._in_loop else step
         named = functools.wraps(repeated)(lambda *args: repeated(*args))
         named.__name__ = self._name
-        self._jitted = jax.jit(named, donate_argnums=(0,) if self._donates else ())
+        placed = next((variable.placement for variable in (*written, *read) if variable.placement is not None), None)
+        self._everywhere = None if placed is None else placed.everywhere
+        self._waits = placed is not None and is_cpu(placed.everywhere)
+        spread: dict[str, Any] = {}
+        if placed is not None:  # state comes out as it went in, whatever XLA would like
+            results = None if placed.everywhere.is_fully_addressable else placed.everywhere
+            spread = {"out_shardings": ([self._sharding_of(variable) for variable in written], results)}
+        self._jitted = jax.jit(named, donate_argnums=(0,) if self._donates else (), **spread)
+
+    def _sharding_of(self, variable: Variable) -> Any:
+        return self._everywhere if variable.placement is None else variable.placement.sharding
+
+    def _fitted(self, variables: list[Variable], values: list) -> list:
+        """Return values of Variables where this program wants them."""
+        if not several_devices[0]:
+            return values
+        places = [variable.placement for variable in variables]
+        return [fitted(value, place, self._everywhere) for value, place in zip(values, places, strict=True)]
 
     def _pure(self) -> Callable:
         """Return the body as a function of all values: as it was traced, or, when JAX traces once more, by running it."""
@@ -223,6 +244,9 @@ class Program:
             written_values, outputs = carry
             own = [jax.lax.dynamic_index_in_dim(row, index, keepdims=False) for row in rows]
             results = pure(*written_values, *read_values, *own)
+            if self._everywhere is not None:
+                new = zip(results[len(outputs) :], map(self._sharding_of, self._written), strict=True)
+                results = [*results[: len(outputs)], *[constrained(value, sharding) for value, sharding in new]]
             return results[len(outputs) :], [
                 jax.lax.dynamic_update_index_in_dim(row, value.astype(row.dtype), index, 0)
                 for row, value in zip(outputs, results, strict=False)
@@ -258,7 +282,8 @@ class Program:
         """
         with lock:
             while True:
-                written, read = ([variable.stored for variable in some] for some in (self._written, self._read))
+                some = (self._written, self._read)
+                written, read = (self._fitted(each, [variable.stored for variable in each]) for each in some)
                 try:
                     self._jitted.lower(written, read, arrays).compile()  # type: ignore[attr-defined]
                     return
@@ -290,7 +315,7 @@ class Program:
         if store is None or not store.valid:
             store = self._claimed_store()
         if self._read_version != writes[0]:
-            self._read_values = [variable.stored for variable in self._read]
+            self._read_values = self._fitted(self._read, [variable.stored for variable in self._read])
         if store.exposed:
             self._copy_exposed(store)
         box: list[Any] = []
@@ -306,6 +331,8 @@ class Program:
                 if self._written:
                     writes[0] += 1
                 self._read_version = writes[0]
+        if self._waits:
+            wait_for_previous(outputs or jax.block_until_ready(store.values)[:0])
         return outputs
 
     def _first_step(self, box: list, values: list, arrays: list) -> None:
@@ -322,6 +349,7 @@ class Program:
                 self._leave_store()
             self._store = Store.of(self._written)
             self._leave_store = self._store.hold(self)
+            self._store.values = self._fitted(self._written, self._store.values)
         return self._store
 
     @staticmethod
@@ -329,6 +357,11 @@ class Program:
         for slot in store.exposed:
             store.values[slot] = jnp.array(store.values[slot], copy=True)
         store.exposed.clear()
+
+
+def _for_computing(variable: Variable, value: Any) -> Any:
+    """Return a Variable's value as steps read it: one that lies in parts may have to be gathered."""
+    return value if variable.placement is None else constrained(value, variable.placement.gathered)
 
 
 def _is_traced(leaf: Any) -> bool:

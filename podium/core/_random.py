@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core._names import auto_name
-from podium.core._state import setting
+from podium.core._state import current, setting
 from podium.core._variable import Variable
 
 _KEY_KIND = "threefry2x32"  # two words of state, on every device
@@ -64,6 +64,9 @@ class SeedGenerator:
         with setting(recorders=()):
             words = self.state.read()
             self.state.assign(words + jnp.array([0, 1], jnp.uint32))
+        if current.replica is not None:  # each replica draws its own numbers
+            key = jax.random.wrap_key_data(words, impl=_KEY_KIND)
+            return jax.random.key_data(jax.random.fold_in(key, jax.lax.axis_index(current.replica)))
         return words
 
     def get_config(self) -> dict[str, Any]:

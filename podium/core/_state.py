@@ -27,6 +27,9 @@ class _Current(threading.local):
     names: tuple[str, ...] = ()  # open name scopes
     marked: dict[int, Any] | None = None  # values from metrics' results, and values computed from those alone
     forward_mode: bool = False  # derivatives are taken forwards: custom backward rules must step aside
+    layout: Any = None  # of the strategy whose scope is open, if it has several devices: where new values go
+    alone: str | None = None  # the callback that runs on one of several processes, which the others do not wait for
+    replica: tuple[str, ...] | None = None  # the mesh axes along which the running code is one of several replicas
 
 
 current = _Current()

@@ -19,6 +19,7 @@ from podium.core import _errors
 from podium.core._dtypes import is_float_dtype, standardize_dtype
 from podium.core._names import auto_name, current_path
 from podium.core._operators import Operators
+from podium.core._placement import Placement
 from podium.core._state import Store, current, setting, writes
 from podium.core._tensor import (
     Tensor,
@@ -87,9 +88,13 @@ must be equal; reshape the value, or make a new Variable.
         self.slot = 0
         self.exposed = False  # somebody outside holds the very array, so it must not be donated
         self.source: Tensor | None = None  # the recorded Tensor last assigned: gradients pass through it
+        self.placement: Placement | None = None  # how a strategy spreads the value over devices
         self._value = _initial_value(self, initializer, shape, dtype)
         self._shape = tuple(self._value.shape)
         self._dtype = self._value.dtype
+        if current.layout is not None:
+            self.placement = current.layout.placement_of(self, self._value)
+            self._value = self.placement.put(current.layout.first_value(self._value))
         if current.scope is not None:
             current.scope.note_created(self)
 
@@ -139,6 +144,8 @@ must be equal; reshape the value, or make a new Variable.
                 "which carry state, or return the value."
             )
         writes[0] += 1
+        if self.placement is not None:
+            value = self.placement.put(value)
         # Whoever assigned may still hold this very array, so the next compiled step must not donate it.
         if self.home is None:
             self._value, self.exposed = value, True
@@ -149,7 +156,7 @@ must be equal; reshape the value, or make a new Variable.
     def _placed(self, zeros: np.ndarray) -> Any:
         """Bring zeros that `clear` left on the host to the device, for somebody who looks at them."""
         with jax.ensure_compile_time_eval():  # also while something is traced
-            value = jnp.asarray(zeros)
+            value = jnp.asarray(zeros) if self.placement is None else self.placement.put(zeros)
         if self.home is None:
             self._value = value
         else:
@@ -259,6 +266,8 @@ must be equal; reshape the value, or make a new Variable.
     def __getstate__(self) -> dict[str, Any]:
         """Return what `copy.copy` and `pickle` take: the value itself, not the step that holds it."""
         own = {"_value": jnp.array(self._peek(), copy=True), "home": None, "slot": 0, "exposed": False, "source": None}
+        if self.placement is not None:  # devices are of this process; a copy starts on one of them
+            own |= {"_value": jnp.asarray(self.numpy()), "placement": None}
         return vars(self) | own
 
     # --- changing
@@ -276,10 +285,13 @@ must be equal; reshape the value, or make a new Variable.
             self.assign(jnp.zeros(self._shape, self._dtype))
             return
         writes[0] += 1
+        zeros: Any = np.zeros(self._shape, self._dtype)
+        if self.placement is not None:
+            zeros = self.placement.put(zeros)
         if self.home is None:
-            self._value, self.exposed = np.zeros(self._shape, self._dtype), False
+            self._value, self.exposed = zeros, False
         else:
-            self.home.values[self.slot] = np.zeros(self._shape, self._dtype)
+            self.home.values[self.slot] = zeros
             self.home.exposed.discard(self.slot)
 
     def assign(self, value: Any) -> Tensor:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-import jax
-
-from podium.distribute._devices import find_device
+from podium.distribute._devices import default_device, find_device
 from podium.distribute._strategy import Strategy
 
 
@@ -30,9 +28,7 @@ class OneDeviceStrategy(Strategy):
         self._jax_device = find_device(device)
 
     def _placing(self) -> contextlib.AbstractContextManager:
-        if self._jax_device == jax.local_devices()[0]:
-            return contextlib.nullcontext()  # the default already; naming it would compile everything a second time
-        return jax.default_device(self._jax_device)
+        return default_device(self._jax_device)
 
     def __repr__(self) -> str:
         return f"<podium.distribute.OneDeviceStrategy {self.device!r}>"

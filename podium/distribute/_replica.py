@@ -3,6 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
+from podium.core import check_choice, dispatch, map_structure
+from podium.core._state import current
+from podium.core._tensor import wrap
+
 
 class InputContext:
     """What a function given to `distribute_datasets_from_function` knows about the data it shall make.
@@ -42,11 +49,21 @@ class ReplicaContext:
         >>> context = podium.distribute.get_replica_context()
         >>> context.replica_id_in_sync_group, context.num_replicas_in_sync
         (0, 1)
+        >>> strategy = podium.distribute.MirroredStrategy(2)
+        >>> def step():
+        ...     context = podium.distribute.get_replica_context()
+        ...     return context.all_reduce("sum", context.replica_id_in_sync_group + 1)
+        >>> [int(value) for value in strategy.unwrap(strategy.run(step))]
+        [3, 3]
     """
 
     def __init__(self, strategy: Any):
         self.strategy = strategy
-        self.replica_id_in_sync_group = 0
+
+    @property
+    def replica_id_in_sync_group(self) -> Any:
+        """The number of this replica: a Tensor where there are several."""
+        return 0 if current.replica is None else wrap(jax.lax.axis_index(current.replica))
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -54,8 +71,32 @@ class ReplicaContext:
         return self.strategy.num_replicas_in_sync
 
     def all_reduce(self, reduce_op: str, value: Any, options: Any = None) -> Any:
-        """Combine the values of all replicas; of one replica it is the value itself."""
-        return value
+        """Combine the values of all replicas; each gets the result. Gradients pass through it.
+
+        Args:
+            reduce_op: "sum" or "mean".
+            value: A value of this replica, or a structure of them.
+            options: Accepted for TensorFlow's signature.
+        """
+        how = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
+        axes = current.replica
+        if axes is None:
+            return value
+        combine = jax.lax.psum if how == "sum" else jax.lax.pmean
+        return map_structure(lambda each: dispatch(lambda x: combine(jnp.asarray(x), axes), each), value)
+
+    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
+        """Join the values of all replicas along an axis; each gets the result.
+
+        Args:
+            value: A value of this replica, or a structure of them.
+            axis: The axis.
+            options: Accepted for TensorFlow's signature.
+        """
+        axes = current.replica
+        if axes is None:
+            return value
+        return map_structure(lambda each: dispatch(lambda x: jax.lax.all_gather(x, axes, axis=axis, tiled=True), each), value)
 
     def merge_call(self, merge_fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
         """Call `merge_fn(strategy, *args)` once for all replicas."""

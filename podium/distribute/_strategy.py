@@ -1,6 +1,6 @@
 """Strategy: the one device that JAX uses by itself, with the words that training loops speak to any strategy.
 
-A strategy of several replicas is a subclass that changes `run`, `unwrap`, `reduce` and what distributes data.
+A strategy of several replicas is a subclass: see `_mesh_strategy.py`.
 """
 
 from __future__ import annotations
@@ -12,21 +12,10 @@ from typing import Any
 
 from podium import ops
 from podium.core import check_choice, map_structure
+from podium.core._state import current, setting
 from podium.distribute._replica import InputContext
 
 _open: ContextVar[tuple[Any, ...]] = ContextVar("open_strategies", default=())
-
-
-class ReduceOp:
-    """How values of several replicas become one.
-
-    Example:
-        >>> podium.distribute.ReduceOp.SUM
-        'sum'
-    """
-
-    SUM = "sum"
-    MEAN = "mean"
 
 
 class Strategy:
@@ -42,11 +31,22 @@ class Strategy:
     """
 
     _should_use_with_coordinator = False
+    _is_running = False  # whether a step is being run for each replica
 
     @property
     def num_replicas_in_sync(self) -> int:
         """How many replicas train together."""
         return 1
+
+    @property
+    def placed_by(self) -> Any:
+        """What places Variables and batches on several devices; None if there is one."""
+        return None
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process is the one that logs and saves; the only one always is."""
+        return True
 
     @property
     def extended(self) -> Strategy:
@@ -71,7 +71,7 @@ class Strategy:
 
     def _placing(self) -> contextlib.AbstractContextManager:
         """Return a context in which new values live where this strategy wants them."""
-        return contextlib.nullcontext()
+        return contextlib.nullcontext() if current.layout is None else setting(layout=None)
 
     def run(self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None) -> Any:
         """Run a step on every replica.
@@ -122,6 +122,18 @@ class Strategy:
         return dataset_fn(InputContext())
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
+
+    def agreed(self, value: Any, how: str = "any") -> Any:
+        """Return one value for all workers; of one worker it is its own."""
+        return value
+
+    def before_run(self, model: Any, what: str) -> None:
+        """Hear that a "fit", "evaluate" or "predict" of a model begins."""
+
+    @property
+    def spans_processes(self) -> bool:
+        """Whether several processes train together."""
+        return False
 
     def __repr__(self) -> str:
         return f"<podium.distribute.{type(self).__name__}, {self.num_replicas_in_sync} replica>"

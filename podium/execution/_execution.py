@@ -23,6 +23,7 @@ from podium.core._compilation_cache import mention_trouble
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
 from podium.core._program import Body, Program
+from podium.core._state import current
 from podium.core._structures import in_order
 from podium.core._tensor import Tensor, wrap
 from podium.execution._recompilations import Compilations, Recompilations
@@ -296,9 +297,11 @@ class _Call:
         return 1 if self.selection is None else self.selection.count
 
     def gathered(self) -> _Call:
-        """Gather the rows of a selection."""
+        """Gather the rows of a selection, and place the batch where the open strategy wants it."""
         if self.selection is not None:
             self.arrays = self.selection.table.gather(self.selection.index)
+        if current.layout is not None:
+            self.arrays = current.layout.place_batch(self.arrays)
         return self
 
     def row_key(self) -> tuple:
@@ -314,6 +317,8 @@ class _Call:
             arrays = selection.table.gather(np.concatenate([index, *[index[-1:]] * (length - count)]))
         else:
             arrays = [_row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)]
+        if current.layout is not None:
+            arrays = current.layout.place_batch(arrays, axis=1)
         return cls((*calls[0].key, length), [*arrays, np.int32(count)], turns=count)
 
     def program(self, body: Body) -> Program:
@@ -374,6 +379,8 @@ def _as_tensors(batch: Any) -> Any:
 
     def as_tensor(leaf: Any) -> Any:
         leaf = _number_array(leaf)
+        if current.layout is not None:
+            return wrap(current.layout.place_batch([leaf])[0])
         return wrap(leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf))
 
     return map_structure(as_tensor, batch)

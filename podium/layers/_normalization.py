@@ -128,7 +128,9 @@ class BatchNormalization(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: input_shape[self.axis]})
 
     def _add_average(self, name: str, shape: tuple, initializer: Any) -> Any:
-        return self.add_weight(name=name, shape=shape, initializer=initializer, trainable=False, autocast=False)
+        return self.add_weight(
+            name=name, shape=shape, initializer=initializer, trainable=False, autocast=False, aggregation="mean"
+        )
 
     def _initial_stddev(self, shape: Any, dtype: Any = None) -> Any:
         return dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from podium.core import leaves_of
+from podium.core._replica_scope import synced
 from podium.core._state import current, setting
 
 
@@ -20,7 +21,11 @@ def noting(result: Callable) -> Callable:
 
     @functools.wraps(result)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = result(self, *args, **kwargs)
+        if current.replica is None:
+            made = result(self, *args, **kwargs)
+        else:  # on one of several replicas: a figure of all of them
+            with synced(self.variables):
+                made = result(self, *args, **kwargs)
         if current.marked is not None:
             current.marked.update((id(value), value) for value in leaves_of(made))
         return made

@@ -10,6 +10,7 @@ from typing import Any
 from podium import losses as losses_room
 from podium import ops
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
+from podium.distribute import scale_loss_for_distribution
 from podium.metrics import Mean
 from podium.models._outputs import flat, flat_targets, layer_names, output_names, spread
 
@@ -134,8 +135,9 @@ class CompiledLoss:
         for value in values[1:]:
             total = total + ops.cast(value, total.dtype)
         assert self._mean is not None
+        scaled = scale_loss_for_distribution(total)  # in `strategy.run`, where gradients are added up
         self._mean.track(total, batch_size)
-        return total
+        return scaled
 
 
 class LossMean(Mean):

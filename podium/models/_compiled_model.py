@@ -22,6 +22,7 @@ from podium.models._compiled_metrics import CompiledMetrics
 from podium.models._conducting import is_fitting
 from podium.models._counters import Counters
 from podium.models._network import Network
+from podium.models._one_scope import check_one_scope
 from podium.models._running_means import RunningMeans
 from podium.models._trainable_state import TrainableState
 from podium.saving import LoadReport, export_model, save_model
@@ -101,11 +102,14 @@ class CompiledModel(Network):
             made = optimizers.get(optimizer)
             compiled_loss = CompiledLoss(loss, loss_weights, outputs)
             compiled_metrics = CompiledMetrics(metrics, weighted_metrics, outputs)
+        check_one_scope(self, self.distribute_strategy, made, [metrics, weighted_metrics, self._owned_metrics()])
         self.optimizer, self.loss = made, loss
         self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
         self.train_function = self.test_function = self.predict_function = None
         self._run_eagerly, self._jit_compile = bool(run_eagerly), jit_compile
-        self._steps_per_execution = StepsPerExecution("auto" if steps_per_execution is None else steps_per_execution)
+        if steps_per_execution in (None, "auto"):  # found by the clock, on which several processes would not agree
+            steps_per_execution = 1 if self.distribute_strategy.spans_processes else "auto"
+        self._steps_per_execution = StepsPerExecution(steps_per_execution)
         self._compiled_trainable_state = TrainableState(self)
         self._compile_arguments = SimpleNamespace(
             loss=loss,
@@ -128,7 +132,8 @@ class CompiledModel(Network):
             save_format: "keras" or "h5", to overrule the name.
             **kwargs: `include_optimizer=False` leaves the compiled state out; see `saving.save_model`.
         """
-        save_model(self, filepath, overwrite, save_format, **kwargs)
+        if self.distribute_strategy.is_chief:
+            save_model(self, filepath, overwrite, save_format, **kwargs)
 
     def export(self, filepath: Any, format: str = "jax", **kwargs: Any) -> None:
         """Write the model as a program that runs without its code: any batch size, weights inside, `training=False`.
@@ -148,7 +153,8 @@ class CompiledModel(Network):
             >>> program.call(np.ones((4, 3), "float32")).shape
             (4, 2)
         """
-        export_model(self, filepath, format, **kwargs)
+        if self.distribute_strategy.is_chief:
+            export_model(self, filepath, format, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Return as plain data how the model was compiled, or None if it was not; override it with `compile_from_config`."""
@@ -168,7 +174,8 @@ class CompiledModel(Network):
             save_format: None, "h5" or "safetensors".
             options: Accepted for Keras's signature: None.
         """
-        write_weights(self, filepath, overwrite, save_format, options)
+        if self.distribute_strategy.is_chief:
+            write_weights(self, filepath, overwrite, save_format, options)
 
     def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> LoadReport:
         """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.

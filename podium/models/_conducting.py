@@ -30,6 +30,11 @@ def conducting(model: Any, what: str) -> Iterator[None]:
             f"`{what}` was called inside a compiled function (`podium.function`, `jax.jit` or a `train_step`). It is a "
             "loop over data and cannot be part of one. Call the model itself there: `model(x)`."
         )
+    if current.alone is not None:
+        raise RuntimeError(
+            f"`{what}` was called by {current.alone}, which runs on the chief alone: the other workers would be waited for. Set "
+            "`every_worker = True` on the callback's class, so that all workers call it."
+        )
     if not what.startswith("predict") and not model._is_compiled:
         doing = "training" if what in _TRAINING else "testing"
         raise RuntimeError(
@@ -47,6 +52,7 @@ def conducting(model: Any, what: str) -> Iterator[None]:
             model.distribute_strategy.scope(),
             state.respected(what in _TRAINING) if state is not None else contextlib.nullcontext(),
         ):
+            model.distribute_strategy.before_run(model, what)
             yield
     finally:
         with _lock:

@@ -15,6 +15,7 @@ from podium.callbacks._step_logs import running_values
 from podium.core import GradientTape, map_structure
 from podium.core._program import Body
 from podium.data import DataHandler, StepsPerExecution, train_validation_split, unpack_x_y_sample_weight
+from podium.distribute import DistributedDataset
 from podium.execution import Execution
 from podium.execution._execution import direct, steps_in
 from podium.metrics import noting_results
@@ -596,6 +597,7 @@ class Model(CompiledModel):
     ) -> DataHandler:
         """Return the data of a run, its first batch checked against the model."""
         kind, arguments_of = RUNS[caller]
+        x = x.source if isinstance(x, DistributedDataset) else x  # batches are split when they are placed
         own_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
         data = DataHandler(
             x,

@@ -27,6 +27,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from podium.core._state import current
+
 # Patches are built for so many samples at a time that they take about 5 MB in float32.
 BLOCK_ELEMENTS = 1_250_000
 
@@ -249,7 +251,7 @@ def _dot_patches(x: Array, kernel: Array, geometry: Geometry) -> Array:
 
     elements = math.prod(geometry.output) * geometry.taps * x.shape[-1]
     blocks = _split_batch(x, elements)
-    return product(x) if blocks is None else lax.map(product, blocks).reshape(-1, *geometry.output, kernel.shape[-1])
+    return product(x) if blocks is None else _join_batch(lax.map(product, blocks), x.shape[0])
 
 
 def _correlate_depthwise(x: Array, kernel: Array, geometry: Geometry) -> Array:
@@ -358,14 +360,15 @@ def _weigh_depthwise(x: Array, y: Array, geometry: Geometry) -> Array:
     xs = padded.reshape(*padded.shape[:-1], groups, channels, 1).astype(dtype)
     ys = y.reshape(*y.shape[:-1], groups, 1, features).astype(dtype)
 
-    def add_sample(totals, sample):
+    def add_sample(totals, sample):  # one of each device
         x, y = sample
-        parts = _reads(x[None], geometry)
-        return [total + part[0] * y for total, part in zip(totals, parts, strict=True)], None
+        return [total + part * y for total, part in zip(totals, _reads(x, geometry), strict=True)], None
 
-    zero = jnp.zeros((*geometry.output, groups, channels, features), dtype)
+    count = _parts(x.shape[0]) if isinstance(x.shape[0], int) else 1
+    xs, ys = (each.reshape(count, -1, *each.shape[1:]).swapaxes(0, 1) for each in (xs, ys))
+    zero = jnp.zeros((count, *geometry.output, groups, channels, features), dtype)
     totals, _ = lax.scan(add_sample, [zero] * geometry.taps, (xs, ys))
-    kernel = jnp.stack([total.sum(tuple(range(len(geometry.size)))) for total in totals])
+    kernel = jnp.stack([total.sum(tuple(range(1 + len(geometry.size)))) for total in totals])
     kernel = kernel.swapaxes(1, 2).reshape(*geometry.window, channels, groups * features)
     return kernel.astype(x.dtype)
 
@@ -392,9 +395,30 @@ def _split_batch(x: Array, elements: int) -> Array | None:
     batch = x.shape[0]
     if not isinstance(batch, int):  # a symbolic size of `jax.export`
         return None
-    most = min(batch, BLOCK_ELEMENTS // max(1, elements))
-    block = next((b for b in range(most, 0, -1) if batch % b == 0), 1)
-    return None if block == batch else x.reshape(batch // block, block, *x.shape[1:])
+    parts = _parts(batch)
+    own = batch // parts
+    most = min(own, BLOCK_ELEMENTS // max(1, elements))
+    block = next((b for b in range(most, 0, -1) if own % b == 0), 1)
+    if block == own:
+        return None
+    # Each device gives its share to every block: blocks of neighbouring samples would have to be sent around.
+    split = x.reshape(parts, own // block, block, *x.shape[1:])
+    return split.swapaxes(0, 1).reshape(own // block, parts * block, *x.shape[1:])
+
+
+def _join_batch(blocks: Array, batch: int) -> Array:
+    """What `_split_batch` made of a batch, in the order of the batch."""
+    parts = _parts(batch)
+    split = blocks.reshape(blocks.shape[0], parts, blocks.shape[1] // parts, *blocks.shape[2:])
+    return split.swapaxes(0, 1).reshape(batch, *blocks.shape[2:])
+
+
+def _parts(batch: int) -> int:
+    """Into how many parts a batch is split between devices."""
+    layout = current.layout
+    if layout is None or current.replica is not None or batch % layout.parts:
+        return 1
+    return layout.parts
 
 
 def _by_group(product: Callable, a: Array, kernel: Array, geometry: Geometry) -> Array:

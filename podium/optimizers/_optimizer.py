@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
+import jax
 import jax.numpy as jnp
 
 from podium.core import GradientTape, Tensor, Variable, convert_to_tensor, nearest
@@ -145,6 +146,8 @@ class Optimizer(Updating):
         with setting(recorders=(), autocast=None, arrays=False):  # an update is no part of what tapes differentiate
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
+            if current.replica is not None:  # in `Strategy.run`: one update for all replicas, by the sum of their gradients
+                gradients = jax.lax.psum(gradients, current.replica)
             self._update(gradients, variables)
 
     def minimize(self, loss: Any, var_list: Any, tape: GradientTape | None = None) -> Variable:

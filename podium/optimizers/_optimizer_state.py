@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers
-from podium.core import Tensor, Variable, auto_name, convert_to_tensor, floatx, snake_case
+from podium.core import Tensor, Variable, auto_name, convert_to_tensor, floatx, placed_like, snake_case
 from podium.core._names import own_scope
 from podium.optimizers._checks import number
 from podium.optimizers.schedules import LearningRateSchedule
@@ -153,7 +153,8 @@ class OptimizerState:
         """
         stem = reference_variable.path.replace("/", "_")
         dtype = reference_variable.stored.dtype
-        return self.add_variable(reference_variable.shape, initializer, dtype, name=f"{stem}_{name or 'var'}")
+        with placed_like(reference_variable):
+            return self.add_variable(reference_variable.shape, initializer, dtype, name=f"{stem}_{name or 'var'}")
 
     def add_optimizer_variables(self, trainable_variables: Iterable[Variable], name: Any, initializer: Any = "zeros") -> Any:
         """Make one state Variable, or one for each of several names, beside each variable to train.

@@ -2,6 +2,8 @@
 
 from podium.compat._missing import distribute as __getattr__
 from podium.distribute import InputContext as InputContext
+from podium.distribute import MirroredStrategy as MirroredStrategy
+from podium.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from podium.distribute import OneDeviceStrategy as OneDeviceStrategy
 from podium.distribute import ReduceOp as ReduceOp
 from podium.distribute import ReplicaContext as ReplicaContext
@@ -9,3 +11,4 @@ from podium.distribute import Strategy as Strategy
 from podium.distribute import get_replica_context as get_replica_context
 from podium.distribute import get_strategy as get_strategy
 from podium.distribute import has_strategy as has_strategy
+from podium.distribute import in_cross_replica_context as in_cross_replica_context

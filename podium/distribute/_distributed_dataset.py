@@ -1,0 +1,85 @@
+"""Datasets whose batches come as PerReplica values, each replica's part on its own device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from podium.core import Stream, map_structure
+from podium.core._errors import narrowed
+from podium.core._tensor import Tensor
+from podium.distribute._layout import Layout
+from podium.distribute._values import PerReplica
+
+
+class DistributedDataset:
+    """A source of global batches, each split between the replicas. Make it with `experimental_distribute_dataset`.
+
+    A batch whose samples do not divide evenly comes as one value instead of one for each replica.
+
+    Args:
+        source: What gives the batches.
+        layout: Where they go.
+
+    Example:
+        >>> strategy = podium.distribute.MirroredStrategy(2)
+        >>> data = strategy.experimental_distribute_dataset(podium.data.Dataset.range(5).batch(4))
+        >>> [[part.numpy().tolist() for part in batch.values] for batch in data]
+        [[[0, 1], [2, 3]], [[4]]]
+    """
+
+    def __init__(self, source: Any, layout: Layout):
+        self.source = source
+        self._layout = layout
+
+    def __iter__(self) -> Stream:
+        return _Split(iter(self.source), self._layout, joins=False)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+class FromFunction(DistributedDataset):
+    """A dataset of this worker's own: the parts of all workers together make the global batch."""
+
+    def __iter__(self) -> Stream:
+        return _Split(iter(self.source), self._layout, joins=not self._layout.everywhere.is_fully_addressable)
+
+
+class _Split(Stream):
+    """Reads batches, and splits them."""
+
+    def __init__(self, elements: Any, layout: Layout, joins: bool):
+        super().__init__()
+        self._elements = elements
+        self._layout = layout
+        self._joins = joins  # whether each process has a part of the batch, not all of it
+
+    def pull(self) -> Any:
+        """Return the next batch with PerReplica in the place of arrays."""
+        element = self._elements.take_raw() if isinstance(self._elements, Stream) else next(self._elements)
+        arrays = map_structure(_array, element)
+        sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arrays) if leaf.ndim}
+        parts = self._layout.parts // (jax.process_count() if self._joins else 1)
+        even = all(size and size % parts == 0 for size in sizes)
+        with jax.ensure_compile_time_eval():  # a compiled function may read while it is traced
+            return map_structure(lambda leaf: self._split(leaf, parts if even else 1), arrays)
+
+    def _split(self, array: np.ndarray, parts: int) -> PerReplica:
+        if not array.ndim:
+            stacked = np.broadcast_to(array, (parts,))
+        else:
+            stacked = array.reshape(parts, array.shape[0] // parts, *array.shape[1:])
+        if self._joins:
+            sharding = self._layout.sharding_for((self._layout.parts, 1))
+            return PerReplica(jax.make_array_from_process_local_data(sharding, stacked))
+        return PerReplica(self._layout.place_batch([np.array(stacked)], quietly=True)[0])
+
+    def __next__(self) -> Any:
+        return self.take()
+
+
+def _array(leaf: Any) -> np.ndarray:
+    return narrowed(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))

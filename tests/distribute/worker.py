@@ -1,0 +1,78 @@
+"""What each worker of the tests runs: trains, evaluates and predicts, and prints what came out. Also runs alone, with `--alone`.
+
+Usage: worker.py [--alone] [--folder where checkpoints are] [--epochs n] [--die worker:epoch] [--fail worker]
+"""
+
+import argparse
+import os
+import signal
+import sys
+import warnings
+
+import jax
+
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+import numpy as np
+
+import podium
+from podium import layers
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--alone", action="store_true")
+parser.add_argument("--folder")
+parser.add_argument("--epochs", type=int, default=3)
+parser.add_argument("--die", default="")
+parser.add_argument("--fail", type=int)
+options = parser.parse_args()
+warnings.filterwarnings("ignore", message="A batch of 1 samples")
+
+strategy = podium.distribute.get_strategy() if options.alone else podium.distribute.MultiWorkerMirroredStrategy()
+podium.utils.set_random_seed(3)
+worker = 0 if options.alone else strategy.cluster.worker
+x = np.random.default_rng(0).normal(size=(33, 6)).astype("float32")
+y = x[:, :2] - x[:, 2:4]
+saved = None if options.folder is None else os.path.join(options.folder, "model.keras")
+
+
+class Told(podium.callbacks.Callback):
+    """Runs on the chief alone, and stops everybody."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        print(f"told of epoch {epoch}", flush=True)
+        if saved is not None:
+            self.model.save(saved)
+        if epoch == 4:
+            self.model.stop_training = True
+
+
+class Dies(podium.callbacks.Callback):
+    """Kills a worker at the beginning of an epoch."""
+
+    every_worker = True
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if options.die == f"{worker}:{epoch}":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+with strategy.scope():
+    if saved is not None and os.path.exists(saved):
+        model = podium.saving.load_model(saved)
+        print(f"resumed after {int(model.optimizer.iterations)} steps", flush=True)
+    else:
+        model = podium.Sequential([podium.Input((6,)), layers.Dense(8, activation="relu"), layers.Dropout(0.2), layers.Dense(2)])
+        model.compile(podium.optimizers.Adam(0.01, epsilon=1e-3), "mse", metrics=["mae"])
+if options.fail == worker:
+    raise ValueError("a mistake of this worker")
+history = model.fit(x, y, batch_size=16, epochs=options.epochs, verbose=2, callbacks=[Told(), Dies()])
+evaluated = model.evaluate(x, y, batch_size=16, verbose=0)
+predicted = model.predict(x, batch_size=16, verbose=0)
+np.set_printoptions(precision=9)
+figures = [
+    *(float(np.abs(w.numpy()).sum()) for w in model.weights),
+    *evaluated,
+    float((predicted * np.arange(66).reshape(33, 2)).sum()),
+]
+print("result", len(history.history["loss"]), *(f"{figure:.9g}" for figure in figures), flush=True)
+sys.exit(0)
