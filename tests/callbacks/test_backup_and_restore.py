@@ -1,5 +1,6 @@
 """BackupAndRestore: a run that was broken off and started again ends as one that never was, bit for bit."""
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -16,6 +17,7 @@ import podium
 from podium import callbacks, layers
 from podium.callbacks import BackupAndRestore
 from podium.data import Dataset
+from podium.distribute import MirroredStrategy
 from podium.saving import CheckpointManager
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -60,9 +62,10 @@ def make_model(k=1, **options):
     return model
 
 
-def run(folder, *more, k=1, data=None, epochs=3, backup=None, **fit):
+def run(folder, *more, k=1, data=None, epochs=3, backup=None, devices=1, **fit):
     """Train; with `backup`, arguments of BackupAndRestore, so that it can be continued."""
-    model = make_model(k)
+    with contextlib.nullcontext() if devices == 1 else MirroredStrategy([f"/cpu:{n}" for n in range(devices)]).scope():
+        model = make_model(k)
     data = {"x": X, "y": Y, "batch_size": 4} if data is None else data()
     listeners = [
         callbacks.CSVLogger(folder / "log.csv"),
@@ -99,6 +102,7 @@ CASES = {
     "epochs": ({"save_freq": "epoch"}, {}),
     "validation by steps": ({"save_freq": 1}, {"validation": "4 steps"}),
     "fused": ({"save_freq": 2}, {"k": 3, "validation": 1}),
+    "two devices": ({"save_freq": 2}, {"k": 2, "devices": 2}),
     "auto, a dataset": ({"save_freq": 3, "asynchronous": True}, {"k": "auto", "data": shuffled, "validation": 2}),
 }
 
