@@ -19,6 +19,8 @@ from report import Result
 from workloads import WORKLOADS
 
 FIRST_FITS = ("dense", "mlp", "lstm")
+ENOUGH = 2  # rounds for a library whose one run takes longer than this
+SLOW = 1.0  # seconds
 
 
 def measure(name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm: float) -> list[Result]:
@@ -44,6 +46,8 @@ def measure(name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm:
             result.first = ask(slot, "open", warm=warm).get("first", 0.0)
         for _ in range(min(rounds, workload.rounds)):
             for slot, result in enumerate(results):
+                if len(result.steps) >= ENOUGH and result.steps[-1] * workload.steps > SLOW:
+                    continue
                 if answer := ask(slot, "measure", seconds=seconds):
                     result.steps.append(answer["step"])
         for slot, result in enumerate(results):

@@ -83,8 +83,9 @@ class Logs(dict):
 
     def copy(self) -> dict[str, Any]:
         """Return a plain dictionary; waits until every value has been computed."""
-        for value in dict.values(self):
-            _start_copy(value)  # all on their way before the first wait
+        if len(self) > 1:
+            for value in dict.values(self):
+                _start_copy(value)  # all on their way before the first wait
         return {name: self._read(value) for name, value in dict.items(self)}
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -50,7 +50,7 @@ class Table:
             if jax.default_backend() != "cpu":
                 self._placed = [jnp.asarray(array) for array in self._placed]
         if isinstance(self._placed[0], np.ndarray):
-            return [np.take(array, index, axis=0) for array in self._placed]
+            return [array.take(index, 0) for array in self._placed]
         return _gathered(self._placed, index)
 
 

@@ -313,8 +313,9 @@ class _Call:
         """Make one call of several that can go into one row, of that length."""
         count, selection = sum(call.count for call in calls), calls[0].selection
         if selection is not None:
-            index = np.concatenate([np.atleast_2d(call.selection.index) for call in calls if call.selection is not None])
-            arrays = selection.table.gather(np.concatenate([index, *[index[-1:]] * (length - count)]))
+            parts = [np.atleast_2d(call.selection.index) for call in calls if call.selection is not None]
+            parts += [parts[-1][-1:]] * (length - count)
+            arrays = selection.table.gather(parts[0] if len(parts) == 1 else np.concatenate(parts))
         else:
             arrays = [_row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)]
         if current.layout is not None:

@@ -174,7 +174,16 @@ class Forked(podium.layers.Layer):
         return {name: float(value) for name, value in logs.items()}
 
 
-@pytest.mark.parametrize("make", [distribute.MirroredStrategy, lambda: distribute.OneDeviceStrategy("/cpu:0")])
+STRATEGIES = {
+    "one device": lambda: distribute.OneDeviceStrategy("/cpu:0"),
+    "mirrored": distribute.MirroredStrategy,
+    "data": lambda: distribute.ShardedStrategy("data"),
+    "fsdp": lambda: distribute.ShardedStrategy("fsdp", mesh={"data": 2}, smallest=1),
+    "tensor": lambda: distribute.ShardedStrategy({"dense/kernel": ("model", None)}, mesh={"data": 2, "model": 2}),
+}
+
+
+@pytest.mark.parametrize("make", STRATEGIES.values(), ids=STRATEGIES)
 def test_forked_engine_is_unchanged(make):
     x, y = np.random.default_rng(1).normal(size=(10, 2)).astype("float32"), np.ones((10, 1), "float32")
 

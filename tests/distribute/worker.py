@@ -32,7 +32,7 @@ podium.utils.set_random_seed(3)
 worker = 0 if options.alone else strategy.cluster.worker
 x = np.random.default_rng(0).normal(size=(33, 6)).astype("float32")
 y = x[:, :2] - x[:, 2:4]
-saved = None if options.folder is None else os.path.join(options.folder, "model.keras")
+keeper = [] if options.folder is None else [podium.callbacks.BackupAndRestore(options.folder)]
 
 
 class Told(podium.callbacks.Callback):
@@ -40,8 +40,6 @@ class Told(podium.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         print(f"told of epoch {epoch}", flush=True)
-        if saved is not None:
-            self.model.save(saved)
         if epoch == 4:
             self.model.stop_training = True
 
@@ -57,15 +55,11 @@ class Dies(podium.callbacks.Callback):
 
 
 with strategy.scope():
-    if saved is not None and os.path.exists(saved):
-        model = podium.saving.load_model(saved)
-        print(f"resumed after {int(model.optimizer.iterations)} steps", flush=True)
-    else:
-        model = podium.Sequential([podium.Input((6,)), layers.Dense(8, activation="relu"), layers.Dropout(0.2), layers.Dense(2)])
-        model.compile(podium.optimizers.Adam(0.01, epsilon=1e-3), "mse", metrics=["mae"])
+    model = podium.Sequential([podium.Input((6,)), layers.Dense(8, activation="relu"), layers.Dropout(0.2), layers.Dense(2)])
+    model.compile(podium.optimizers.Adam(0.01, epsilon=1e-3), "mse", metrics=["mae"])
 if options.fail == worker:
     raise ValueError("a mistake of this worker")
-history = model.fit(x, y, batch_size=16, epochs=options.epochs, verbose=2, callbacks=[Told(), Dies()])
+history = model.fit(x, y, batch_size=16, epochs=options.epochs, verbose=2, callbacks=[Told(), Dies(), *keeper])
 evaluated = model.evaluate(x, y, batch_size=16, verbose=0)
 predicted = model.predict(x, batch_size=16, verbose=0)
 np.set_printoptions(precision=9)

@@ -77,6 +77,7 @@ class ArrayAdapter(DataAdapter):
         self._bytes = sum(column.size * arriving_dtype(column.dtype).itemsize for column in self.columns)
         self.quick = self._bytes <= device_budget() and all(column.in_memory is not None for column in self.columns)
         self._table: Table | None = None
+        self._numbers: tuple[int, np.random.PCG64, Any] | None = None  # a seed, its generator, and where that starts
         self._start = 0
 
     @staticmethod
@@ -134,11 +135,21 @@ class ArrayAdapter(DataAdapter):
         """Return the rows of an epoch in their order (None: as they are), and the numbers of its batches in theirs."""
         if self._shuffle is False:
             return None, range(self.get_size())
-        generator = np.random.default_rng([self._seed, epoch])
+        generator = self._generator(epoch)
         if self._shuffle == "batch":
             return None, generator.permutation(self.get_size()).tolist()
         order = generator.permutation(self.samples)
         return order.astype(np.int32) if self.samples < 2**31 else order, range(self.get_size())
+
+    def _generator(self, epoch: int) -> np.random.Generator:
+        """Return random numbers of an epoch: those of the seed, far behind the ones of the epoch before. Seeding takes longer."""
+        if self._numbers is None or self._numbers[0] != self._seed:
+            bits = np.random.PCG64(self._seed)
+            self._numbers = self._seed, bits, bits.state
+        _, bits, start = self._numbers
+        bits.state = start
+        bits.advance(epoch << 64)
+        return np.random.Generator(bits)
 
     @property
     def goes_on(self) -> bool:
