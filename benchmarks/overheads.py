@@ -119,11 +119,11 @@ def importing() -> None:
 
 
 FIRST = """
-import json, sys, time
+import dataclasses, json, sys, time
 sys.path.insert(0, {folder!r})
 from workloads import WORKLOADS
 import podium
-workload = WORKLOADS[{name!r}]
+workload = dataclasses.replace(WORKLOADS[{name!r}], epochs=1)
 data = workload.data()
 start = time.perf_counter()
 model = workload.build(podium)

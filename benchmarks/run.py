@@ -20,7 +20,7 @@ from workloads import WORKLOADS
 
 FIRST_FITS = ("dense", "mlp", "lstm")
 ENOUGH = 2  # rounds for a library whose one run takes longer than this
-SLOW = 1.0  # seconds
+SLOW = 2.5  # seconds
 
 
 def measure(name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm: float) -> list[Result]:

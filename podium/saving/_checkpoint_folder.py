@@ -67,13 +67,15 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
             files[STATE] = _write_file(os.path.join(beside, STATE), [state])
             if apart:
                 files[STATE_ARRAYS] = _write_file(os.path.join(beside, STATE_ARRAYS), pieces(apart))
+        alone = {name: array for name, array in contents.arrays.items() if not (with_orbax and _orbax.can_write(array))}
         if with_orbax:
+            shared = {name: array for name, array in contents.arrays.items() if name not in alone}
             _orbax.synchronize("podium checkpoint begun")
-            _orbax.write(os.path.join(beside, ORBAX), list(contents.arrays.values()))
+            _orbax.write(os.path.join(beside, ORBAX), list(shared.values()))
             if first:
-                files[NAMES] = _write_file(os.path.join(beside, NAMES), [dump(list(contents.arrays)).encode()])
-        elif first:
-            files[ARRAYS] = _write_file(os.path.join(beside, ARRAYS), pieces(contents.arrays))
+                files[NAMES] = _write_file(os.path.join(beside, NAMES), [dump(list(shared)).encode()])
+        if first and (alone or not with_orbax):
+            files[ARRAYS] = _write_file(os.path.join(beside, ARRAYS), pieces(alone))
         if first:
             _write_manifest(beside, files)
             os.rename(beside, path)
@@ -109,8 +111,9 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
         content = {name: _verified(path, name, *files[name]) for name in (STATE, STATE_ARRAYS) if name in files}
         apart = arrays_in(content[STATE_ARRAYS]) if STATE_ARRAYS in content else {}
         state = decoded(parse(content[STATE]), apart)
-        if ARRAYS in files:
-            return Contents(arrays_in(_verified(path, ARRAYS, *files[ARRAYS])), state)
+        alone = arrays_in(_verified(path, ARRAYS, *files[ARRAYS])) if ARRAYS in files else {}
+        if NAMES not in files and ARRAYS in files:
+            return Contents(alone, state)
         for name in files:
             if name.startswith(f"{ORBAX}/"):
                 _verified(path, name, *files[name], keep=False)
@@ -122,7 +125,7 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
     except ValueError as error:
         raise Damaged(f"cannot be read: it {error}") from error
     placed = [None if shardings is None else shardings(name) for name in names]
-    return Contents(dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True)), state)
+    return Contents({**alone, **dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True))}, state)
 
 
 def verify(path: str) -> None:

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable, global_seed_generator
+from podium.core._placement import put
 from podium.layers import Layer
 from podium.layers._tracking import seed_states
 from podium.saving._loaded import listed
@@ -113,5 +114,4 @@ def sharding_of(variables: Mapping[str, Variable]) -> Callable[[str], Any]:
 def _placed(value: Any, sharding: Any) -> Any:
     if isinstance(value, jax.Array):
         return value
-    value = jnp.array(value)  # a copy: JAX may share memory with NumPy
-    return value if value.sharding == sharding else jax.device_put(value, sharding)
+    return put(jnp.array(value), sharding)  # a copy: JAX may share memory with NumPy

@@ -37,8 +37,15 @@ def synchronize(what: str) -> None:
 
 
 def is_needed(arrays: Sequence[Any]) -> bool:
-    """Tell whether an array has parts on devices of other processes, which one process cannot write alone."""
-    return any(isinstance(array, jax.Array) and not array.is_fully_addressable for array in arrays)
+    """Tell whether an array has parts that only other processes have, so that one process cannot write it alone."""
+    return any(
+        isinstance(array, jax.Array) and not array.is_fully_addressable and not array.is_fully_replicated for array in arrays
+    )
+
+
+def can_write(array: Any) -> bool:
+    """Tell whether an array is one of all processes; it does not take one that each process has for itself."""
+    return jax.process_count() == 1 or (isinstance(array, jax.Array) and not array.is_fully_addressable)
 
 
 def _library() -> Any:
