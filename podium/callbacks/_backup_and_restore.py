@@ -147,6 +147,7 @@ class BackupAndRestore(Callback):
         self._manager = manager = CheckpointManager(self.backup_dir, keep, self.asynchronous)
         manager.hold()
         try:
+            _refuse_keras_backup(self.backup_dir)
             found = manager.restore()
         except BaseException:
             manager.release()
@@ -271,3 +272,13 @@ class BackupAndRestore(Callback):
 def _bytes_of(state: Any) -> tuple[str, list[bytes]]:
     arrays: dict[str, Any] = {}
     return dump(encoded(state, arrays)), [array.tobytes() for array in arrays.values()]
+
+
+def _refuse_keras_backup(folder: str) -> None:
+    """Refuse a directory that Keras has written: beginning anew beside what should be continued would lose it unseen."""
+    if os.path.lexists(os.path.join(folder, "training_metadata.json")):
+        raise ValueError(
+            f"backup_dir={folder!r} holds training_metadata.json, the metadata of a backup by Keras, whose epoch cannot be "
+            "continued here: it has no place in the data and no state of callbacks. Load its weights with `load_weights`, give `fit` an "
+            "initial_epoch, and back up to another directory."
+        )

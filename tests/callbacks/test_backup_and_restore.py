@@ -311,6 +311,13 @@ def test_data_that_cannot_be_put_back_are_refused_before_training(tmp_path):
         assert int(model.optimizer.iterations.numpy()) == 0 and not (tmp_path / "backup").exists()
 
 
+def test_a_backup_by_keras_is_refused(tmp_path):
+    (tmp_path / "backup").mkdir()
+    (tmp_path / "backup" / "training_metadata.json").write_text('{"epoch": "two"}')
+    with pytest.raises(ValueError, match="a backup by Keras"):
+        run(tmp_path, backup={})
+
+
 def test_other_data_or_another_model_are_refused(tmp_path):
     with pytest.raises(Killed):
         run(tmp_path, Kills("on_train_batch_end", 4), backup={"save_freq": 1})
