@@ -279,6 +279,6 @@ def _refuse_keras_backup(folder: str) -> None:
     if os.path.lexists(os.path.join(folder, "training_metadata.json")):
         raise ValueError(
             f"backup_dir={folder!r} holds training_metadata.json, the metadata of a backup by Keras, whose epoch cannot be "
-            "continued here: it has no place in the data and no state of callbacks. Load its weights with `load_weights`, give `fit` an "
-            "initial_epoch, and back up to another directory."
+            "continued here: it has no place in the data and no state of callbacks. Load its weights with `load_weights`, give "
+            "`fit` an initial_epoch, and back up to another directory."
         )
