@@ -164,12 +164,7 @@ class _Call:
 
     def done(self, outputs: list, masks: list, written: list, losses: list) -> Any:
         """Set what was written, and put the result together."""
-        for (variable, _), value in zip(self._scope.writes.values(), written, strict=True):
-            if current.scope is not None:
-                current.scope.write(variable, value)
-            else:
-                variable.stored = value
-            variable.source = None
+        self._scope.commit_as(written)
         for local, value in zip(self._scope.locals, losses, strict=True):
             local.set(wrap_result(value))
         found = iter(outputs)

@@ -136,6 +136,15 @@ class Scope:
             for key, value in self.locals.items():
                 key.keep(value)
 
+    def commit_as(self, values: list[Any]) -> None:
+        """Pass other values than were written here on to the scope around the caller: what a transformed call gave for them."""
+        for (variable, _), value in zip(self.writes.values(), values, strict=True):
+            if current.scope is not None:
+                current.scope.write(variable, value)
+            else:
+                variable.stored = value
+            variable.source = None
+
 
 class TraceLocal:
     """A value that belongs to the running trace: each scope has its own, and none outlives its scope.

@@ -105,12 +105,7 @@ class _RecordedCall:
     def commit(self, joined: Any) -> Any:
         """Assign what the call wrote, and give its layers their losses as recorded Tensors."""
         result, losses, writes = joined
-        for (variable, _), value in zip(self._scope.writes.values(), writes, strict=True):
-            if current.scope is not None:
-                current.scope.write(variable, value)
-            else:
-                variable.stored = value
-            variable.source = None
+        self._scope.commit_as(writes)
         for local, value in zip(self._scope.locals, losses, strict=True):
             local.set(value)
         return result
