@@ -5,6 +5,7 @@ Compiled steps gather the rows from the table's arrays on the device. Everybody 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core._structures import in_order
+
+
+_ALIGNED = 64  # bytes: where XLA's arrays begin on CPU
+_WORTH_ALIGNING = 2**16  # bytes; less is copied in no time
 
 
 class Table:
@@ -50,7 +55,7 @@ class Table:
             if jax.default_backend() != "cpu":
                 self._placed = [jnp.asarray(array) for array in self._placed]
         if isinstance(self._placed[0], np.ndarray):
-            return [array.take(index, 0) for array in self._placed]
+            return [_taken(array, index) for array in self._placed]
         return _gathered(self._placed, index)
 
 
@@ -84,6 +89,18 @@ class Selection:
 @jax.jit
 def _gathered(arrays: list[Any], index: Any) -> list[Any]:
     return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
+
+
+def _taken(array: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Return rows in memory that XLA on CPU uses as it is; NumPy's own begins anywhere, and would be copied first."""
+    shape = (*index.shape, *array.shape[1:])
+    size = math.prod(shape) * array.itemsize
+    if size < _WORTH_ALIGNING:
+        return array.take(index, 0)
+    memory = np.empty(size + _ALIGNED, np.uint8)
+    first = -memory.__array_interface__["data"][0] % _ALIGNED
+    rows = memory[first : first + size].view(array.dtype).reshape(shape)
+    return array.take(index, 0, out=rows, mode="clip")  # all are in bounds; to make sure of it, NumPy would copy
 
 
 def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:

@@ -29,6 +29,7 @@ from podium.core._tensor import Tensor, wrap
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import without_machinery
+from podium.execution._working_memory import keep_working_memory
 
 _IN_FLIGHT = 8  # single steps that may be under way at a time
 _ROWS_IN_FLIGHT = 2  # rows of fused ones
@@ -176,6 +177,7 @@ class Execution:
                 program = self._programs.get(call.key)
                 if program is None:
                     mention_trouble()
+                    keep_working_memory()
                     start = time.perf_counter()
                     program = call.program(self._body)
                     for trace in program.traces(call.arrays):  # traced from here: few frames stand above the user's step

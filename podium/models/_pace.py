@@ -9,6 +9,7 @@ its pace.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -23,9 +24,10 @@ _LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, a
 _MOST = 512  # steps in an execution
 _BYTES = 2**23  # of batches and results in an execution
 _SAMPLES = 3  # measurements, of which the best counts
+_TIE = 1.1  # so much slower fused steps may seem, twice, before single ones are preferred: the best of those is a lucky one
 _DEAREST = 0.5  # seconds that the program for fused steps of a quick step takes at most; the first one takes longer
 _SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn,
-_MOST_SAVED = 3e-4  # and no more than so many seconds a step
+_MOST_SAVED = 5e-4  # and no more than so many seconds a step
 _MANY_RUNS = 20  # short ones
 
 
@@ -89,21 +91,34 @@ class Pace:
         if len(found.times) >= _SAMPLES:
             best = min(found.times)
             found.times.clear()
-            if found.single is None:
-                found.single = best
-            elif found.fused:
-                found.settled = found.fused if best < found.single else self._least
+            if found.fused:
+                found.best_fused = min(best, found.best_fused)
+                self._compare(found)
                 return
-        if found.single is None or found.fused:
+            found.single = min(best, found.single or best)
+            found.fused = found.tried  # they have been slower once: compared again
+        if found.single is None or found.fused or found.tried:
             return
         bytes_a_step = self._execution.batch_bytes + self._execution.result_bytes
         wanted = self._whole_groups(min(_BYTES // max(1, bytes_a_step), int(_LONGEST / found.single)))
-        if found.single > _QUICK:
+        if found.single > 3 * _QUICK:
             found.settled = self._least
+        elif found.single > _QUICK:  # on a busy machine, perhaps: the next run looks again
+            found.single, self._waits = None, found
         elif wanted > self._least and self._earns(found):
             found.fused = wanted
         else:
             self._waits = found
+
+    def _compare(self, found: Measured) -> None:
+        """Settle on fused steps if they are quicker. If not, that may be chance: both are measured once more."""
+        assert found.single is not None
+        if found.best_fused < found.single:
+            found.settled = found.fused
+        elif not found.tried:
+            found.tried, found.fused = found.fused, 0
+        else:
+            found.settled = found.fused if found.best_fused < found.single * _TIE else self._least
 
     def _whole_groups(self, steps: int) -> int:
         """Return as many steps as make whole groups of the number that was given, one group at least."""
@@ -133,4 +148,6 @@ class Measured:
     waited: int = 0  # such steps of runs that were too short to fuse more
     runs: int = 0  # how many these were
     fused: int = 0  # how many are being fused, to see whether that is quicker
+    best_fused: float = math.inf  # seconds for one of them
+    tried: int = 0  # how many were fused when that was slower; single steps are being measured again
     settled: int | None = None  # how many to fuse, for good
