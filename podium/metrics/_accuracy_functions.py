@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from podium.core import floatx
 from podium.metrics._alignment import same_shape
 from podium.metrics._function import metric_function, to_float
+from podium.metrics._largest import position_of_largest
 
 _SPARSE_HINT = "For targets that are class numbers use the `sparse_` form of this accuracy."
 
@@ -68,7 +69,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
         array([1., 0.], dtype=float32)
     """
     y_true, y_pred = same_shape(y_true, y_pred, _SPARSE_HINT)
-    return (jnp.argmax(y_true, axis=-1) == jnp.argmax(y_pred, axis=-1)).astype(floatx())
+    return (position_of_largest(y_true) == position_of_largest(y_pred)).astype(floatx())
 
 
 @metric_function
@@ -87,7 +88,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
         array([1., 0.], dtype=float32)
     """
     classes = _class_numbers(y_true, y_pred)
-    matches = (classes == jnp.argmax(y_pred, axis=-1).astype(classes.dtype)).astype(floatx())
+    matches = (classes == position_of_largest(y_pred).astype(classes.dtype)).astype(floatx())
     return matches[..., 0] if matches.ndim > 1 and matches.shape[-1] == 1 else matches
 
 
@@ -108,7 +109,7 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
         array([1.], dtype=float32)
     """
     y_true, y_pred = same_shape(y_true, y_pred, _SPARSE_HINT)
-    return _in_top_k(jnp.argmax(y_true, axis=-1), y_pred, k)
+    return _in_top_k(position_of_largest(y_true), y_pred, k)
 
 
 @metric_function

@@ -12,6 +12,7 @@ import numpy as np
 
 from podium.core import dispatch, epsilon
 from podium.metrics._alignment import same_shape, stretched
+from podium.metrics._largest import position_of_largest
 from podium.metrics._metric import Metric, detached
 
 
@@ -86,10 +87,10 @@ class IoU(Metric):
 
     def _guess(self, y_pred: Any) -> Any:
         """Return the class numbers that predictions mean."""
-        return (y_pred if self.sparse_y_pred else jnp.argmax(y_pred, axis=self.axis)).astype("int32")
+        return (y_pred if self.sparse_y_pred else position_of_largest(y_pred, self.axis)).astype("int32")
 
     def _count(self, y_true: Any, y_pred: Any, weight: Any) -> Any:
-        true = (y_true if self.sparse_y_true else jnp.argmax(y_true, axis=self.axis)).astype("int32")
+        true = (y_true if self.sparse_y_true else position_of_largest(y_true, self.axis)).astype("int32")
         true, guess = same_shape(true, self._guess(y_pred))
         weight = jnp.ones((), self.dtype) if weight is None else weight.astype(self.dtype)
         weight = stretched(weight, true.shape)

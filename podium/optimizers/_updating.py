@@ -125,7 +125,7 @@ class Updating(OptimizerState):
                 due, local = (iteration + 1) % count == 0, iteration // count
                 gradients = self._accumulate(gradients, variables, due, count)
             self._change(gradients, variables, rate, local, due)
-        self._iterations.assign(Tensor(iteration + 1))
+        self._iterations.assign(Tensor(jax.lax.add(iteration, iteration.dtype.type(1))))
 
     def _change(self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any) -> None:
         """Clip, take the step, average and constrain."""
