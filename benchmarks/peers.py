@@ -92,7 +92,9 @@ class Worker:
 
     def __init__(self, peer: Peer, workload: str, number: int | None = None, cache: str = "off"):
         self.peer, self.number = peer, number
-        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PODIUM_CACHE_DIR": cache, "PYTHONHASHSEED": "0"}
+        # Podium's modules are compiled by Python once, as those of the installed peers are.
+        usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = {**usual, "TF_CPP_MIN_LOG_LEVEL": "3", "PODIUM_CACHE_DIR": cache, "PYTHONHASHSEED": "0"}
         if peer.backend:
             environment["KERAS_BACKEND"] = peer.backend
         self._noise = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open as long as the process

@@ -43,6 +43,7 @@ class ProgbarLogger(Callback):
         self.seen = 0
         self.progbar: Progbar | None = None
         self._in_fit = False
+        self._under_way: tuple[int, Any] | None = None  # a step, and its figures, to be drawn next time
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Take `verbose`, `epochs` and `steps`; steps that are not known are learned from the first epoch."""
@@ -117,7 +118,7 @@ class ProgbarLogger(Callback):
         self._finish(None)
 
     def _begin(self) -> None:
-        self.seen = 0
+        self.seen, self._under_way = 0, None
         names = {metric.name for metric in getattr(self.model, "metrics", None) or ()}
         self.progbar = Progbar(self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics | names)
 
@@ -134,10 +135,19 @@ class ProgbarLogger(Callback):
             self._begin()
             self.seen = batch + 1
         assert self.progbar is not None
-        if self.verbose == 1:
+        if self.verbose == 1 and (computed := self._computed(logs)) is not None:
+            seen, logs = computed
             if isinstance(logs, Logs) and logs.has_running:
                 self.progbar.all_stateful, logs = True, logs.running
-            self.progbar.update(self.seen, logs, finalize=False)
+            self.progbar.update(seen, logs, finalize=False)
+
+    def _computed(self, logs: Any) -> tuple[int, Any] | None:
+        """Return this step if its figures are computed, or else the one before: the device does not wait for the screen."""
+        before, self._under_way = self._under_way, None
+        if all(array.is_ready() for array in getattr(logs, "arrays", ())):
+            return self.seen, logs
+        self._under_way = self.seen, logs
+        return before
 
     def _finish(self, logs: Any) -> None:
         if self.progbar is None or self._ended_by is not None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from podium.core._structures import in_order
 
-
 _ALIGNED = 64  # bytes: where XLA's arrays begin on CPU
 _WORTH_ALIGNING = 2**16  # bytes; less is copied in no time
 
