@@ -2,8 +2,8 @@
 
     python benchmarks/distribute.py
 
-Overhead: the same training without a strategy, under OneDeviceStrategy and under a MirroredStrategy of one device, in one process.
-They take turns of a single step, and each step is compared with the one without a strategy next to it, so that what else the
+Overhead: the same training without a strategy, under OneDeviceStrategy and a MirroredStrategy of one device, in one process.
+They take turns of a single step, and each step is compared with the one without a strategy of its round, so that what else the
 machine does meets both. A second model without a strategy takes turns like the others: what is found for it is the noise that is
 left. Given is the median of the ratios, and the interval that holds the true one with a probability of 95%, whatever the noise
 looks like. `tests/distribute/test_step_cost.py` counts the Python functions that a step calls, which no noise can change.
@@ -33,7 +33,7 @@ import podium
 from podium import layers
 
 WANTED = 0.02
-ROUNDS = 1000
+ROUNDS = 1200
 CONTROL = "no strategy, again"
 STRATEGIES: dict[str, Callable] = {
     "no strategy": podium.distribute.get_strategy,
@@ -141,7 +141,7 @@ def interval(values):
 
 
 def in_turns(takes):
-    """Take steps in turns, each beside one of the first; return pairs (without, with) for all but the first."""
+    """Take steps in turns, and return pairs (without, with) for all but the first."""
     first, *others = takes
     for take in takes.values():
         for _ in range(10):
@@ -151,9 +151,10 @@ def in_turns(takes):
     gc.disable()
     try:
         for number in range(ROUNDS):
+            shift = number % len(takes)  # all take as many steps, and each place as often: caches favour none
+            order = [*takes][shift:] + [*takes][:shift]
+            seconds = {name: takes[name]() for name in (order if number % 8 < 4 else reversed(order))}
             for name in others:
-                order = (first, name) if number % 2 else (name, first)
-                seconds = {which: takes[which]() for which in order}
                 found[name].append((seconds[first], seconds[name]))
     finally:
         gc.enable()
