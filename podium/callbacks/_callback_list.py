@@ -319,7 +319,9 @@ class CallbackList:
 
     def _agree(self, hook: str) -> None:
         if hook in self._agrees:
-            self.model.stop_training = self._strategy.agreed(self.model.stop_training)
+            wanted = getattr(self.model, "stop_training", False)  # a loop of somebody's own may not know it
+            if self._strategy.agreed(wanted) and not wanted:
+                self.model.stop_training = True
 
     def _take(self, callback: Callback) -> None:
         if any(callback is known for known in self.callbacks):

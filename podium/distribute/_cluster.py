@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_SLURM_PORTS = (20_000, 20_000)  # a job's port: the first, and how many to choose from by the job's number
+_PORTS = (20_000, 12_000)  # a job's port: the first, and how many to choose from; below those that systems give out themselves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,9 @@ class Cluster:
 def find_cluster(
     environment: Mapping[str, str], coordinator: str | None = None, num_workers: int | None = None, worker: int | None = None
 ) -> Cluster:
-    """Return the cluster from arguments, or else from `TF_CONFIG`, Slurm's or Open MPI's environment.
+    """Return the cluster from arguments, or else from `TF_CONFIG`, Open MPI's or Slurm's environment.
+
+    `mpirun` in an allocation of Slurm sees the names of both; those of Open MPI are its own.
 
     Raises:
         ValueError: Nothing says which workers there are, or what says it is incomplete.
@@ -63,12 +65,12 @@ def find_cluster(
                 "none and let the environment say."
             )
         return _checked(Cluster(str(coordinator), int(num_workers or 0), int(worker or 0), "arguments"))
-    for find in (_from_tf_config, _from_slurm, _from_open_mpi):
+    for find in (_from_tf_config, _from_open_mpi, _from_slurm):
         found = find(environment)
         if found is not None:
             return _checked(found)
     raise ValueError(
-        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of Slurm (srun) or Open MPI (mpirun). "
+        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of Open MPI (mpirun) or Slurm (srun). "
         "Start the script with `podium launch --workers 2 script.py`, or give coordinator='host:port', num_workers= and worker=."
     )
 
@@ -107,36 +109,52 @@ def _from_tf_config(environment: Mapping[str, str]) -> Cluster | None:
     return Cluster(addresses[0], len(addresses), number, "TF_CONFIG")
 
 
-def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
-    if "SLURM_PROCID" not in environment or "SLURM_NTASKS" not in environment:
+def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
+    if "OMPI_COMM_WORLD_RANK" not in environment or "OMPI_COMM_WORLD_SIZE" not in environment:
         return None
+    rank, size = int(environment["OMPI_COMM_WORLD_RANK"]), int(environment["OMPI_COMM_WORLD_SIZE"])
+    launcher = environment.get(
+        "OMPI_MCA_orte_hnp_uri", ""
+    )  # up to version 4: where mpirun runs, "number.0;tcp://address,...:port"
+    space = environment.get("PMIX_NAMESPACE", "")  # from version 5: "prterun-host-process@1"
+    host = environment.get("PODIUM_COORDINATOR_HOST")
+    if host is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
+        host = "127.0.0.1"
+    if host is None:
+        found = re.search(r"tcp://([^,:]+)|tcp6://\[([^,\]]+)", launcher) or re.match(r"prterun-(.+)-\d+@\d+$", space)
+        host = next((name for name in found.groups() if name), None) if found else None
+    if host is None:
+        raise ValueError(
+            f"Open MPI's environment has {size} workers on several machines and does not say where worker 0 is. Say it: "
+            "mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name of the first machine."
+        )
+    job = re.match(r"(\d+)\.", launcher) or re.search(r"-(\d+)@\d+$", space) or re.match(r"(\d+)$", space)
+    number = 0 if job is None else int(job[1])
+    return Cluster(_address(host, number // 4096 if launcher else number), size, rank, "Open MPI")
+
+
+def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
+    tasks = environment.get("SLURM_STEP_NUM_TASKS") or environment.get("SLURM_NTASKS")
+    if "SLURM_PROCID" not in environment or tasks is None:
+        return None
+    if int(tasks) > 1 and "SLURM_STEP_ID" not in environment and "SLURM_STEP_NODELIST" not in environment:
+        raise ValueError(
+            f"This is a batch script of Slurm, which runs once, not one of the {tasks} tasks of its job. Start the tasks with "
+            "srun: `srun python train.py`."
+        )
     nodes = environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_JOB_NODELIST") or "localhost"
-    first, count = _SLURM_PORTS
-    port = first + int(environment.get("SLURM_JOB_ID", "0")) % count
-    return Cluster(f"{first_node(nodes)}:{port}", int(environment["SLURM_NTASKS"]), int(environment["SLURM_PROCID"]), "Slurm")
+    job, step = int(environment.get("SLURM_JOB_ID", "0")), int(environment.get("SLURM_STEP_ID", "0"))
+    return Cluster(_address(first_node(nodes), job + 1009 * step), int(tasks), int(environment["SLURM_PROCID"]), "Slurm")
 
 
 def first_node(nodes: str) -> str:
     """Return the first name of Slurm's short form of many, such as "gpu[01-04,7],cpu3"."""
-    found = re.match(r"([^,\[]+)(?:\[([^\]]+)\])?([^,]*)", nodes)
-    assert found is not None
-    stem, numbers, rest = found.groups()
-    return stem + ("" if numbers is None else re.split(r"[,-]", numbers)[0]) + rest
+    first = re.match(r"(?:[^,\[]|\[[^\]]*\])*", nodes)
+    assert first is not None
+    return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", first[0])
 
 
-def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
-    if "OMPI_COMM_WORLD_RANK" not in environment:
-        return None
-    uri = (
-        environment.get("OMPI_MCA_orte_hnp_uri")
-        or environment.get("PMIX_SERVER_URI2")
-        or environment.get("PMIX_SERVER_URI21")
-        or ""
-    )
-    found = re.search(r"tcp4?://([^,:;]+)", uri)
-    job = re.search(r"(\d+)", uri)
-    first, count = _SLURM_PORTS
-    host = environment.get("PODIUM_COORDINATOR_HOST") or (found[1] if found else "localhost")
-    port = first + (int(job[1]) if job else 0) % count
-    rank, size = int(environment["OMPI_COMM_WORLD_RANK"]), int(environment["OMPI_COMM_WORLD_SIZE"])
-    return Cluster(f"{host}:{port}", size, rank, "Open MPI")
+def _address(host: str, job: int) -> str:
+    """Return the address of a coordinator: every worker of a job arrives at the same port, other jobs at another."""
+    first, count = _PORTS
+    return f"[{host}]:{first + job % count}" if ":" in host else f"{host}:{first + job % count}"

@@ -101,8 +101,10 @@ def _wait(running: list[Any], patience: float) -> int:
                 waited = time.monotonic() > suspected
             if cause or waited:
                 first = (cause or failed)[0]
-                deadline = time.monotonic() + patience
                 how = f"was ended by signal {-first[1]}" if first[1] < 0 else f"ended with status {first[1]}"
+                silent = [] if cause else [worker for worker, code in enumerate(ended) if code is None]
+                how += f", because of worker {silent[0]} which does not end" if silent else ""
+                deadline = time.monotonic() + (0.0 if silent else patience)
                 sys.stderr.write(f"podium launch: worker {first[0]} {how}; all workers are stopped.\n")
                 sys.stderr.flush()
         if all(code is not None for code in ended) or time.monotonic() > deadline:
@@ -117,6 +119,7 @@ def _stop(running: list[Any]) -> None:
     for process in running:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGCONT)  # one that was stopped hears it only then
     deadline = time.monotonic() + _GRACE
     for process in running:
         try:

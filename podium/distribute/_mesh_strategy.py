@@ -80,7 +80,7 @@ class MeshStrategy(Strategy):
             options: Accepted for TensorFlow's signature.
 
         Returns:
-            What it returned, with `PerReplica` in the place of arrays.
+            What it returned, with `PerReplica` in the place of arrays; on a single device, what it returned.
 
         Example:
             >>> strategy = podium.distribute.MirroredStrategy(2)
@@ -154,10 +154,10 @@ class MeshStrategy(Strategy):
         """Return the dataset such that each replica gets its part of every batch, as PerReplica values.
 
         Args:
-            dataset: Anything that gives global batches.
+            dataset: Anything that gives global batches; on a single device it is returned as it is.
             options: Accepted for TensorFlow's signature.
         """
-        return DistributedDataset(dataset, self._layout)
+        return dataset if self.placed_by is None else DistributedDataset(dataset, self._layout)
 
     def distribute_datasets_from_function(self, dataset_fn: Callable, options: Any = None) -> Any:
         """Call a function that makes the dataset of this worker, and distribute that.
@@ -168,7 +168,8 @@ class MeshStrategy(Strategy):
             options: Accepted for TensorFlow's signature.
         """
         context = InputContext(jax.process_count() if self.spans_processes else 1, self._worker, self.num_replicas_in_sync)
-        return FromFunction(dataset_fn(context), self._layout)
+        made = dataset_fn(context)
+        return made if self.placed_by is None else FromFunction(made, self._layout)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 

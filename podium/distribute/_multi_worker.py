@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -16,8 +17,9 @@ from podium.distribute._cluster import Cluster, find_cluster
 from podium.distribute._devices import allow_for_collectives
 from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
-from podium.distribute._watch import Watch
+from podium.distribute._watch import Watch, end_process
 
+_NEVER = 7 * 86_400  # seconds; JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not
 _joined: dict[str, Any] = {}  # the cluster that this process belongs to: JAX joins one, once
 
 
@@ -138,7 +140,7 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
             cluster.worker,
             cluster_detection_method="deactivate",
             initialization_timeout=timeout,
-            heartbeat_timeout_seconds=max(10, int(2 * heartbeat)),
+            heartbeat_timeout_seconds=_NEVER,
             shutdown_timeout_seconds=max(10, int(2 * heartbeat)),
             coordinator_bind_address=cluster.coordinator if loopback else None,
         )
@@ -151,16 +153,23 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
         ) from error
     _joined["cluster"] = cluster
     if cluster.num_workers > 1:
-        _joined["watch"] = _watched(cluster, heartbeat, loopback)
+        _joined["watch"] = _watched(cluster, heartbeat, timeout, loopback)
 
 
-def _watched(cluster: Cluster, heartbeat: float, loopback: bool) -> Watch:
+def _watched(cluster: Cluster, heartbeat: float, timeout: int, loopback: bool) -> Watch:
     from jax.experimental import multihost_utils
 
     watch = Watch(cluster.worker, cluster.num_workers, heartbeat)
+    late = (
+        f"podium: the workers have not all met within {timeout} seconds (initialization_timeout). Worker {cluster.worker} stops."
+    )
+    guard = threading.Timer(timeout, end_process, [late])  # one may be lost before the watch has begun
+    guard.daemon = True
+    guard.start()
     mine = np.zeros(3, np.uint32)
     if cluster.is_chief:
         mine[:] = watch.listen(cluster.host if loopback else ""), secrets.randbits(32), secrets.randbits(32)
     port, *token = np.asarray(multihost_utils.broadcast_one_to_all(mine)).tolist()
     watch.meet(cluster.host, int(port), "-".join(map(str, token)))
+    guard.cancel()
     return watch

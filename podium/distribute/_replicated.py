@@ -67,6 +67,8 @@ class Replicated:
         leaves, treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=_is_leaf)
         given = [leaf.array for leaf in leaves if is_per_replica(leaf)]
         counts = {array.shape[0] for array in given}
+        if not given and self._layout.mesh.size == 1:
+            return self._alone(fn, args, kwargs)
         if len(counts) > 1 or not counts <= {1, self._layout.parts}:
             raise ValueError(
                 f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy has {self._layout.parts}. Pass "
@@ -112,6 +114,14 @@ class Replicated:
         found = iter(stacked)
         structure, *results = made
         return jax.tree.unflatten(structure, [PerReplica(wrap(next(found))) if _is_number(r) else r for r in results])
+
+    def _alone(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        """Trace a function for the only replica: nothing is split, so what it returns is the value of all."""
+        self.running = 1
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            self.running = 0
 
 
 def _is_leaf(value: Any) -> bool:

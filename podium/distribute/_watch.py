@@ -36,12 +36,13 @@ class Watch:
         self._worker = worker
         self._num_workers = num_workers
         self._heartbeat = heartbeat
-        self._stop = stop or _stop
+        self._stop = stop or end_process
         self._peers: dict[int, _Peer] = {}
         self._listener: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
         self._failed = False
+        self._stopped = 0.0  # for how many seconds this process itself was stopped, the last time
 
     # --- meeting
 
@@ -98,8 +99,11 @@ class Watch:
             selector.register(peer.connection, selectors.EVENT_READ, peer)
         interval = self._heartbeat / 5
         next_beat = 0.0
+        looked = time.monotonic()
         while not self._closing.is_set():
             now = time.monotonic()
+            self._excuse(now - looked - interval)
+            looked = now
             if now >= next_beat:
                 self._tell("beat")
                 next_beat = now + interval
@@ -114,9 +118,16 @@ class Watch:
                 for line in lines or ():
                     self._hear(peer, line)
             for peer in self._peers.values():
-                silent = time.monotonic() - peer.heard
+                silent = looked - peer.heard  # as of when this worker last listened: it may have been stopped since
                 if not peer.left and silent > self._heartbeat:
                     self._lost(peer, f"it has not been heard of for {silent:.0f} seconds")
+
+    def _excuse(self, stopped: float) -> None:
+        """Hear that this process was stopped (SIGSTOP, a suspended job) for some seconds, in which it could hear nobody."""
+        if stopped > self._heartbeat / 2:
+            self._stopped = stopped
+            for peer in self._peers.values():
+                peer.heard = min(peer.heard + stopped, time.monotonic())
 
     def _hear(self, peer: _Peer, line: str) -> None:
         if line == "bye":
@@ -136,6 +147,8 @@ class Watch:
             return
         if word is not None and self._worker == 0:
             self._tell(word)
+        if self._stopped:
+            what += f" (this worker, {self._worker}, had itself been stopped for {self._stopped:.0f} seconds)"
         self._stop(
             f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without each other. Start the whole job "
             "again: it goes on from its last checkpoint."
@@ -156,9 +169,13 @@ class Watch:
                     stream.flush()
             os._exit(1)  # JAX would wait for the others at its end
         self._tell("bye")
-        while self._worker == 0 and not all(peer.gone for peer in self._peers.values()):
+        while self._worker == 0 and any(self._waits_for(peer) for peer in self._peers.values()):
             time.sleep(0.02)  # the others need the chief's services until they have ended
         self._closing.set()
+
+    def _waits_for(self, peer: _Peer) -> bool:
+        """Tell whether a worker is still to end; after its goodbye it has the time of a heartbeat."""
+        return not peer.gone and not (peer.left and time.monotonic() - peer.heard > self._heartbeat)
 
     def close(self) -> None:
         """End the watch and its connections. At the end of a process they stay, so that the others see when it is gone."""
@@ -212,7 +229,8 @@ def _first_line(connection: socket.socket) -> str:
     return line.decode()
 
 
-def _stop(message: str) -> None:
+def end_process(message: str) -> None:
+    """Say why, and end this process at once."""
     sys.stdout.flush()
     sys.stderr.write(message + "\n")
     sys.stderr.flush()

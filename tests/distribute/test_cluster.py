@@ -4,6 +4,7 @@ import json
 import socket
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -26,19 +27,44 @@ def test_clusters_are_found_in_the_environment():
     assert (cluster.coordinator, cluster.num_workers, cluster.worker, cluster.is_chief) == ("a:1", 2, 1, False)
     cluster = distribute.find_cluster(tf_config("worker", 0, chief=["c:3"], worker=["a:1", "b:2"]))
     assert (cluster.coordinator, cluster.num_workers, cluster.worker, cluster.host) == ("c:3", 3, 1, "c")
-    slurm = {"SLURM_NTASKS": "8", "SLURM_PROCID": "7", "SLURM_JOB_NODELIST": "gpu[07-10],x", "SLURM_JOB_ID": "123456"}
+    slurm = {"SLURM_NTASKS": "8", "SLURM_PROCID": "7", "SLURM_STEP_NODELIST": "gpu[07-10],x", "SLURM_JOB_ID": "123456"}
     assert distribute.find_cluster(slurm) == distribute.Cluster("gpu07:23456", 8, 7, "Slurm")
-    mpi = {
-        "OMPI_COMM_WORLD_RANK": "1",
-        "OMPI_COMM_WORLD_SIZE": "2",
-        "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.1.0.1:34911",
-    }
-    assert distribute.find_cluster(mpi) == distribute.Cluster("10.96.0.1:36320", 2, 1, "Open MPI")
+    step = {"SLURM_STEP_ID": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "3"}  # fewer tasks than the job has, another port
+    assert distribute.find_cluster({**slurm, **step}) == distribute.Cluster("gpu07:24465", 4, 3, "Slurm")
     assert distribute.find_cluster({**slurm, **tf_config("worker", 0, worker=["a:1"])}).source == "TF_CONFIG"
     assert distribute.find_cluster(slurm, "h:9", 2, 1) == distribute.Cluster("h:9", 2, 1, "arguments")
 
 
-@pytest.mark.parametrize(("nodes", "first"), [("a", "a"), ("a,b", "a"), ("n[3,5]", "n3"), ("n[001-4]-x,b", "n001-x")])
+@pytest.mark.parametrize(
+    ("environment", "address"),
+    [
+        ({"OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.1.0.1:34911"}, "10.96.0.1:21920"),
+        ({"OMPI_MCA_orte_hnp_uri": "1314521088.0;tcp6://[fe80::b9b,2620:10d::2]:43370"}, "[fe80::b9b]:28928"),
+        ({"PMIX_NAMESPACE": "prterun-my-node-03-4711@1"}, "my-node-03:24711"),
+        ({"PMIX_NAMESPACE": "prterun-my-node-03-4711@1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, "127.0.0.1:24711"),
+        ({"PMIX_NAMESPACE": "367984641", "PODIUM_COORDINATOR_HOST": "first"}, "first:24641"),
+    ],
+)
+def test_workers_of_open_mpi_find_the_first(environment, address):
+    ranks = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
+    batch = {"SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "a,b"}  # mpirun in an allocation of Slurm
+    assert distribute.find_cluster({**ranks, **batch, **environment}) == distribute.Cluster(address, 2, 1, "Open MPI")
+    with pytest.raises(ValueError, match=r"2 workers on several machines .* PODIUM_COORDINATOR_HOST"):
+        distribute.find_cluster({**ranks, "PMIX_SERVER_URI2": "367984640.0;tcp4://127.0.0.1:35979"})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "first"),
+    [
+        ("a", "a"),
+        ("a,b", "a"),
+        ("n[3,5]", "n3"),
+        ("n[001-4]-x,b", "n001-x"),
+        ("node[001-003,007],gpu5", "node001"),
+        ("gpu5,node[1-2]", "gpu5"),
+        ("rack[1-2]n[03-04],x", "rack1n03"),
+    ],
+)
 def test_short_lists_of_nodes(nodes, first):
     assert first_node(nodes) == first
 
@@ -50,6 +76,7 @@ def test_short_lists_of_nodes(nodes, first):
         ({}, ("h:1", 2, None), "give all three"),
         ({}, ("h", 2, 1), "'host:port' was expected"),
         ({}, ("h:1", 2, 2), "workers are counted from 0"),
+        ({"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "a,b"}, (), "Start the tasks with srun"),
         ({"TF_CONFIG": "{"}, (), "TF_CONFIG='{' cannot be read"),
         (tf_config("ps", 0, worker=["a:1"]), (), "cannot be read .KeyError"),
     ],
@@ -74,6 +101,19 @@ def test_launch_stops_all_when_one_fails(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["--workers", "0", str(script)])
     assert "at least 1 was expected" in capsys.readouterr().err
+
+
+def test_launch_ends_a_worker_that_the_others_gave_up(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("podium.distribute._launch._MOMENT", 0.5)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "if '\"index\": 0' in os.environ['TF_CONFIG']: sys.exit(75)\n"
+        "os.kill(os.getpid(), signal.SIGSTOP)\nsignal.pause()\n"
+    )
+    assert launch([str(script)], 2) == 75
+    message = "worker 0 ended with status 75, because of worker 1 which does not end; all workers are stopped."
+    assert message in capsys.readouterr().err
 
 
 def watched(monkeypatch, heartbeat=20.0):
@@ -109,6 +149,24 @@ def test_the_watch_names_who_is_lost(monkeypatch, does, message):
     chief, peer, said, stopped = watched(monkeypatch, heartbeat=0.5 if "heard" in message else 20.0)
     does(peer)
     assert stopped.wait(30) and message in said[0]
+    chief.close()
+    peer.close()
+
+
+def test_who_was_stopped_itself_does_not_blame_others(monkeypatch):
+    chief, peer, said, stopped = watched(monkeypatch, heartbeat=0.5)
+    chief._excuse(100.0)
+    assert chief._peers[1].heard <= time.monotonic()  # no later than now, however long it was
+    assert stopped.wait(30) and "(this worker, 0, had itself been stopped for 100 seconds)" in said[0]
+    chief.close()
+    peer.close()
+
+
+def test_the_chief_does_not_wait_for_ever_for_who_said_goodbye(monkeypatch):
+    chief, peer, said, _ = watched(monkeypatch, heartbeat=0.5)
+    peer.sendall(b"bye\n")  # and does not end
+    chief.leave()
+    assert said == []
     chief.close()
     peer.close()
 

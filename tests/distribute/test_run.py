@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from forked import trained
 
 import podium
 from podium import distribute, ops
@@ -116,64 +117,6 @@ def test_custom_loop_gives_what_one_device_gives(strategy, compiled):
         np.testing.assert_allclose(other, one, atol=1e-6)
 
 
-class Forked(podium.layers.Layer):
-    """A training loop forked from Keras's own: scope, run, unwrap and a distributed dataset."""
-
-    def __init__(self):
-        super().__init__()
-        self.dense = podium.layers.Dense(1, kernel_initializer="ones", kernel_regularizer=podium.regularizers.L2(0.1))
-        self.distribute_strategy = distribute.get_strategy()
-        self._train_counter = podium.Variable(0, dtype="int32", aggregation="only_first_replica", trainable=False)
-
-    def compile(self, optimizer, loss, metrics):
-        with self.distribute_strategy.scope():
-            self.optimizer = podium.optimizers.get(optimizer)
-            self.loss, self.metrics_list, self.train_function = loss, metrics, None
-
-    def call(self, inputs):
-        return self.dense(inputs)
-
-    def train_step(self, data):
-        x, y = data
-        with podium.GradientTape() as tape:
-            y_pred = self(x, training=True)
-            loss = self.loss(y, y_pred)
-            for extra_loss in self.losses:
-                loss += distribute.scale_loss_for_distribution(extra_loss)
-        self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
-        logs = {"loss": loss}
-        for metric in self.metrics_list:
-            metric.update_state(y, y_pred, None)
-            logs[metric.name] = metric.result()
-        return logs
-
-    def make_train_function(self):
-        def step_function(model, iterator):
-            def run_step(data):
-                outputs = model.train_step(data)
-                model._train_counter.assign_add(1)
-                return outputs
-
-            data = next(iterator)
-            outputs = model.distribute_strategy.run(run_step, args=(data,))
-            return model.distribute_strategy.unwrap(outputs)[0]
-
-        self.train_function = podium.function(lambda iterator: step_function(self, iterator))
-        return self.train_function
-
-    def fit(self, dataset, epochs):
-        dataset = self.distribute_strategy.experimental_distribute_dataset(dataset)
-        self.make_train_function()
-        for _ in range(epochs):
-            iterator = iter(dataset)
-            while True:
-                try:
-                    logs = self.train_function(iterator)
-                except StopIteration:
-                    break
-        return {name: float(value) for name, value in logs.items()}
-
-
 STRATEGIES = {
     "one device": lambda: distribute.OneDeviceStrategy("/cpu:0"),
     "mirrored": distribute.MirroredStrategy,
@@ -185,23 +128,12 @@ STRATEGIES = {
 
 @pytest.mark.parametrize("make", STRATEGIES.values(), ids=STRATEGIES)
 def test_forked_engine_is_unchanged(make):
-    x, y = np.random.default_rng(1).normal(size=(10, 2)).astype("float32"), np.ones((10, 1), "float32")
-
-    def run(strategy):
-        with strategy.scope():
-            model = Forked()
-            metric = podium.metrics.MeanAbsoluteError()
-        model.compile(podium.optimizers.SGD(0.01), podium.losses.MeanSquaredError(reduction="sum"), [metric])
-        with strategy.scope():
-            model.build((None, 2))
-        logs = model.fit(batches(x, y, size=4), epochs=2)
-        assert int(model._train_counter) == 6
-        return model.dense.kernel.numpy(), logs["mean_absolute_error"]
-
-    kernel, error = run(distribute.get_strategy())
-    ours, our_error = run(make())
-    np.testing.assert_allclose(ours, kernel, rtol=1e-5)
-    assert our_error == pytest.approx(error, rel=1e-5)
+    (alone, logs, data), (ours, our_logs, _) = trained(distribute.get_strategy()), trained(make())
+    assert int(ours._train_counter) == 6
+    np.testing.assert_allclose(ours.dense.kernel.numpy(), alone.dense.kernel.numpy(), rtol=1e-5)
+    assert our_logs["mean_absolute_error"] == pytest.approx(logs["mean_absolute_error"], rel=1e-5)
+    assert ours.evaluate(data) == pytest.approx(alone.evaluate(data), rel=1e-5)
+    np.testing.assert_allclose(ours.predict(data), alone.predict(data), rtol=1e-5)
 
 
 def test_run_does_not_nest_and_values_of_others_are_refused(strategy):

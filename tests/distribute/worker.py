@@ -1,6 +1,7 @@
 """What each worker of the tests runs: trains, evaluates and predicts, and prints what came out. Also runs alone, with `--alone`.
 
-Usage: worker.py [--alone] [--folder where checkpoints are] [--epochs n] [--die worker:epoch] [--fail worker]
+Usage: worker.py [--alone] [--folder where checkpoints are] [--epochs n] [--die worker:epoch] [--stop worker:epoch]
+    [--fail worker]
 """
 
 import argparse
@@ -23,6 +24,7 @@ parser.add_argument("--alone", action="store_true")
 parser.add_argument("--folder")
 parser.add_argument("--epochs", type=int, default=3)
 parser.add_argument("--die", default="")
+parser.add_argument("--stop", default="")
 parser.add_argument("--fail", type=int)
 options = parser.parse_args()
 warnings.filterwarnings("ignore", message="A batch of 1 samples")
@@ -45,13 +47,15 @@ class Told(podium.callbacks.Callback):
 
 
 class Dies(podium.callbacks.Callback):
-    """Kills a worker at the beginning of an epoch."""
+    """Kills or stops a worker at the beginning of an epoch."""
 
     every_worker = True
 
     def on_epoch_begin(self, epoch, logs=None):
         if options.die == f"{worker}:{epoch}":
             os.kill(os.getpid(), signal.SIGKILL)
+        if options.stop == f"{worker}:{epoch}":
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 with strategy.scope():
