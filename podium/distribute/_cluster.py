@@ -113,10 +113,8 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
     if "OMPI_COMM_WORLD_RANK" not in environment or "OMPI_COMM_WORLD_SIZE" not in environment:
         return None
     rank, size = int(environment["OMPI_COMM_WORLD_RANK"]), int(environment["OMPI_COMM_WORLD_SIZE"])
-    launcher = environment.get(
-        "OMPI_MCA_orte_hnp_uri", ""
-    )  # up to version 4: where mpirun runs, "number.0;tcp://address,...:port"
-    space = environment.get("PMIX_NAMESPACE", "")  # from version 5: "prterun-host-process@1"
+    # Where mpirun runs: up to version 4 "number.0;tcp://address,...:port", from version 5 "prterun-host-process@1".
+    launcher, space = environment.get("OMPI_MCA_orte_hnp_uri", ""), environment.get("PMIX_NAMESPACE", "")
     host = environment.get("PODIUM_COORDINATOR_HOST")
     if host is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
         host = "127.0.0.1"
