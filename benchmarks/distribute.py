@@ -34,7 +34,7 @@ import podium
 from podium import layers
 
 WANTED = 0.02
-ROUNDS = 1200
+ROUNDS = 3000
 CONTROL = "no strategy, again"
 STRATEGIES: dict[str, Callable] = {
     "no strategy": podium.distribute.get_strategy,
