@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.saving._json import BadJson, dump, parse
-from podium.saving._numbers import Piece, Reading, empty_array, read_pieces, write_pieces
+from podium.saving._numbers import Feed, Piece, Reading, empty_array, read_at, read_pieces, write_pieces
 from podium.saving._unfit import Unfit
 
 SUFFIX = ".safetensors"
@@ -45,11 +45,10 @@ class StoredTensor(NamedTuple):
         """Whether the numbers are floats."""
         return bool(jnp.issubdtype(jnp.dtype(self.dtype), np.floating))
 
-    def read(self) -> np.ndarray:
-        """Return the numbers."""
+    def read(self, feed: Feed) -> np.ndarray:
+        """Return the numbers, and hand on their bytes."""
         array = empty_array(self.shape, jnp.dtype(self.dtype))
-        self.file.seek(self.offset)
-        if array.size and self.file.readinto(array.reshape(-1).view("u1").data) != array.nbytes:
+        if not read_at(self.file, self.offset, array, feed):
             raise Unfit(f"is truncated: it ends within {self.name!r}.")
         return array
 
@@ -126,7 +125,8 @@ def stored_tensors(file: Any) -> dict[str, StoredTensor]:
 
 def read_tensors(stored: dict[str, StoredTensor], wanted: list[str]) -> dict[str, np.ndarray]:
     """Read the numbers of the wanted arrays, and compare them with the digests if there are any."""
-    return read_pieces(Reading(name, stored[name].read, stored[name].sha256) for name in wanted)
+    chosen = [stored[name] for name in wanted]
+    return read_pieces(Reading(one.name, one.dtype, one.shape, one.sha256, one.read) for one in chosen)
 
 
 def _digests(metadata: Any) -> dict[str, str] | None:
