@@ -129,6 +129,18 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
     return Contents({**alone, **dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True))}, state)
 
 
+def read_state(path: str) -> Any:
+    """Read the plain data of a checkpoint that has no arrays in it.
+
+    Raises:
+        Damaged: It is not whole, or has some.
+    """
+    try:
+        return decoded(parse(_read_file(path, STATE, _listed(path)[STATE])), {})
+    except (BadJson, KeyError, ValueError) as error:
+        raise Damaged(f"cannot be read: {error}") from error
+
+
 def verify(path: str) -> None:
     """Compare every byte of a checkpoint with its manifest.
 

@@ -317,7 +317,7 @@ def test_checkpoints_with_digests_of_whole_files_alone_are_still_read(tmp_path):
     found = CheckpointManager(tmp_path).restore()
     assert found.arrays["a"].tolist() == [0, 1, 2] and found.state["b"].tolist() == [1, 1]
     damage(path)
-    with pytest.raises(ValueError, match="the digest of arrays.safetensors is not the one that was written"):
+    with pytest.raises(ValueError, match=r"the digest of arrays\.safetensors is not the one that was written"):
         CheckpointManager(tmp_path).restore()
 
 
