@@ -15,6 +15,8 @@ from podium.core import nearest, warn_user
 from podium.layers import Layer
 from podium.saving._model_file import FOREIGN, check_suffix
 
+_SUFFIXES = (".weights.h5", ".keras", ".h5", ".hdf5", ".safetensors")  # others, such as that of "model-0.25", are parts of names
+
 
 class ModelCheckpoint(MonitorCallback):
     """Saves the model after epochs, or after every so many batches.
@@ -37,6 +39,10 @@ class ModelCheckpoint(MonitorCallback):
         max_to_keep: How many files to keep; older ones that this callback wrote are deleted. None keeps all.
         period: Keras 2's name for saving only every so many epochs.
         load_weights_on_restart: Accepted for Keras 2's signature: False.
+        save_on_exception: Whether to save once more when an error or Ctrl-C ends training, in the state after the last completed
+            step. The file gets `-exception` before its suffix, so that no other one is replaced, and does not count for
+            `max_to_keep`. Figures in its name that are not known are `nan`. To continue such a run exactly, use
+            `BackupAndRestore`.
 
     Attributes:
         best: The best value so far. It is kept from one `fit` to the next.
@@ -69,6 +75,7 @@ class ModelCheckpoint(MonitorCallback):
         max_to_keep: int | None = None,
         period: int = 1,
         load_weights_on_restart: bool = False,
+        save_on_exception: bool = False,
     ):
         super().__init__(monitor, mode)
         if not isinstance(filepath, (str, bytes, os.PathLike)):
@@ -81,6 +88,7 @@ class ModelCheckpoint(MonitorCallback):
         self.max_to_keep = max_to_keep
         self.period = period
         self.initial_value_threshold = initial_value_threshold
+        self.save_on_exception = save_on_exception
         _check_count("save_freq", save_freq, or_else="epoch")
         _check_count("period", period)
         _check_count("max_to_keep", max_to_keep, or_else=None)
@@ -94,7 +102,7 @@ class ModelCheckpoint(MonitorCallback):
         self.forget_best()
         self.every_batch = save_freq != "epoch"
         self._written: list[str] = []
-        self._epoch = 0
+        self._epoch: int | None = None  # None before the first one of a run
         self._epochs_passed = 0
         self._batches_passed = 0
         self._last_batch = -1
@@ -133,7 +141,7 @@ class ModelCheckpoint(MonitorCallback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Check that the directory can be made."""
-        self._last_batch = -1
+        self._epoch, self._last_batch = None, -1
         folder = os.path.dirname(self.filepath.partition("{")[0])
         while folder and not os.path.exists(folder):
             folder = os.path.dirname(folder)
@@ -165,7 +173,7 @@ class ModelCheckpoint(MonitorCallback):
         self._last_batch = batch
         if self._batches_passed >= self.save_freq:
             self._batches_passed %= self.save_freq
-            self._save_if_due(self._epoch, batch, logs or {})
+            self._save_if_due(self._epoch or 0, batch, logs or {})
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Save, unless saving goes by batches."""
@@ -173,6 +181,15 @@ class ModelCheckpoint(MonitorCallback):
         if self.save_freq == "epoch" and self._epochs_passed >= self.period:
             self._epochs_passed = 0
             self._save_if_due(epoch, None, logs or {})
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Save once more if an error has ended training, and that was asked for."""
+        if not self.save_on_exception or self._ended_by is None or self._epoch is None:
+            return
+        unknown = dict.fromkeys(self._fields - {"epoch", "batch"}, math.nan)
+        path = _marked(self._path(self._epoch, self._last_batch if self.every_batch else None, unknown))
+        self._write(path)
+        self._say(self._epoch, f"{type(self._ended_by).__name__} ended training, saved model to {path}")
 
     def _save_if_due(self, epoch: int, batch: int | None, logs: Any) -> None:
         path = self._path(epoch, batch, logs)
@@ -235,6 +252,13 @@ class ModelCheckpoint(MonitorCallback):
             raise ValueError(f"ModelCheckpoint cannot fill in filepath={self.filepath!r} with {values}: {error}.") from None
 
     def _save(self, path: str) -> None:
+        self._write(path)
+        self._written = [*(one for one in self._written if one != path), path]
+        while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
+            with contextlib.suppress(FileNotFoundError):  # somebody else took it away
+                os.unlink(self._written.pop(0))
+
+    def _write(self, path: str) -> None:
         folder = os.path.dirname(path)
         if folder:
             os.makedirs(folder, exist_ok=True)
@@ -247,10 +271,13 @@ class ModelCheckpoint(MonitorCallback):
         else:
             named = os.path.splitext(path)[1] or not isinstance(self.model, Layer)
             self.model.save(path, overwrite=True, **({} if named else {"save_format": "keras"}))
-        self._written = [*(one for one in self._written if one != path), path]
-        while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
-            with contextlib.suppress(FileNotFoundError):  # somebody else took it away
-                os.unlink(self._written.pop(0))
+
+
+def _marked(path: str) -> str:
+    """Return a name beside a name: `model-exception.keras`."""
+    suffix = next((one for one in _SUFFIXES if path.lower().endswith(one)), "")
+    start = len(path) - len(suffix)
+    return f"{path[:start]}-exception{path[start:]}"
 
 
 def _check_count(argument: str, value: Any, or_else: Any = 1) -> None:

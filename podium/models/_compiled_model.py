@@ -169,7 +169,7 @@ class CompiledModel(Network):
 
         Args:
             filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout of HDF5, `.safetensors` that format, all
-                others Keras 2's layout.
+                others Keras 2's layout. With a slash at the end it is a checkpoint directory.
             overwrite: Whether an existing file may be replaced.
             save_format: None, "h5" or "safetensors".
             options: Accepted for Keras's signature: None.
@@ -181,7 +181,7 @@ class CompiledModel(Network):
         """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
 
         Args:
-            filepath: The file; or a TensorFlow checkpoint or SavedModel, if tensorflow is installed.
+            filepath: The file; or a directory of checkpoints; or, if tensorflow is installed, its checkpoint or SavedModel.
             by_name: Match layers by name instead of order, and leave out those that only one side has.
             skip_mismatch: Leave out weights of other shapes, with a warning.
             options: Accepted for Keras's signature: None.

@@ -36,7 +36,7 @@ def write_archive(out: Any, texts: dict[str, bytes], image: Hdf5Image) -> None:
         place = out.tell()
     large = image.num_bytes >= 1 << 31
     start = place + len(_header(WEIGHTS, 0, 0, large))
-    size, crc = image.write(out, start)
+    size, crc = image.write(out, start, with_crc32=True)
     out.seek(place)
     out.write(_header(WEIGHTS, size, crc, large))  # only now are its size and checksum known
     directory.append(_entry(WEIGHTS, size, crc, place, large))

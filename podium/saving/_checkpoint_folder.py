@@ -1,6 +1,7 @@
 """One checkpoint on the disk: a folder that is absent, or complete and verified.
 
-    manifest.json            sizes and digests of all other files, and of itself; written last
+    manifest.json            sizes and digests of all other files, and of itself; written last. Of files of arrays it has the
+                             digest of the header, which has those of the arrays
     arrays.safetensors       the arrays by path; or `arrays/`, written by Orbax, with `arrays.json` for their paths
     state.json               plain data, with its own arrays in `state.safetensors`
 
@@ -16,7 +17,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -26,14 +27,14 @@ from podium.saving import _orbax
 from podium.saving._json import BadJson, dump, parse
 from podium.saving._place import flush_folder
 from podium.saving._plain import decoded, encoded
-from podium.saving._tensor_file import arrays_in, pieces
+from podium.saving._safetensors import check_tensors, read_tensors, stored_tensors, unknown_types, write_tensors
+from podium.saving._unfit import Unfit
 
 MANIFEST, STATE, STATE_ARRAYS, ARRAYS, NAMES = (
     "manifest.json", "state.json", "state.safetensors", "arrays.safetensors", "arrays.json",
 )  # fmt: skip
 ORBAX = "arrays"
-_KIND = "podium checkpoint 1"
-_PIECE = 1 << 24
+_KIND, _EARLIER = "podium checkpoint 2", "podium checkpoint 1"  # the earlier kind has digests of whole files alone
 
 
 class Damaged(ValueError):
@@ -60,22 +61,24 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
     first = jax.process_index() == 0
     apart: dict[str, np.ndarray] = {}
     state = dump(encoded(contents.state, apart)).encode()  # before anything is written: it may be refused
-    files: dict[str, list] = {}  # name -> size and digest, of those that were written here
+    for name, kind in unknown_types({**contents.arrays, **apart}).items():
+        raise TypeError(f"{name!r} has dtype {kind}, which checkpoints do not hold.")
+    files: dict[str, list] = {}  # what the manifest says of those that were written here
     try:
         if first:
             os.mkdir(beside)
-            files[STATE] = _write_file(os.path.join(beside, STATE), [state])
+            files[STATE] = _write_file(os.path.join(beside, STATE), state)
             if apart:
-                files[STATE_ARRAYS] = _write_file(os.path.join(beside, STATE_ARRAYS), pieces(apart))
+                files[STATE_ARRAYS] = _write_arrays(os.path.join(beside, STATE_ARRAYS), apart)
         alone = {name: array for name, array in contents.arrays.items() if not (with_orbax and _orbax.can_write(array))}
         if with_orbax:
             shared = {name: array for name, array in contents.arrays.items() if name not in alone}
             _orbax.synchronize("podium checkpoint begun")
             _orbax.write(os.path.join(beside, ORBAX), list(shared.values()))
             if first:
-                files[NAMES] = _write_file(os.path.join(beside, NAMES), [dump(list(shared)).encode()])
+                files[NAMES] = _write_file(os.path.join(beside, NAMES), dump(list(shared)).encode())
         if first and (alone or not with_orbax):
-            files[ARRAYS] = _write_file(os.path.join(beside, ARRAYS), pieces(alone))
+            files[ARRAYS] = _write_arrays(os.path.join(beside, ARRAYS), alone)
         if first:
             _write_manifest(beside, files)
             os.rename(beside, path)
@@ -108,16 +111,14 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
     """
     files = _listed(path)
     try:
-        content = {name: _verified(path, name, *files[name]) for name in (STATE, STATE_ARRAYS) if name in files}
-        apart = arrays_in(content[STATE_ARRAYS]) if STATE_ARRAYS in content else {}
-        state = decoded(parse(content[STATE]), apart)
-        alone = arrays_in(_verified(path, ARRAYS, *files[ARRAYS])) if ARRAYS in files else {}
+        apart, alone = ({} if name not in files else _read_arrays(path, name, files[name]) for name in (STATE_ARRAYS, ARRAYS))
+        state = decoded(parse(_read_file(path, STATE, files[STATE])), apart)
         if NAMES not in files and ARRAYS in files:
             return Contents(alone, state)
         for name in files:
             if name.startswith(f"{ORBAX}/"):
-                _verified(path, name, *files[name], keep=False)
-        names = parse(_verified(path, NAMES, *files[NAMES]))
+                _verify(path, name, files[name])
+        names = parse(_read_file(path, NAMES, files[NAMES]))
     except (BadJson, KeyError) as error:
         raise Damaged(f"cannot be read: {error}") from error
     except Damaged:
@@ -128,30 +129,53 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
     return Contents({**alone, **dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True))}, state)
 
 
+def read_state(path: str) -> Any:
+    """Read the plain data of a checkpoint that has no arrays in it.
+
+    Raises:
+        Damaged: It is not whole, or has some.
+    """
+    try:
+        return decoded(parse(_read_file(path, STATE, _listed(path)[STATE])), {})
+    except (BadJson, KeyError, ValueError) as error:
+        raise Damaged(f"cannot be read: {error}") from error
+
+
 def verify(path: str) -> None:
     """Compare every byte of a checkpoint with its manifest.
 
     Raises:
         Damaged: It is not whole.
     """
-    for name, (size, digest) in _listed(path).items():
-        _verified(path, name, size, digest, keep=False)
+    for name, listed in _listed(path).items():
+        _verify(path, name, listed)
 
 
 # --- files
 
 
-def _write_file(path: str, content: Iterable[Any]) -> list:
-    """Write a file; returns its size and digest."""
-    digest, size = hashlib.sha256(), 0
+class _Listed(NamedTuple):
+    """What a manifest says of a file: its size, and a digest: of the header of a file of arrays, otherwise of all of it."""
+
+    size: int
+    sha256: str
+    header: int | None = None  # the length of the header
+
+
+def _write_file(path: str, content: bytes) -> list:
     with open(path, "xb") as file:
-        for piece in content:
-            file.write(piece)
-            digest.update(piece)
-            size += len(piece)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    return [size, digest.hexdigest()]
+    return [len(content), hashlib.sha256(content).hexdigest()]
+
+
+def _write_arrays(path: str, arrays: Mapping[str, Any]) -> list:
+    with open(path, "xb") as file:
+        header = write_tensors(file, arrays)
+        file.flush()
+        os.fsync(file.fileno())
+        return [os.fstat(file.fileno()).st_size, hashlib.sha256(header).hexdigest(), len(header)]
 
 
 def _write_manifest(folder: str, files: dict[str, list]) -> None:
@@ -167,7 +191,7 @@ def _write_manifest(folder: str, files: dict[str, list]) -> None:
         flush_folder(root)
     about = {"kind": _KIND, "files": dict(sorted(files.items()))}
     text = json.dumps({**about, "sha256": _digest_of(about)}, indent=1)
-    _write_file(os.path.join(folder, MANIFEST), [text.encode()])
+    _write_file(os.path.join(folder, MANIFEST), text.encode())
     flush_folder(folder)
 
 
@@ -175,14 +199,14 @@ def _digest_of(about: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _listed(path: str) -> dict[str, tuple[int, str]]:
+def _listed(path: str) -> dict[str, _Listed]:
     """Return the files that a checkpoint has, by its manifest."""
     try:
         with _opened(path, MANIFEST) as file:
             about = parse(file.read())
         digest = about.pop("sha256")
-        files = {name: (size, digest) for name, (size, digest) in about["files"].items()}
-        if about["kind"] != _KIND:
+        files = {name: _Listed(*said) for name, said in about["files"].items()}
+        if about["kind"] not in (_KIND, _EARLIER):
             raise Damaged(f"is of another kind, {about['kind']!r}")
         if digest != _digest_of(about) or any(".." in name.split("/") or name.startswith("/") for name in files):
             raise Damaged("has a damaged manifest: its digest is another one")
@@ -193,28 +217,47 @@ def _listed(path: str) -> dict[str, tuple[int, str]]:
     return files
 
 
-def _verified(path: str, name: str, size: int, digest: str, keep: bool = True) -> bytes:
-    """Return the bytes of a file if they are those that were written."""
-    found, kept, count = hashlib.sha256(), [], 0
-    with _opened(path, name) as file:
-        if os.fstat(file.fileno()).st_size != size:
-            raise Damaged(f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and {size} were written")
-        if keep:
-            content = file.read()
-            found.update(content)
-            kept.append(content)
-            count = len(content)
-        else:
-            while piece := file.read(_PIECE):
-                found.update(piece)
-                count += len(piece)
-    if count != size or found.hexdigest() != digest:
-        raise Damaged(f"is damaged: the digest of {name} is not the one that was written")
-    return kept[0] if keep else b""
+def _read_file(path: str, name: str, listed: _Listed) -> bytes:
+    """Return the bytes of a small file if they are those that were written."""
+    with _verified(path, name, listed) as file:
+        file.seek(0)
+        return file.read()
+
+
+def _read_arrays(path: str, name: str, listed: _Listed) -> dict[str, np.ndarray]:
+    """Return the arrays of a file if they are those that were written. They cannot be changed."""
+    with _verified(path, name, listed) as file:
+        stored = stored_tensors(file)
+        found = read_tensors(stored, stored)
+    for array in found.values():
+        array.flags.writeable = False
+    return found
+
+
+def _verify(path: str, name: str, listed: _Listed) -> None:
+    """Compare every byte of a file with what was written."""
+    with _verified(path, name, listed) as file:
+        if listed.header is not None:
+            check_tensors(stored_tensors(file))
 
 
 @contextlib.contextmanager
-def _opened(path: str, name: str) -> Any:
+def _verified(path: str, name: str, listed: _Listed) -> Iterator[Any]:
+    """Open a file, after its size and its digest were compared. What turns out later is told in the same way."""
+    with _opened(path, name) as file:
+        if os.fstat(file.fileno()).st_size != listed.size:
+            raise Damaged(f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and {listed.size} were written")
+        digest = hashlib.file_digest(file, "sha256") if listed.header is None else hashlib.sha256(file.read(listed.header))
+        if digest.hexdigest() != listed.sha256:
+            raise Damaged(f"is damaged: the digest of {name} is not the one that was written")
+        try:
+            yield file
+        except Unfit as error:
+            raise Damaged(f"is damaged: {name} {error}") from error
+
+
+@contextlib.contextmanager
+def _opened(path: str, name: str) -> Iterator[Any]:
     """Open an ordinary file of a checkpoint, no link."""
     try:
         descriptor = os.open(os.path.join(path, name), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

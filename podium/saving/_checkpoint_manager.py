@@ -17,12 +17,11 @@ import jax
 
 from podium.core import Variable, check_choice, warn_user
 from podium.saving import _orbax
-from podium.saving._checkpoint_folder import MANIFEST, Contents, Damaged, read, verify, write
-from podium.saving._loaded import LoadReport
+from podium.saving._checkpoint_folder import Contents, Damaged, read, verify, write
 from podium.saving._locks import lock_folder
-from podium.saving._object_paths import held, put_back, sharding_of, variables_by_path, weights_by_path
+from podium.saving._object_paths import held, put_back, sharding_of, variables_by_path
 
-_NAME = re.compile(r"checkpoint-(\d{1,18})")
+NAME = re.compile(r"checkpoint-(\d{1,18})")
 _TEMPORARY = re.compile(r"\.checkpoint-\d{1,18}\.[0-9a-z]+\.tmp")
 
 
@@ -188,7 +187,7 @@ class CheckpointManager:
             names = os.listdir(self.directory)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(int(match[1]) for match in map(_NAME.fullmatch, names) if match)
+        return sorted(int(match[1]) for match in map(NAME.fullmatch, names) if match)
 
     def latest_step(self) -> int | None:
         """Return the number of the newest whole checkpoint, or None."""
@@ -217,7 +216,7 @@ class CheckpointManager:
             os.rmdir(self.directory)
 
     def _path(self, step: int) -> str:
-        return os.path.join(self.directory, f"checkpoint-{step:08d}")
+        return os.path.join(self.directory, name_of(step))
 
     # --- one process at a time
 
@@ -255,30 +254,9 @@ class CheckpointManager:
                 shutil.rmtree(os.path.join(self.directory, name), ignore_errors=True)
 
 
-def holds_checkpoints(path: str) -> bool:
-    """Tell whether a path is a directory of checkpoints, or one of them."""
-    return os.path.isfile(os.path.join(path, MANIFEST)) or bool(CheckpointManager(path).all_steps())
-
-
-def restore_weights(model: Any, path: str) -> LoadReport:
-    """Set the weights of a model to those of a checkpoint, or of the newest whole one in a directory; return what was loaded.
-
-    Raises:
-        ValueError: There is no whole one, or the weights do not fit.
-    """
-    if os.path.isfile(os.path.join(path, MANIFEST)):
-        folder, name = os.path.split(os.path.abspath(path))
-        match = _NAME.fullmatch(name)
-        found = None if match is None else CheckpointManager(folder).restore(step=int(match[1]))
-    else:
-        found = CheckpointManager(path).restore()
-    if found is None:
-        raise ValueError(
-            f"load_weights was given {path!r}, a checkpoint that was renamed; it ends in `checkpoint-` and a number."
-        )
-    weights = weights_by_path(model)
-    put_back(weights, found.arrays, f"Checkpoint {found.step} of {path!r}", all_of_it=False)
-    return LoadReport([variable.path for variable in weights.values()], [], [], [])
+def name_of(step: int) -> str:
+    """Return the name of the folder of a checkpoint."""
+    return f"checkpoint-{step:08d}"
 
 
 def _is_first() -> bool:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from podium.saving._hdf5_image import DIGEST, OWN_TYPES, SEALED
-from podium.saving._numbers import Reading, empty_array, read_pieces
+from podium.saving._numbers import Feed, Reading, bytes_of, empty_array, read_at, read_pieces
 from podium.saving._seal import check_seal
 from podium.saving._unfit import Unfit
 
@@ -52,11 +53,14 @@ class StoredWeight(NamedTuple):
         """Whether the numbers are floats."""
         return bool(jnp.issubdtype(jnp.dtype(self.dtype), np.floating))
 
-    def read(self) -> np.ndarray:
-        """Return the numbers."""
+    def read(self, raw: Any, feed: Feed) -> np.ndarray:
+        """Return the numbers, and hand on their bytes; from the file itself if that is given and they stand there as they are."""
         array = empty_array(self.shape, self.dataset.dtype)
-        if array.size:
-            self.dataset.read_direct(array)
+        offset = None if raw is None else _place(self.dataset)
+        if offset is None or not read_at(raw, offset, array, feed):
+            if array.size:
+                self.dataset.read_direct(array)
+            feed(bytes_of(array))
         kind = _own_type(self.dataset)
         return array if kind is None else array.view(jnp.dtype(kind))
 
@@ -99,6 +103,7 @@ def reading(path: str, raw: Any) -> Iterator[Any]:
     try:
         check_seal(raw)
         with h5py.File(raw, "r") as file:
+            file.podium_raw = raw
             yield file
     except Unfit as error:
         raise ValueError(f"{path!r} {error}") from None
@@ -111,10 +116,26 @@ def is_sealed(group: Any) -> bool:
     return SEALED in group.attrs
 
 
-def read_all(group: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]) -> dict[str, np.ndarray]:
-    """Read the numbers of the wanted weights, and compare them with the digests if there are any."""
+def read_all(file: Any, group: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]) -> dict[str, np.ndarray]:
+    """Read the numbers of the wanted weights of a group, and compare them with the digests if there are any."""
     sealed = is_sealed(group)
-    return read_pieces(Reading(name, stored[name].read, _digest_of(stored[name], sealed)) for name in wanted)
+    return read_pieces(_reading(file, name, stored[name], sealed) for name in wanted)
+
+
+def _reading(file: Any, name: str, weight: StoredWeight, sealed: bool) -> Reading:
+    digest = _digest_of(weight, sealed)
+    raw = file.podium_raw if digest is not None else None  # what HDF5 is not asked for, a digest vouches for
+    return Reading(name, weight.dtype, weight.shape, digest, partial(weight.read, raw))
+
+
+def _place(dataset: Any) -> int | None:
+    """Return where the numbers of a large dataset stand in its file, if they do so in one stretch, as memory has them."""
+    import h5py
+
+    kind, size = dataset.id.get_type(), dataset.size * dataset.dtype.itemsize
+    plain = dataset.dtype.kind in "iufc" and dataset.dtype.isnative and kind == h5py.h5t.py_create(dataset.dtype, logical=True)
+    whole = dataset.id.get_create_plist().get_layout() == h5py.h5d.CONTIGUOUS and dataset.id.get_storage_size() == size
+    return dataset.id.get_offset() if plain and whole and size >= _SPARE else None
 
 
 def _digest_of(weight: StoredWeight, sealed: bool) -> str | None:

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.saving._numbers import Note, Piece, crc32_of_joined, sha256_of, write_pieces
+from podium.saving._digests import Note, crc32_of_joined
+from podium.saving._numbers import Piece, sha256_of, write_pieces
 from podium.saving._seal import seal_bytes
 
 OWN_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4")  # not known to HDF5: their bits are stored
@@ -59,12 +60,12 @@ class Hdf5Image:
         """The bytes of all arrays so far."""
         return sum(array.nbytes for _, _, array in self._datasets)
 
-    def write(self, out: Any, base: int = 0) -> tuple[int, int]:
-        """Write the file from `base` on; return its size and its CRC-32."""
+    def write(self, out: Any, base: int = 0, with_crc32: bool = False) -> tuple[int, int]:
+        """Write the file from `base` on; return its size, and its CRC-32 if that is asked for."""
         self.file.flush()
         kept = [(name, dataset, array) for name, dataset, array in self._datasets if array.size]
         pieces = [Piece(name, array, base + dataset.id.get_offset()) for name, dataset, array in kept]
-        notes = write_pieces(out, pieces)
+        notes = write_pieces(out, pieces, with_crc32)
         for (_, dataset, _), note in zip(kept, notes, strict=True):
             dataset.attrs.modify(DIGEST, np.bytes_(note.sha256.encode()))
         for name, dataset, array in self._datasets:

@@ -42,7 +42,7 @@ def read_groups(file: Any, model: Any, parts: Parts, by_name: bool = False, skip
         )
     by_path = {f"{part.name}/{weight.name}": weight for part in stored for weight in part.weights}
     path_of = {id(weight): path for path, weight in by_path.items()}
-    values = read_all(weights_root(file), by_path, [path_of[id(weight)] for _, weight in pairs])
+    values = read_all(file, weights_root(file), by_path, [path_of[id(weight)] for _, weight in pairs])
     assignments = checked([(variable, values[path_of[id(weight)]]) for variable, weight in pairs], model)
     complaints = []
     if report.problems:

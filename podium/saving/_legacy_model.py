@@ -133,7 +133,7 @@ def _optimizer_state(file: Any, model: Any) -> Loaded:
             f"has {len(stored)} of other number, order or shape. Training goes on with a fresh optimizer."
         )
         return Loaded([], [], [told], LoadReport([], [], [], [told]))
-    values = read_all(file[_OPTIMIZER], stored, [weight.name for _, weight in pairs])
+    values = read_all(file, file[_OPTIMIZER], stored, [weight.name for _, weight in pairs])
     report = LoadReport([variable.path for variable, _ in pairs], [], [], [])
     return Loaded(checked([(variable, values[weight.name]) for variable, weight in pairs], model), [], [], report)
 

@@ -1,54 +1,49 @@
 """Arrays on their way to a file and back: written without a copy, read into memory that JAX takes as it is.
 
-Every array has a digest over its name, type, shape and bytes. It is computed on threads beside the reading and writing.
+Each has a digest (`_digests.py`), computed while the disk is at work.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
-import zlib
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from podium.core import Variable
+from podium.saving._digests import LARGE, PART, Digest, Digests, Note
+from podium.saving._direct import LargeWriter
 from podium.saving._unfit import Unfit
 
-_LARGE = 8 << 20  # bytes from which threads pay
 _ALIGNED = 64  # JAX takes memory with this alignment without a copy
-_THREADS = min(4, os.cpu_count() or 1)
+
+Feed = Callable[[Any], None]
 
 
 class Piece(NamedTuple):
-    """One array, and where its bytes go in a file."""
+    """One array, of NumPy or JAX, and where its bytes go in a file."""
 
     name: str
-    array: np.ndarray
+    array: Any
     offset: int
 
 
-class Note(NamedTuple):
-    """What is noted of an array that was written."""
-
-    sha256: str
-    crc32: int
-
-
 class Reading(NamedTuple):
-    """One array to be read, and the digest that the file has for it, or None."""
+    """One array to be read, and the digest that the file has for it, or None. Bytes are handed on as they come."""
 
     name: str
-    read: Callable[[], np.ndarray]
+    dtype: str
+    shape: tuple[int, ...]
     sha256: str | None
+    read: Callable[[Feed], np.ndarray]
 
 
-def bytes_of(array: np.ndarray) -> memoryview:
-    """Return the bytes of an array, without a copy if they lie in order."""
-    return np.ascontiguousarray(array).reshape(-1).view("u1").data
+def bytes_of(array: Any) -> memoryview:
+    """Return the bytes of an array, without a copy if they lie in order on the host."""
+    return np.ascontiguousarray(np.asarray(array)).reshape(-1).view("u1").data
 
 
 def value_of(variable: Variable) -> np.ndarray:
@@ -58,51 +53,85 @@ def value_of(variable: Variable) -> np.ndarray:
 
 def sha256_of(name: str, array: np.ndarray) -> str:
     """Return the digest of an array under its name."""
-    digest = hashlib.sha256(f"{name} {array.dtype.name} {tuple(array.shape)}\n".encode())
-    digest.update(bytes_of(array))
-    return digest.hexdigest()
+    with Digests(0) as digests:
+        digest = digests.begin(name, array.dtype.name, array.shape, array.nbytes)
+        digest.feed(bytes_of(array))
+        return digest.note().sha256
 
 
-def _note(piece: Piece) -> Note:
-    return Note(sha256_of(piece.name, piece.array), zlib.crc32(bytes_of(piece.array)))
+def write_pieces(file: Any, pieces: list[Piece], with_crc32: bool = False) -> list[Note]:
+    """Write arrays to their places in a new file, and return their digests."""
+    size = sum(piece.array.nbytes for piece in pieces)
+    end = max((piece.offset + piece.array.nbytes for piece in pieces), default=0)
+    with Digests(size, with_crc32) as digests:
+        with LargeWriter(file, size, end) as out:
+            found = [_written(piece, out, digests) for piece in pieces]
+        if size >= LARGE:
+            file.flush()
+            os.fsync(file.fileno())  # now, while the digests are being computed, and not after
+        return [digest.note() for digest in found]
 
 
-def write_pieces(file: Any, pieces: list[Piece]) -> list[Note]:
-    """Write arrays to their places, and return their digests."""
-    large = sum(piece.array.nbytes for piece in pieces) >= _LARGE
-    pool = ThreadPoolExecutor(_THREADS) if large else None
-    try:
-        notes = [pool.submit(_note, piece) for piece in pieces] if pool else []
-        for piece in pieces:
-            file.seek(piece.offset)
-            file.write(bytes_of(piece.array))
-        if pool is None:
-            return [_note(piece) for piece in pieces]
-        file.flush()
-        os.fsync(file.fileno())  # now, while the digests are being computed, and not after
-        return [note.result() for note in notes]
-    finally:
-        if pool:
-            pool.shutdown(cancel_futures=True)
+def _written(piece: Piece, out: LargeWriter, digests: Digests) -> Digest:
+    digest = digests.begin(piece.name, piece.array.dtype.name, piece.array.shape, piece.array.nbytes)
+    content = bytes_of(piece.array)  # from other devices it comes to the host now, when it is its turn
+    for start in range(0, len(content), PART):
+        digest.feed(content[start : start + PART])
+    out.write(piece.offset, content)
+    return digest
 
 
-def read_pieces(readings: Iterable[Reading]) -> dict[str, np.ndarray]:
-    """Read arrays one after the other, and compare their digests meanwhile; raise `Unfit` if one differs."""
+def read_pieces(readings: Iterable[Reading], keep: bool = True) -> dict[str, np.ndarray]:
+    """Read arrays one after the other, and compare their digests meanwhile; raise `Unfit` if one differs.
+
+    Args:
+        readings: What to read.
+        keep: Whether to return the arrays, and not to compare their digests alone.
+    """
+    readings = list(readings)
     values: dict[str, np.ndarray] = {}
-    with ThreadPoolExecutor(_THREADS) as pool:
-        found = {}
-        for name, read, noted in readings:
-            array = values[name] = read()
-            if noted is not None:
-                found[name] = (noted, pool.submit(sha256_of, name, array) if array.nbytes >= _LARGE else None)
-    for name, (noted, computed) in found.items():
-        digest = computed.result() if computed else sha256_of(name, values[name])
-        if digest != noted:
-            raise Unfit(
-                f"is corrupt: the numbers of {name!r} do not fit the checksum that was written with them (sha256 {noted[:16]}... "
-                f"was expected, and {digest[:16]}... found). Nothing was loaded."
-            )
+    with Digests(sum(map(_num_bytes, readings))) as digests:
+        found: list[tuple[Reading, Digest]] = []
+        for reading in readings:
+            digest = digests.begin(reading.name, reading.dtype, reading.shape, _num_bytes(reading))
+            array = reading.read(digest.feed if reading.sha256 is not None else _ignore)
+            found.append((reading, digest))
+            if keep:
+                values[reading.name] = array
+            elif len(found) > 1:
+                _compare(*found.pop(0))  # so that no more than two arrays are in memory
+        for reading, digest in found:
+            _compare(reading, digest)
     return values
+
+
+def _ignore(part: Any) -> None:
+    pass
+
+
+def _num_bytes(reading: Reading) -> int:
+    return math.prod(reading.shape) * jnp.dtype(reading.dtype).itemsize
+
+
+def _compare(reading: Reading, digest: Digest) -> None:
+    found = digest.note().sha256
+    if reading.sha256 is not None and reading.sha256 != found:
+        raise Unfit(
+            f"is corrupt: the numbers of {reading.name!r} do not fit the checksum that was written with them (sha256 "
+            f"{reading.sha256[:16]}... was expected, and {found[:16]}... found). Nothing was loaded."
+        )
+
+
+def read_at(file: Any, offset: int, array: np.ndarray, feed: Feed) -> bool:
+    """Fill an array with the bytes that stand at a place of a file, and hand them on; False if the file ends before."""
+    content = array.reshape(-1).view("u1").data
+    file.seek(offset)
+    for start in range(0, len(content), PART):
+        part = content[start : start + PART]
+        if file.readinto(part) != len(part):
+            return False
+        feed(part)
+    return True
 
 
 def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -111,28 +140,3 @@ def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     memory = np.empty(size + _ALIGNED, "u1")
     start = -memory.ctypes.data % _ALIGNED
     return memory[start : start + size].view(dtype).reshape(shape)
-
-
-def crc32_of_joined(first: int, second: int, length: int) -> int:
-    """Return the CRC-32 of two runs of bytes, one after the other, from theirs and the length of the second.
-
-    A CRC is a remainder of polynomials: the first is multiplied by x to the 8 * length, and the second added.
-    """
-    power, factor = 8 * length, 0x40000000  # x, with the highest bit for x^0
-    while power:
-        if power & 1:
-            first = _times(first, factor)
-        factor = _times(factor, factor)
-        power >>= 1
-    return first ^ second
-
-
-def _times(a: int, b: int) -> int:
-    """Multiply two polynomials modulo that of CRC-32, lowest power in the highest bit."""
-    product, bit = 0, 0x80000000
-    while bit:
-        if a & bit:
-            product ^= b
-        b = (b >> 1) ^ (0xEDB88320 if b & 1 else 0)
-        bit >>= 1
-    return product

@@ -1,6 +1,6 @@
-"""Weights as `.safetensors`: a header that says where each array lies, and their bytes. Other libraries read it too.
+"""Arrays as `.safetensors`: a header that says where each array lies, and their bytes. Other libraries read it too.
 
-Names are paths through the model with the names of weights, `layers/dense/kernel`. Digests stand in the header's metadata.
+Files of weights and checkpoints are written and read here. Digests stand in the header's metadata.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 import os
 import struct
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from podium.saving._json import BadJson, dump, parse
-from podium.saving._numbers import Piece, Reading, empty_array, read_pieces, write_pieces
+from podium.saving._numbers import Feed, Piece, Reading, empty_array, read_at, read_pieces, write_pieces
 from podium.saving._unfit import Unfit
 
 SUFFIX = ".safetensors"
@@ -45,11 +46,10 @@ class StoredTensor(NamedTuple):
         """Whether the numbers are floats."""
         return bool(jnp.issubdtype(jnp.dtype(self.dtype), np.floating))
 
-    def read(self) -> np.ndarray:
-        """Return the numbers."""
+    def read(self, feed: Feed) -> np.ndarray:
+        """Return the numbers, and hand on their bytes."""
         array = empty_array(self.shape, jnp.dtype(self.dtype))
-        self.file.seek(self.offset)
-        if array.size and self.file.readinto(array.reshape(-1).view("u1").data) != array.nbytes:
+        if not read_at(self.file, self.offset, array, feed):
             raise Unfit(f"is truncated: it ends within {self.name!r}.")
         return array
 
@@ -57,13 +57,19 @@ class StoredTensor(NamedTuple):
 # --- writing
 
 
-def write_tensors(file: Any, arrays: dict[str, np.ndarray]) -> None:
-    """Write arrays under their names."""
-    for name, array in arrays.items():
-        if array.dtype.name not in _NAMES:
-            raise ValueError(
-                f"Weight {name!r} has dtype {array.dtype.name!r}, which `.safetensors` files do not have; save to `.weights.h5`."
-            )
+def unknown_types(arrays: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names and types of those arrays that a file cannot hold."""
+    return {name: array.dtype.name for name, array in arrays.items() if array.dtype.name not in _NAMES}
+
+
+def write_tensors(file: Any, arrays: Mapping[str, Any]) -> bytes:
+    """Write arrays of NumPy or JAX under their names; return the header, whose digests vouch for all that follows it.
+
+    Raises:
+        ValueError: The format has no name for the type of one.
+    """
+    for name, dtype in unknown_types(arrays).items():
+        raise ValueError(f"Weight {name!r} has dtype {dtype!r}, which `.safetensors` files do not have; save to `.weights.h5`.")
     ordered = dict(sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize))  # so that all of them lie aligned
     start = len(_header(ordered, dict.fromkeys(ordered, "0" * 64)))
     pieces, place = [], start
@@ -71,11 +77,13 @@ def write_tensors(file: Any, arrays: dict[str, np.ndarray]) -> None:
         pieces.append(Piece(name, array, place))
         place += array.nbytes
     notes = write_pieces(file, pieces)
+    header = _header(ordered, {name: note.sha256 for name, note in zip(ordered, notes, strict=True)})
     file.seek(0)
-    file.write(_header(ordered, {name: note.sha256 for name, note in zip(ordered, notes, strict=True)}))
+    file.write(header)
+    return header
 
 
-def _header(arrays: dict[str, np.ndarray], digests: dict[str, str]) -> bytes:
+def _header(arrays: Mapping[str, Any], digests: dict[str, str]) -> bytes:
     described: dict[str, Any] = {_METADATA: {"written_by": "podium"} | {_DIGEST + name: digests[name] for name in arrays}}
     place = 0
     for name, array in arrays.items():
@@ -124,9 +132,18 @@ def stored_tensors(file: Any) -> dict[str, StoredTensor]:
     return found
 
 
-def read_tensors(stored: dict[str, StoredTensor], wanted: list[str]) -> dict[str, np.ndarray]:
+def read_tensors(stored: Mapping[str, StoredTensor], wanted: Iterable[str]) -> dict[str, np.ndarray]:
     """Read the numbers of the wanted arrays, and compare them with the digests if there are any."""
-    return read_pieces(Reading(name, stored[name].read, stored[name].sha256) for name in wanted)
+    return read_pieces(map(_reading, (stored[name] for name in wanted)))
+
+
+def check_tensors(stored: Mapping[str, StoredTensor]) -> None:
+    """Compare all numbers with the digests, and keep none; raise `Unfit` if one differs."""
+    read_pieces(map(_reading, stored.values()), keep=False)
+
+
+def _reading(tensor: StoredTensor) -> Reading:
+    return Reading(tensor.name, tensor.dtype, tensor.shape, tensor.sha256, tensor.read)
 
 
 def _digests(metadata: Any) -> dict[str, str] | None:

@@ -186,7 +186,7 @@ Read = Callable[[list[str]], dict[str, np.ndarray]]
 def hdf5_state(file: Any) -> tuple[dict[str, Stored], Read]:
     """List the weights of an HDF5 file in Keras 3's layout, and return what reads them by their names."""
     stored = stored_tree(file)
-    return dict(stored), lambda names: read_all(file, stored, names)
+    return dict(stored), lambda names: read_all(file, file, stored, names)
 
 
 def read_state(

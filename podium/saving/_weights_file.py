@@ -10,7 +10,6 @@ from typing import Any
 
 from podium.core import check_choice
 from podium.saving._archive import open_weights, read_texts
-from podium.saving._checkpoint_manager import holds_checkpoints, restore_weights
 from podium.saving._detect import detect_contents, detect_tensorflow
 from podium.saving._hdf5 import is_keras_2, reading
 from podium.saving._hdf5_image import Hdf5Image
@@ -21,6 +20,7 @@ from podium.saving._safetensors import SUFFIX, read_tensors, stored_tensors, wri
 from podium.saving._state_tree import hdf5_state, named_values, read_state, state_image, tree_name
 from podium.saving._tensorflow_checkpoint import read_checkpoint
 from podium.saving._unfit import Unfit
+from podium.saving._weights_folder import holds_checkpoints, is_folder, read_folder, write_folder
 
 _FORMATS = ("h5", "hdf5", "keras", "safetensors")
 
@@ -31,7 +31,8 @@ def write_weights(model: Any, filepath: Any, overwrite: bool = True, save_format
     Args:
         model: A model whose weights exist.
         filepath: Where to; the directory must exist. A link is followed. Names that end in `.weights.h5` get Keras 3's layout,
-            `.safetensors` that format, all others Keras 2's layout.
+            `.safetensors` that format, all others Keras 2's layout. A slash at the end, or a directory that holds such weights
+            already, asks for a checkpoint directory.
         overwrite: Whether a file that is there may be replaced.
         save_format: "safetensors", to overrule the name; "h5", "hdf5" and "keras" mean HDF5, in the layout of the name.
         options: Accepted for Keras 2's signature: None.
@@ -49,6 +50,12 @@ def write_weights(model: Any, filepath: Any, overwrite: bool = True, save_format
     if save_format is not None:
         check_choice("save_format", save_format, _FORMATS)
     given = os.fsdecode(filepath)
+    if is_folder(given):
+        if save_format is not None:
+            raise ValueError(f"save_weights was given {given!r}, a directory, and save_format={save_format!r}. Leave one out.")
+        parts_of(model, "save_weights")  # refuses a model that is not built
+        write_folder(model, given, overwrite)
+        return
     path = place_for("save_weights", given, overwrite)
     parts = parts_of(model, "save_weights")
     if save_format == "safetensors" or (save_format is None and given.lower().endswith(SUFFIX)):
@@ -72,8 +79,8 @@ def read_weights(
 
     Args:
         model: A model whose weights exist.
-        filepath: The file; or a directory of checkpoints (`CheckpointManager`, `BackupAndRestore`), whose newest is taken; or a
-            TensorFlow checkpoint or SavedModel, if tensorflow is installed.
+        filepath: The file; or a directory of checkpoints (`save_weights`, `CheckpointManager`, `BackupAndRestore`), whose newest
+            is taken, and all of it; or a TensorFlow checkpoint or SavedModel, if tensorflow is installed.
         by_name: Take the layers whose names are in the file, and leave the others; otherwise layers are taken in order.
         skip_mismatch: Leave weights that do not fit as they are. A warning lists them.
         options: Accepted for Keras 2's signature: None.
@@ -91,7 +98,12 @@ def read_weights(
     checkpoint = detect_tensorflow(path)
     parts = parts_of(model, "load_weights")
     if holds_checkpoints(path):
-        return restore_weights(model, path)
+        if by_name or skip_mismatch:
+            raise ValueError(
+                f"load_weights was given {path!r}, a directory of checkpoints, which are loaded whole or not at all. Leave out "
+                "`by_name` and `skip_mismatch`, or save the weights to a file."
+            )
+        return read_folder(model, path)
     try:
         if checkpoint is not None:
             loaded = read_checkpoint(checkpoint, model, by_name, skip_mismatch)

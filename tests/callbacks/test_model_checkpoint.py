@@ -150,3 +150,66 @@ def test_paths_that_cannot_be_written_are_reported(tmp_path, trained):
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError, match="is a directory"):
         trained.fit(X, Y, verbose=0, callbacks=ModelCheckpoint(tmp_path / "folder"))
+
+
+class Failing(podium.callbacks.Callback):
+    """Raises an error after the second batch of the second epoch."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error, self.epoch, self.weights = error, 0, None
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        if (self.epoch, batch) == (1, 1):
+            self.weights = self.model.get_weights()
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "wanted"),
+    [
+        ("m.keras", {}, ["m-exception.keras", "m.keras"]),
+        ("{epoch}-{loss:.1f}.keras", {"save_freq": 100, "max_to_keep": 1}, ["2-nan-exception.keras"]),
+        (
+            "{epoch}-{batch}.weights.h5",
+            {"save_freq": 2, "save_weights_only": True},
+            ["1-2.weights.h5", "2-1.weights.h5", "2-2-exception.weights.h5"],
+        ),
+        ("w-0.5", {"save_weights_only": True, "save_best_only": True, "monitor": "loss"}, ["w-0.5", "w-0.5-exception"]),
+    ],
+)
+def test_an_error_leaves_the_last_state_beside_the_other_files(tmp_path, trained, name, options, wanted):
+    saving = ModelCheckpoint(tmp_path / name, save_on_exception=True, **options)
+    failing = Failing(KeyboardInterrupt() if "weights" in name else RuntimeError("lost"))
+    with pytest.raises(type(failing.error)):
+        trained.fit(X, Y, batch_size=8, epochs=3, verbose=0, callbacks=[saving, failing])
+    assert sorted(os.listdir(tmp_path)) == sorted(wanted)
+    path = tmp_path / next(one for one in wanted if "exception" in one)
+    other = podium.models.load_model(path) if path.suffix == ".keras" else podium.models.clone_model(trained)
+    if path.suffix != ".keras":
+        other.load_weights(path)
+    assert all(np.array_equal(a, b) for a, b in zip(other.get_weights(), failing.weights, strict=True))
+
+
+def test_nothing_more_is_saved_without_an_error_or_before_the_first_epoch(tmp_path, trained):
+    saving = ModelCheckpoint(tmp_path / "{epoch}.keras", save_on_exception=True)
+    trained.fit(X, Y, batch_size=8, epochs=1, verbose=0, callbacks=saving)
+    assert os.listdir(tmp_path) == ["1.keras"]
+
+    def fail(logs):
+        raise RuntimeError("at once")
+
+    with pytest.raises(RuntimeError, match="at once"):
+        trained.fit(X, Y, verbose=0, callbacks=[saving, podium.callbacks.LambdaCallback(on_train_begin=fail)])
+    assert os.listdir(tmp_path) == ["1.keras"]
+
+
+def test_a_save_that_fails_after_an_error_is_added_to_it(tmp_path, trained):
+    (tmp_path / "m-exception.keras").mkdir()
+    saving, failing = ModelCheckpoint(tmp_path / "m.keras", save_on_exception=True), Failing(RuntimeError("lost"))
+    with pytest.raises(RuntimeError, match="lost") as caught:
+        trained.fit(X, Y, batch_size=8, epochs=3, verbose=0, callbacks=[failing, saving])
+    assert "Then ModelCheckpoint.on_train_end failed as well: IsADirectoryError" in "".join(caught.value.__notes__)

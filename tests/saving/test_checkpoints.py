@@ -1,5 +1,7 @@
 """Checkpoint directories: a checkpoint is absent, or whole and verified; the newest whole one is restored."""
 
+import hashlib
+import json
 import os
 import random
 import shutil
@@ -78,7 +80,7 @@ def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp
     assert found.step == 1 and found.arrays["a"].tolist() == [1, 1, 1]
     text = str(told[0].message)
     for said in (
-        "checkpoint 4 is damaged: the digest of arrays.safetensors is not the one that was written",
+        "checkpoint 4 is damaged: arrays.safetensors is corrupt: the numbers of 'a' do not fit the checksum",
         "checkpoint 3 is incomplete: it has no manifest.json",
         "checkpoint 2 is damaged: arrays.safetensors has 10 bytes",
         "Checkpoint 1 is taken",
@@ -301,3 +303,33 @@ def test_processes_write_one_checkpoint_together(tmp_path):
             process.kill()
     assert all(f"restored by {rank}" in out for rank, (out, _) in enumerate(said)), said
     assert os.listdir(tmp_path) == ["checkpoint-00000002"]
+
+
+def test_checkpoints_with_digests_of_whole_files_alone_are_still_read(tmp_path):
+    CheckpointManager(tmp_path).save(0, {"a": np.arange(3.0)}, state={"b": np.ones(2)})
+    path = tmp_path / "checkpoint-00000000"
+    about = json.loads((path / "manifest.json").read_text())
+    whole = {name: (path / name).read_bytes() for name in about["files"]}
+    files = {name: [len(content), hashlib.sha256(content).hexdigest()] for name, content in whole.items()}
+    earlier = {"kind": "podium checkpoint 1", "files": files}
+    digest = hashlib.sha256(json.dumps(earlier, sort_keys=True).encode()).hexdigest()
+    (path / "manifest.json").write_text(json.dumps({**earlier, "sha256": digest}))
+    found = CheckpointManager(tmp_path).restore()
+    assert found.arrays["a"].tolist() == [0, 1, 2] and found.state["b"].tolist() == [1, 1]
+    damage(path)
+    with pytest.raises(ValueError, match=r"the digest of arrays\.safetensors is not the one that was written"):
+        CheckpointManager(tmp_path).restore()
+
+
+def test_large_arrays_of_a_checkpoint_come_back_and_cannot_be_changed(tmp_path):
+    values = {name: np.random.default_rng(1).normal(size=700_000) for name in ("a", "b")}
+    manager = CheckpointManager(tmp_path)
+    manager.save(0, values)
+    found = manager.restore()
+    for name, value in values.items():
+        assert found.arrays[name].tobytes() == value.tobytes()
+        with pytest.raises(ValueError, match="read-only"):
+            found.arrays[name][0] = 1
+    assert manager.latest_step() == 0
+    damage(tmp_path / "checkpoint-00000000", at=6_000_000)
+    assert manager.latest_step() is None
