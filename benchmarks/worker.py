@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+SETTLED = 12  # runs
 IMPORTED = time.perf_counter()  # when Python has started
 
 
@@ -81,16 +82,18 @@ class Bench:
         self.run: Callable[[], Any] = lambda: None
 
     def open(self, warm: float = 0.0) -> dict:
-        """Build the model and run it once, timed; then go on for `warm` seconds, in which libraries settle."""
+        """Build the model and run it once, timed; then go on until the library has settled.
+
+        That is for `warm` seconds, and for `SETTLED` runs unless they take five times as long.
+        """
         start = time.perf_counter()
         self.run = self.build()
         self.run()
         first = time.perf_counter() - start
-        begun = time.perf_counter()
-        while (left := warm - (time.perf_counter() - begun)) > 0:
+        begun, count, passed = time.perf_counter(), 0, 0.0
+        while passed < (5 * warm if count < SETTLED else warm):
             self.run()
-            if time.perf_counter() - begun > left:  # another run would take too long
-                break
+            count, passed = count + 1, time.perf_counter() - begun
         return {"import": self.import_seconds, "first": first}
 
     def measure(self, seconds: float) -> dict:

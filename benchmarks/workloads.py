@@ -282,7 +282,7 @@ WORKLOADS = {
     "dense": Workload("Dense(1), 1,000 x 32, batch 32", numbers(32), dense, 1000, 32, epochs=30, numbers=TRIED),
     "dense_long": Workload("Dense(1), 64,000 x 32, batch 32", numbers(32), dense, 64_000, 32, numbers=TRIED),
     "five": Workload("Dense(1), five steps an execution", zeros_and_ones, five_at_once, 1000, 10, epochs=10, shuffle=False),
-    "mlp": Workload("MLP 784-512-512-10, batch 128", classes(784), classifier(mlp), 6400, 128, epochs=8),
+    "mlp": Workload("MLP 784-512-512-10, batch 128", classes(784), classifier(mlp), 6400, 128, epochs=2),
     "cnn": Workload("small CNN, 28 x 28, batch 64", classes(28, 28, 1), classifier(cnn), 1280, 64),
     "residual": Workload("residual CNN, 32 x 32, batch 32", classes(32, 32, 3), residual, 256, 32),
     "transformer": Workload("transformer, 2 layers, batch 64", tokens, transformer, 1280, 64),
