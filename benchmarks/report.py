@@ -142,7 +142,8 @@ def first_fits(times: dict[tuple[str, str], list[float]]) -> Iterator[str]:
     yield "\nBuilding the model, compiling and one run, without imports; in brackets the ratio to Podium's cold one."
 
 
-def setting(rounds: int, seconds: float) -> str:
+def setting(rounds: int, seconds: float, processes: int) -> str:
     """Say what it was measured with."""
+    many = "" if processes == 1 else f" in each of {processes} processes"
     versions = f"Python {platform.python_version()}, JAX {metadata.version('jax')}"
-    return f"{platform.machine()}, {versions}; best of {rounds} interleaved rounds of {seconds:g} s, float32."
+    return f"{platform.machine()}, {versions}; best of {rounds} interleaved rounds of {seconds:g} s{many}, float32."
