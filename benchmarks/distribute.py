@@ -6,7 +6,7 @@ Overhead: the same training without a strategy, under OneDeviceStrategy and a Mi
 They take turns of a single step, and each step is compared with the two without a strategy of its round, so that what else the
 machine does meets both. Two models have no strategy: what the second takes beside the first is the noise that is left, and where
 that is more than what is looked for, no verdict is given. Given is the median of the ratios, and the interval that holds the true
-one with a probability of 95%, whatever the noise looks like. `tests/distribute/test_step_cost.py` counts the Python functions
+one with a probability of 95%, whatever the noise looks like. `tests/distribute/test_strategy_cost.py` counts the Python functions
 that a step calls, which no noise can change.
 
 Synchronisation: the same step on 4 virtual devices with and without its collectives (each device keeps its own gradients), of
