@@ -46,6 +46,7 @@ class Table:
         batch = in_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
         self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
+        self._row_sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.types]  # in bytes
 
     def gather(self, index: np.ndarray) -> list[Any]:
         """Return the rows with these numbers of every array, on the device, or on the way to it."""
@@ -54,7 +55,11 @@ class Table:
             if jax.default_backend() != "cpu":
                 self._placed = [jnp.asarray(array) for array in self._placed]
         if isinstance(self._placed[0], np.ndarray):
-            return [_taken(array, index) for array in self._placed]
+            most = _WORTH_ALIGNING // (index.size or 1)
+            return [
+                array.take(index, 0) if size < most else _taken(array, index)
+                for array, size in zip(self._placed, self._row_sizes, strict=True)
+            ]
         return _gathered(self._placed, index)
 
 
@@ -94,8 +99,6 @@ def _taken(array: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Return rows in memory that XLA on CPU uses as it is; NumPy's own begins anywhere, and would be copied first."""
     shape = (*index.shape, *array.shape[1:])
     size = math.prod(shape) * array.itemsize
-    if size < _WORTH_ALIGNING:
-        return array.take(index, 0)
     memory = np.empty(size + _ALIGNED, np.uint8)
     first = -memory.__array_interface__["data"][0] % _ALIGNED
     rows = memory[first : first + size].view(array.dtype).reshape(shape)
