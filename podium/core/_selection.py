@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium.core._aligned import empty_array
 from podium.core._structures import in_order
 
-_ALIGNED = 64  # bytes: where XLA's arrays begin on CPU
 _WORTH_ALIGNING = 2**16  # bytes; less is copied in no time
 
 
@@ -96,12 +96,8 @@ def _gathered(arrays: list[Any], index: Any) -> list[Any]:
 
 
 def _taken(array: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return rows in memory that XLA on CPU uses as it is; NumPy's own begins anywhere, and would be copied first."""
-    shape = (*index.shape, *array.shape[1:])
-    size = math.prod(shape) * array.itemsize
-    memory = np.empty(size + _ALIGNED, np.uint8)
-    first = -memory.__array_interface__["data"][0] % _ALIGNED
-    rows = memory[first : first + size].view(array.dtype).reshape(shape)
+    """Return rows in memory that XLA on CPU uses as it is."""
+    rows = empty_array((*index.shape, *array.shape[1:]), array.dtype)
     return array.take(index, 0, out=rows, mode="clip")  # all are in bounds; to make sure of it, NumPy would copy
 
 

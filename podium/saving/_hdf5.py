@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from podium.core._aligned import empty_array
 from podium.saving._hdf5_image import DIGEST, OWN_TYPES, SEALED
-from podium.saving._numbers import Feed, Reading, bytes_of, empty_array, read_at, read_pieces
+from podium.saving._numbers import Feed, Reading, bytes_of, read_at, read_pieces
 from podium.saving._seal import check_seal
 from podium.saving._unfit import Unfit
 

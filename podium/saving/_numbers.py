@@ -18,8 +18,6 @@ from podium.saving._digests import LARGE, PART, Digest, Digests, Note
 from podium.saving._direct import LargeWriter
 from podium.saving._unfit import Unfit
 
-_ALIGNED = 64  # JAX takes memory with this alignment without a copy
-
 Feed = Callable[[Any], None]
 
 
@@ -132,11 +130,3 @@ def read_at(file: Any, offset: int, array: np.ndarray, feed: Feed) -> bool:
             return False
         feed(part)
     return True
-
-
-def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return memory for an array at an address where JAX takes it without a copy."""
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.empty(size + _ALIGNED, "u1")
-    start = -memory.ctypes.data % _ALIGNED
-    return memory[start : start + size].view(dtype).reshape(shape)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from podium.core._aligned import empty_array
 from podium.saving._json import BadJson, dump, parse
-from podium.saving._numbers import Feed, Piece, Reading, empty_array, read_at, read_pieces, write_pieces
+from podium.saving._numbers import Feed, Piece, Reading, read_at, read_pieces, write_pieces
 from podium.saving._unfit import Unfit
 
 SUFFIX = ".safetensors"

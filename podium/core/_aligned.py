@@ -1,0 +1,25 @@
+"""Memory for arrays at addresses where XLA on CPU uses it as it is; NumPy's own begins anywhere, and would be copied first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_ALIGNED = 64  # bytes: where XLA's arrays begin on CPU
+
+
+def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an array whose values are yet to be set.
+
+    Example:
+        >>> from podium.core._aligned import empty_array
+        >>> array = empty_array((2, 3), "float32")
+        >>> array.shape, array.ctypes.data % 64
+        ((2, 3), 0)
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + _ALIGNED, np.uint8)
+    first = -memory.__array_interface__["data"][0] % _ALIGNED
+    return memory[first : first + size].view(dtype).reshape(shape)
