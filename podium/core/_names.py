@@ -5,10 +5,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from podium.core._state import current, setting
+from podium.core._state import changed, current
 
 _counts: collections.Counter[str] = collections.Counter()
 
@@ -47,8 +46,7 @@ def reset_names() -> None:
     _counts.clear()
 
 
-@contextlib.contextmanager
-def name_scope(name: str) -> Iterator[str]:
+def name_scope(name: str) -> contextlib.AbstractContextManager[str]:
     """Put the Variables made inside the `with` block under `name`.
 
     Example:
@@ -58,8 +56,7 @@ def name_scope(name: str) -> Iterator[str]:
     """
     if not isinstance(name, str) or not name or "/" in name:
         raise ValueError(f"name_scope was given {name!r}; a non-empty string without '/' was expected.")
-    with setting(names=(*current.names, name)):
-        yield name
+    return changed(current, {"names": (*current.names, name)}, gives=name)
 
 
 def own_scope(name: str) -> contextlib.AbstractContextManager[Any]:

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import _errors
+from podium.core._clean_exit import clean_exit
 from podium.core._dispatch import unwrap_result
 from podium.core._placement import constrained, fitted, is_cpu, several_devices, wait_for_previous
 from podium.core._state import Scope, Store, lock, setting, writes
@@ -141,8 +142,9 @@ class Program:
 
     def discover(self, arrays: Sequence[Any]) -> None:
         """Trace the body until it is known which Variables it reads, writes and makes; computes nothing."""
-        for trace in self.traces(arrays):
-            trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
+        with clean_exit():
+            for trace in self.traces(arrays):
+                trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
 
     def traces(self, arrays: Sequence[Any]) -> Iterator[Trace]:
         """Yield what must be traced to make the program, one after the other.
@@ -280,7 +282,7 @@ class Program:
 
         JAX keeps what it compiled ahead, so the first step finds it.
         """
-        with lock:
+        with lock, clean_exit():
             while True:
                 some = (self._written, self._read)
                 written, read = (self._fitted(each, [variable.stored for variable in each]) for each in some)
@@ -337,7 +339,7 @@ class Program:
 
     def _first_step(self, box: list, values: list, arrays: list) -> None:
         """Step through JAX's slower Python path, where an interrupt could fall between donation and result."""
-        with _interrupts_deferred(unless=lambda: self._tracing):
+        with clean_exit(), _interrupts_deferred(unless=lambda: self._tracing):
             made = self._jitted(values, self._read_values, arrays)
             if not self._donates:
                 made = jax.block_until_ready(made)  # a failing callback must show before state changes

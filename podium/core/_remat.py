@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 
+from podium.core._clean_exit import guarded
 from podium.core._dispatch import is_value, unwrap_result, wrap_result
 from podium.core._errors import check_choice
 from podium.core._state import Scope, current, setting
@@ -108,7 +109,7 @@ class _Open(threading.local):
     scopes: tuple[RematScope, ...] = ()
 
 
-_open = _Open()
+_open = guarded(_Open())
 
 
 def current_remat_scope() -> RematScope | None:

@@ -13,7 +13,6 @@ import contextlib
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 
@@ -37,17 +36,31 @@ lock = threading.RLock()  # held while a compiled step takes and gives state
 writes = [0]  # counts changes of stored Variables; a compiled step compares it to keep its list of reads
 
 
-@contextlib.contextmanager
-def setting(**values: Any) -> Iterator[None]:
-    """Change some of this thread's settings for the length of a `with` block."""
-    before = {name: getattr(current, name) for name in values}
-    for name, value in values.items():
-        setattr(current, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(current, name, value)
+class changed(contextlib.ContextDecorator):
+    """Change some of a thread's settings for the length of a `with` block, which gets `gives` as its value.
+
+    This is no generator: one that Ctrl-C leaves half done would put old settings back when it is collected, at some later moment.
+    """
+
+    def __init__(self, settings: threading.local, values: dict[str, Any], gives: Any = None):
+        self._settings, self._values, self._gives = settings, values, gives
+
+    def __enter__(self) -> Any:
+        settings = self._settings
+        self._before = {name: getattr(settings, name) for name in self._values}
+        settings.__dict__.update(self._values)
+        return self._gives
+
+    def __exit__(self, *_: Any) -> None:
+        self._settings.__dict__.update(self._before)
+
+    def _recreate_cm(self) -> changed:  # as a decorator, for each call
+        return changed(self._settings, self._values, self._gives)
+
+
+def setting(**values: Any) -> changed:
+    """Change some of what this thread is doing right now, for the length of a `with` block."""
+    return changed(current, values)
 
 
 class Scope:

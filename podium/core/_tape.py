@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from podium.core._clean_exit import clean_exit
 from podium.core._dtypes import is_differentiable
 from podium.core._errors import check_choice
 from podium.core._recorder import Recorder
@@ -47,14 +48,17 @@ class GradientTape(Recorder):
         super().__init__(watch_accessed_variables)
         self._persistent = bool(persistent)
         self._used = False
+        self._guard = clean_exit()
 
     def __enter__(self) -> GradientTape:
         self._used = False
+        self._guard.__enter__()
         self._open()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._close()
+        self._guard.__exit__(*error)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """Return the Variables that recorded operations have read."""
@@ -106,8 +110,8 @@ class GradientTape(Recorder):
         if output_gradients is not None:
             given = _matching_seeds(leaves_of(target), output_gradients)
             seeds = [seed for leaf, seed in zip(leaves_of(target), given, strict=True) if self._sees(self._node_of_target(leaf))]
-        recording = Recording(self.entries, targets, sources_flat, self.tracks)
-        gradients = iter(recording.gradients(seeds))
+        with clean_exit():
+            gradients = iter(Recording(self.entries, targets, sources_flat, self.tracks).gradients(seeds))
         self._end()
         return _fill(sources, gradients, zero)
 
@@ -136,8 +140,8 @@ class GradientTape(Recorder):
         targets, sources_flat = self._begin("jacobian", target, sources, zero)
         if len(targets) != 1:
             raise ValueError(f"jacobian takes one target; {len(targets)} were given. Call it once for each.")
-        recording = Recording(self.entries, targets, sources_flat, self.tracks)
-        jacobians = recording.jacobians(batched=False)
+        with clean_exit():
+            jacobians = Recording(self.entries, targets, sources_flat, self.tracks).jacobians(batched=False)
         self._end()
         return _fill(sources, iter(jacobians), zero, targets[0].shape)
 
@@ -170,8 +174,8 @@ class GradientTape(Recorder):
                 f"batch_jacobian was given a target of shape {shapes[0]} and a source of shape {shapes[1]}; their "
                 "first dimensions, the batch, must exist and be equal. Use `jacobian` otherwise."
             )
-        recording = Recording(self.entries, targets, sources, self.tracks)
-        jacobians = recording.jacobians(batched=True)
+        with clean_exit():
+            jacobians = Recording(self.entries, targets, sources, self.tracks).jacobians(batched=True)
         self._end()
         return _fill(source, iter(jacobians), zero, shapes[0], drop_batch=True)
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
 import numpy as np
 
 from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, leaves_of, map_structure
+from podium.core._clean_exit import guarded
+from podium.core._state import changed
 
 
 class _Calls(threading.local):
@@ -23,18 +25,13 @@ class _Calls(threading.local):
     depth: int = 0
 
 
-calls = _Calls()
+calls = guarded(_Calls())
 
 
-@contextmanager
-def inside_call(training: bool | None) -> Iterator[bool]:
-    """Note that a layer is being called; yields whether it is the outermost one."""
-    before = calls.training, calls.depth
-    calls.training, calls.depth = training if training is not None else before[0], before[1] + 1
-    try:
-        yield before[1] == 0
-    finally:
-        calls.training, calls.depth = before
+def inside_call(training: bool | None) -> AbstractContextManager[bool]:
+    """Note that a layer is being called, in a `with` block that gets whether it is the outermost one."""
+    passed_on = calls.training if training is None else training
+    return changed(calls, {"training": passed_on, "depth": calls.depth + 1}, gives=calls.depth == 0)
 
 
 class CallSignature:

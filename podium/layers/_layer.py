@@ -7,10 +7,9 @@ on, records the call on open tapes as one entry, and collects losses. What a lay
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -29,6 +28,7 @@ from podium.core import (
     record_call,
     unknown_choice,
 )
+from podium.core._clean_exit import clean_exit
 from podium.core._dispatch import unwrap_result
 from podium.core._errors import TENSOR_IN_LAX
 from podium.core._names import own_scope
@@ -256,7 +256,8 @@ class Layer(LayerState):
 
     def _run(self, given: dict[str, Any], training: bool | None) -> tuple[Any, Any]:
         """Compute outputs and their masks, with the settings that hold inside this layer."""
-        with _calls.inside_call(training) as outermost, setting(autocast=self._cast_to), own_scope(self._name):
+        inside = _calls.inside_call(training)
+        with clean_exit(), inside as outermost, setting(autocast=self._cast_to), own_scope(self._name):
             if outermost:
                 self._clear_losses()
             outputs = self._computed(given)
@@ -336,7 +337,8 @@ class Layer(LayerState):
         shapes = {name: _calls.shapes_of(v) for name, v in given.items() if _calls.is_tensor_like(v)}
         with lock:  # of threads that call together, one builds
             if not self.built:
-                with _outside_of_traces():
+                # Weights get real numbers, outside of every tape; the running trace finds them by use.
+                with clean_exit(), jax.ensure_compile_time_eval(), setting(recorders=()):
                     self._build_once(shapes)
 
     def _build_once(self, shapes: dict[str, Any]) -> None:
@@ -567,10 +569,3 @@ def _with_masks(outputs: Any, masks: Any) -> Any:
         if isinstance(output, Tensor):
             output._keras_mask = mask
     return outputs
-
-
-@contextlib.contextmanager
-def _outside_of_traces() -> Iterator[None]:
-    """Make weights with real numbers, outside of every tape; the running trace finds them by use."""
-    with jax.ensure_compile_time_eval(), setting(recorders=()):
-        yield

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -29,8 +29,9 @@ from podium.core import (
     snake_case,
     standardize_dtype,
 )
+from podium.core._clean_exit import guarded
 from podium.core._names import own_scope
-from podium.core._state import TraceLocal
+from podium.core._state import TraceLocal, changed
 from podium.core._tensor import wrap
 from podium.layers import _tracking
 from podium.metrics import Mean, Metric
@@ -45,18 +46,13 @@ class _Budget(threading.local):
     numbers: int | None = None  # how many numbers weights may still have; None for any
 
 
-_budget = _Budget()
+_budget = guarded(_Budget())
 _LARGE = 1 << 20  # numbers
 
 
-@contextlib.contextmanager
-def limited_weights(numbers: int) -> Iterator[None]:
+def limited_weights(numbers: int) -> contextlib.AbstractContextManager[None]:
     """Let layers make weights of so many numbers in all: a file with small weights may not ask for large ones."""
-    before, _budget.numbers = _budget.numbers, numbers
-    try:
-        yield
-    finally:
-        _budget.numbers = before
+    return changed(_budget, {"numbers": numbers})
 
 
 def _take_from_budget(layer: str, name: str | None, shape: tuple[int, ...]) -> None:

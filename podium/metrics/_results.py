@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from podium.core import leaves_of
 from podium.core._replica_scope import synced
-from podium.core._state import current, setting
+from podium.core._state import changed, current
 
 
 def noting(result: Callable) -> Callable:
@@ -33,9 +33,8 @@ def noting(result: Callable) -> Callable:
     return wrapper
 
 
-@contextlib.contextmanager
-def noting_results() -> Iterator[dict[int, Any]]:
-    """Mark results while the block runs; yields the marked values by `id`.
+def noting_results() -> contextlib.AbstractContextManager[dict[int, Any]]:
+    """Mark results while the `with` block runs, which gets the marked values by `id`.
 
     Example:
         >>> mean = podium.metrics.Mean()
@@ -47,5 +46,4 @@ def noting_results() -> Iterator[dict[int, Any]]:
         (True, True, False)
     """
     marked: dict[int, Any] = {}
-    with setting(marked=marked):
-        yield marked
+    return changed(current, {"marked": marked}, gives=marked)

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from podium.core._clean_exit import clean_exit
 from podium.core._state import current
 
 _at_work: dict[int, list[tuple[str, int]]] = {}  # id of a model -> what is at work on it, and in which thread
@@ -49,6 +50,7 @@ def conducting(model: Any, what: str) -> Iterator[None]:
     try:
         state = model._compiled_trainable_state
         with (
+            clean_exit(),
             model.distribute_strategy.scope(),
             state.respected(what in _TRAINING) if state is not None else contextlib.nullcontext(),
         ):
