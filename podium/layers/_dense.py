@@ -1,15 +1,14 @@
-"""Layers that multiply by a matrix: Dense and EinsumDense."""
+"""The layer that multiplies by a matrix: Dense."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from podium import activations, constraints, initializers, regularizers
 from podium.core import dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
+from podium.ops._narrow_product import product
 
 
 class Dense(Layer):
@@ -88,7 +87,7 @@ class Dense(Layer):
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Compute the outputs."""
-        outputs = dispatch(jnp.matmul, inputs, self.kernel)
+        outputs = dispatch(product, inputs, self.kernel)
         if self.bias is not None:
             outputs = outputs + self.bias
         return outputs if self.activation is None else self.activation(outputs)
