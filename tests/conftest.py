@@ -25,9 +25,9 @@ jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 import hypothesis
 import pytest
-from jax.extend.core import find_top_trace, set_current_trace
 
 import podium
+from podium.core._clean_exit import find_top_trace, set_current_trace
 
 hypothesis.settings.register_profile("podium", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("podium")

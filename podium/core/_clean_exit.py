@@ -11,9 +11,12 @@ from __future__ import annotations
 import threading
 from typing import Any, TypeVar
 
-from jax.extend.core import find_top_trace, set_current_trace
-
 from podium.core._state import current
+
+try:  # the two of `jax.extend.core`, from where they are at home: importing that brings in Pallas, which takes 25 ms
+    from jax._src.core import find_top_trace, set_current_trace
+except ImportError:
+    from jax.extend.core import find_top_trace, set_current_trace
 
 _Local = TypeVar("_Local", bound=threading.local)
 _guarded: list[threading.local] = [current]

@@ -16,7 +16,7 @@ import numpy as np
 from podium.core._aligned import empty_array
 from podium.core._structures import in_order
 
-_WORTH_ALIGNING = 2**16  # bytes; less is copied in no time
+_WORTH_ALIGNING = 2**16  # bytes
 
 
 class Table:
@@ -37,6 +37,8 @@ class Table:
         >>> table.gather(np.array([[3, 1], [0, 0]]))
         [array([[3., 1.],
                [0., 0.]], dtype=float32)]
+        >>> table.gather(np.array([[3, 1]]), length=4)[0].shape
+        (4, 2)
     """
 
     def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]):
@@ -47,9 +49,22 @@ class Table:
         self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
         self._row_sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.types]  # in bytes
+        self._keys: dict[int, tuple] = {}
 
-    def gather(self, index: np.ndarray) -> list[Any]:
-        """Return the rows with these numbers of every array, on the device, or on the way to it."""
+    def key(self, count: int) -> tuple:
+        """Return what a batch of so many samples is like: how arrays make it, then the shape and type of each."""
+        key = self._keys.get(count)
+        if key is None:
+            key = self._keys[count] = (self.treedef, *[((count, *shape), dtype) for shape, dtype in self.types])
+        return key
+
+    def gather(self, index: np.ndarray, length: int | None = None) -> list[Any]:
+        """Return the rows with these numbers of every array, on the device, or on the way to it.
+
+        Args:
+            index: The numbers of the rows, of a batch or of several, with a line for each.
+            length: How many batches there shall be in all. Those behind the ones that `index` names may hold anything.
+        """
         if self._placed is None:
             self._placed = [_converted(array, dtype) for array, dtype in self._given]
             if jax.default_backend() != "cpu":
@@ -57,9 +72,11 @@ class Table:
         if isinstance(self._placed[0], np.ndarray):
             most = _WORTH_ALIGNING // (index.size or 1)
             return [
-                array.take(index, 0) if size < most else _taken(array, index)
+                array.take(index, 0) if length is None and size < most else _taken(array, index, length, size >= most)
                 for array, size in zip(self._placed, self._row_sizes, strict=True)
             ]
+        if length is not None and length > len(index):
+            index = np.concatenate([index, np.repeat(index[-1:], length - len(index), 0)])
         return _gathered(self._placed, index)
 
 
@@ -95,10 +112,15 @@ def _gathered(arrays: list[Any], index: Any) -> list[Any]:
     return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
 
 
-def _taken(array: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return rows in memory that XLA on CPU uses as it is."""
-    rows = empty_array((*index.shape, *array.shape[1:]), array.dtype)
-    return array.take(index, 0, out=rows, mode="clip")  # all are in bounds; to make sure of it, NumPy would copy
+def _taken(array: np.ndarray, index: np.ndarray, length: int | None, aligned: bool) -> np.ndarray:
+    """Return the rows of the index, in an array of that length; aligned, XLA on CPU uses it as it is.
+
+    It then gives it back in a thread of its own, which must wait for Python's lock: small ones are better copied.
+    """
+    shape = (len(index) if length is None else length, *index.shape[1:], *array.shape[1:])
+    rows = empty_array(shape, array.dtype) if aligned else np.empty(shape, array.dtype)
+    array.take(index, 0, out=rows[: len(index)], mode="clip")  # all are in bounds; to make sure of it, NumPy would copy
+    return rows
 
 
 def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:

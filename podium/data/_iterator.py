@@ -84,8 +84,11 @@ class Iterator(Stream):
         return group
 
     def exhausted(self) -> bool:
-        """Tell whether nothing is left. Reads one element ahead to know, and keeps it for the next call."""
+        """Tell whether nothing is left. May read one element ahead to know, and keeps it for the next call."""
         if not self._returned:
+            ended = getattr(self._elements, "ended", None)
+            if ended is not None:
+                return ended()
             try:
                 self.give_back([self.pull()])
             except StopIteration:

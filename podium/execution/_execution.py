@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import Selection, Stream, Variable, check_numeric, map_structure
+from podium.core._aligned import empty_array
 from podium.core._compilation_cache import mention_trouble
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
@@ -34,6 +35,7 @@ from podium.execution._working_memory import keep_working_memory
 _IN_FLIGHT = 8  # single steps that may be under way at a time
 _ROWS_IN_FLIGHT = 2  # rows of fused ones
 _ARRAYS: set[type] = {np.ndarray}  # types that need no second look; JAX's own joins when it is met, as making one takes time
+_counts: dict[int, jax.Array] = {}  # numbers of turns, which are few
 _READY = frozenset(
     np.dtype(name) for name in ("float32", "float16", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool")
 )
@@ -276,8 +278,7 @@ class _Call:
     def of(cls, batch: Any) -> _Call:
         """Make the call for one batch. NumPy arrays go to the device with the call; a selection is gathered later."""
         if type(batch) is Selection:
-            table, count = batch.table, batch.index.shape[-1]
-            return cls((table.treedef, *[((count, *shape), dtype) for shape, dtype in table.types]), [], batch)
+            return cls(batch.table.key(batch.index.shape[-1]), [], batch)
         if dict in map(type, batch if isinstance(batch, tuple) else (batch,)):
             batch = in_order(batch)  # JAX would sort its keys
         leaves, treedef = jax.tree.flatten(((batch,), {}))
@@ -316,13 +317,12 @@ class _Call:
         count, selection = sum(call.count for call in calls), calls[0].selection
         if selection is not None:
             parts = [np.atleast_2d(call.selection.index) for call in calls if call.selection is not None]
-            parts += [parts[-1][-1:]] * (length - count)
-            arrays = selection.table.gather(parts[0] if len(parts) == 1 else np.concatenate(parts))
+            arrays = selection.table.gather(parts[0] if len(parts) == 1 else np.concatenate(parts), length)
         else:
             arrays = [_row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)]
         if current.layout is not None:
             arrays = current.layout.place_batch(arrays, axis=1)
-        return cls((*calls[0].key, length), [*arrays, np.int32(count)], turns=count)
+        return cls((*calls[0].key, length), [*arrays, _on_device(count)], turns=count)
 
     def program(self, body: Body) -> Program:
         """Make the program for such calls; it has not been traced yet."""
@@ -360,11 +360,21 @@ def steps_in(values: Any) -> int | None:
 
 
 def _row(parts: tuple, length: int) -> Any:
-    """Put one leaf of several batches into one array; a short row is filled up with its last value, which no turn reads."""
-    parts += (parts[-1],) * (length - len(parts))
+    """Put one leaf of several batches into one array; what a short row is filled up with is read by no turn."""
     if all(isinstance(part, np.ndarray) for part in parts):
-        return np.stack(parts)
-    return jnp.stack(parts)
+        row = empty_array((length, *parts[0].shape), parts[0].dtype)
+        np.stack(parts, out=row[: len(parts)])
+        return row
+    return jnp.stack(parts + (parts[-1],) * (length - len(parts)))
+
+
+def _on_device(count: int) -> Any:
+    """Return a number of turns as an array that need not be brought to the device each time."""
+    if current.layout is not None:
+        return np.int32(count)  # each program of several devices places it by itself
+    if count not in _counts:
+        _counts[count] = jnp.int32(count)
+    return _counts[count]
 
 
 def _number_array(leaf: Any) -> Any:

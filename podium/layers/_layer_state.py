@@ -37,7 +37,7 @@ from podium.layers import _tracking
 from podium.metrics import Mean, Metric
 
 # Attributes that are not searched for what the layer owns: they are lists of our own, or point outwards.
-_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics"})
+_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "built_shape"})
 
 _some_loss_was_added: list[bool] = []  # by any layer of the process
 

@@ -65,10 +65,11 @@ class Metric:
     @property
     def variables(self) -> list[Variable]:
         """All of its state, metrics inside it (also in lists and dictionaries) included."""
-        own = list(self._variables)
+        own = {id(variable): variable for variable in self._variables}
         for value in vars(self).values():
-            own.extend(_variables_in(value))
-        return list({id(variable): variable for variable in own}.values())
+            if value is not self._variables and isinstance(value, _HOLDERS):
+                own.update((id(variable), variable) for variable in _variables_in(value) if id(variable) not in own)
+        return list(own.values())
 
     @property
     def weights(self) -> list[Variable]:
@@ -192,8 +193,11 @@ def _variables_in(value: Any) -> Iterable[Variable]:
         yield from value.variables
     elif isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, (Variable, Metric, list, tuple, dict)):
+            if isinstance(item, _HOLDERS):
                 yield from _variables_in(item)
+
+
+_HOLDERS = (Variable, Metric, list, tuple, dict)  # what may be or hold Variables
 
 
 def detached(value: Any) -> Any:

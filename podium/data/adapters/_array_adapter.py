@@ -172,10 +172,14 @@ class _Walk:
     def __iter__(self) -> _Walk:
         return self
 
+    def ended(self) -> bool:
+        """Tell whether no batch is left."""
+        return self._at >= len(self._batches) and not self._adapter.goes_on
+
     def many(self, wanted: int = 1) -> Any:
         """Return the next batch, or name as many of the next ones as can be named at once, up to `wanted`."""
         if self._at >= len(self._batches):
-            if not self._adapter.goes_on:
+            if self.ended():
                 raise StopIteration
             self._epoch, self._at = self._epoch + 1, 0
             self._rows, self._batches = self._adapter.order(self._epoch)
