@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
-from podium import initializers
+from podium import activations, initializers
 from podium.core import dispatch
 from podium.layers._recurrent_cell import RecurrentCell
 from podium.layers._recurrent_layer import RecurrentLayer
@@ -93,7 +94,7 @@ class LSTMCell(RecurrentCell):
         return dispatch(jnp.concatenate, [kind((size,), dtype) for kind, size in zip(kinds, sizes, strict=True)])
 
     def _step(self) -> Step:
-        return Step(_lstm)
+        return _STEP
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
@@ -105,6 +106,30 @@ def _lstm(z: Any, states: list, activations: tuple) -> list:
     i, f, c, o = jnp.split(z, 4, axis=-1)
     carry = gate(f) * states[1] + gate(i) * activation(c)
     return [gate(o) * activation(carry), carry]
+
+
+def _lstm_vjp(z: Any, states: list) -> tuple[list, Any]:
+    """Compute the step with tanh and sigmoid, and its pullback, which keeps no more than it needs."""
+    i, f, c, o = jnp.split(z, 4, axis=-1)
+    i, f, c, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(c), jax.nn.sigmoid(o)
+    carry = f * states[1] + i * c
+    shown = jnp.tanh(carry)
+    return [o * shown, carry], jax.tree_util.Partial(_lstm_pull, i, f, c, o, states[1], shown)
+
+
+def _lstm_pull(i: Any, f: Any, c: Any, o: Any, old: Any, shown: Any, gradients: list) -> tuple[tuple, list]:
+    by_output, by_carry = gradients
+    by_carry = by_carry + by_output * o * (1 - shown * shown)
+    gates = [
+        by_carry * c * i * (1 - i),
+        by_carry * old * f * (1 - f),
+        by_carry * i * (1 - c * c),
+        by_output * shown * o * (1 - o),
+    ]
+    return (jnp.concatenate(gates, axis=-1),), [jnp.zeros_like(by_output), by_carry * f]
+
+
+_STEP = Step(_lstm, vjp=_lstm_vjp, vjp_with=(activations.tanh, activations.sigmoid))
 
 
 class LSTM(RecurrentLayer):

@@ -9,6 +9,8 @@ geometric means against the plain loop:
   steps, after the loop, value and gradient run 1.2 times as fast (0.7 to 1.8). That is `_deferred`'s backward rule. It is
   JAX code itself, so second derivatives work. Forward mode uses the plain loop, and so do activations of the user's,
   which may read Variables.
+- There, one product of inputs and state side by side, and a pullback by hand that keeps 6 arrays of each step of an LSTM
+  where JAX keeps 11, save another tenth.
 """
 
 from __future__ import annotations
@@ -35,11 +37,15 @@ class Step(NamedTuple):
         fn: `fn(x + h, states, activations)` returns the new states, for the products `x` of the inputs and `h` of the state.
         summed: If False, `fn(x, h, states, activations)`.
         own_product: If True, `fn(x, recurrent_kernel, state_masks, states, activations)` makes its product itself.
+        vjp: Does what `jax.vjp` does with `fn`, of the product and the states, for the activations of `vjp_with`.
+        vjp_with: The activations it is for.
     """
 
     fn: Callable
     summed: bool = True
     own_product: bool = False
+    vjp: Callable | None = None
+    vjp_with: tuple = ()
 
 
 def gated_matmul(x: Any, kernel: Any, masks: Any) -> Any:
@@ -168,6 +174,8 @@ def _deferred(settings: _Settings, inputs: Any, states: list, weights: tuple, ke
 def _forward(settings: _Settings, inputs: Any, states: list, weights: tuple, keep: Any) -> tuple:
     """Loop, and keep from each step the pullback of everything but the products."""
     functions = tuple(map(_on_arrays, settings.activations))
+    by_hand = settings.step.vjp if keep is None and settings.activations == settings.step.vjp_with else None
+    joint = jnp.concatenate(weights[:2]) if settings.step.summed else None
 
     def body(states: list, x_and_keep: tuple) -> tuple:
         x, keep = x_and_keep
@@ -176,8 +184,12 @@ def _forward(settings: _Settings, inputs: Any, states: list, weights: tuple, kee
             new = settings.step.fn(*products, states, functions)
             return new if keep is None else [hold(keep, fresh, old) for fresh, old in zip(new, states, strict=True)]
 
-        products = _products(x, states[0], weights, (None, None), settings.step.summed)
-        new, pull = jax.vjp(after_products, products, states)
+        if joint is None:
+            products = _products(x, states[0], weights, (None, None), summed=False)
+        else:
+            product = jnp.concatenate([x, states[0]], -1) @ joint
+            products = (product if weights[2] is None else product + weights[2],)
+        new, pull = jax.vjp(after_products, products, states) if by_hand is None else by_hand(*products, states)
         return new, (new[0], pull)
 
     last, (outputs, pulls) = _scan(body, states, (inputs, keep), unroll=settings.unroll)
@@ -197,7 +209,11 @@ def _backward(settings: _Settings, saved: tuple, gradients: tuple) -> tuple:
     by_input, by_state = products[0], products[-1]  # one and the same if the step takes their sum
     before = jnp.concatenate([first[None], outputs[:-1]])
     both = ((0, 1), (0, 1))
-    weights = jnp.tensordot(inputs, by_input, both), jnp.tensordot(before, by_state, both)
+    if settings.step.summed:
+        joint = jnp.tensordot(jnp.concatenate([inputs, before], -1), by_input, both)
+        weights = joint[: len(kernel)], joint[len(kernel) :]
+    else:
+        weights = jnp.tensordot(inputs, by_input, both), jnp.tensordot(before, by_state, both)
     return by_input @ kernel.T, states, (*weights, _bias_gradient(bias, by_input, by_state)), None
 
 

@@ -65,10 +65,13 @@ def plain_loss(layer, mask=None):
     return loss
 
 
-@pytest.mark.parametrize("name", [*KINDS, "GRU_before"])
+OTHERS = {"GRU_before": {"reset_after": False}, "LSTM_softsign": {"activation": "softsign"}, "LSTM_bare": {"use_bias": False}}
+
+
+@pytest.mark.parametrize("name", [*KINDS, *OTHERS])
 @pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "masked"])
 def test_gradients_equal_those_of_the_plain_loop(name, mask):
-    extra = {"reset_after": False} if name == "GRU_before" else {}
+    extra = OTHERS.get(name, {})
     layer = getattr(layers, name.split("_")[0])(5, return_sequences=True, return_state=True, **extra)
     layer(X)
 
@@ -83,6 +86,12 @@ def test_gradients_equal_those_of_the_plain_loop(name, mask):
     weights, inputs = jax.jit(jax.grad(plain_loss(layer, mask), argnums=(0, 1)))(values, X)
     for a, b in zip(taped(X), [*weights, inputs], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_the_pullback_by_hand_is_for_the_usual_activations():
+    usual, other = layers.LSTMCell(2), layers.LSTMCell(2, activation="softsign")
+    assert usual._step().vjp_with == (usual.activation, usual.recurrent_activation)
+    assert other._step().vjp_with != (other.activation, other.recurrent_activation)
 
 
 def test_second_derivatives_and_forward_mode_work():
