@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 
 os.environ.setdefault("PJRT_NPROC", "16")  # more threads than devices: collectives on few cores would deadlock
 
@@ -45,6 +46,14 @@ def bounded_memory():
     if len(_compiled) > 1500:
         _compiled.clear()
         jax.clear_caches()
+
+
+@pytest.fixture
+def ctrl_c():
+    """Let SIGINT interrupt, as in a terminal: what a shell started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -279,6 +279,7 @@ def test_an_exception_while_running_leaves_variables_as_they_were():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an interrupt inside a destructor
 def test_interrupts_at_random_moments_never_lose_state():
     values = [podium.Variable(np.zeros(50, "float32")) for _ in range(20)]

@@ -43,6 +43,7 @@ class Trajectory(callbacks.Callback):
 
 # Python drops an interrupt that strikes inside a finalizer, and says so: nothing of ours could catch it there.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("ctrl_c")
 def test_fifty_interrupts_leave_the_model_at_a_completed_step():
     """The state is that after as many whole steps as the optimizer has counted, bit for bit, and training goes on."""
     reference = Trajectory()
