@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 _ALIGNED = 64  # bytes: where XLA's arrays begin on CPU
+WORTH_ALIGNING = 2**16  # bytes
 
 
 def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -23,3 +24,13 @@ def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     memory = np.empty(size + _ALIGNED, np.uint8)
     first = -memory.__array_interface__["data"][0] % _ALIGNED
     return memory[first : first + size].view(dtype).reshape(shape)
+
+
+def array_for_device(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an array to be filled and handed to XLA: aligned if it is large.
+
+    XLA gives an array that it used as it was back in a thread of its own, which must wait for Python's lock: small ones are
+    better copied.
+    """
+    large = math.prod(shape) * np.dtype(dtype).itemsize >= WORTH_ALIGNING
+    return empty_array(shape, dtype) if large else np.empty(shape, dtype)

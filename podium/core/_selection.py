@@ -13,10 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core._aligned import empty_array
+from podium.core._aligned import WORTH_ALIGNING, array_for_device
 from podium.core._structures import in_order
-
-_WORTH_ALIGNING = 2**16  # bytes
 
 
 class Table:
@@ -70,9 +68,9 @@ class Table:
             if jax.default_backend() != "cpu":
                 self._placed = [jnp.asarray(array) for array in self._placed]
         if isinstance(self._placed[0], np.ndarray):
-            most = _WORTH_ALIGNING // (index.size or 1)
+            most = WORTH_ALIGNING // (index.size or 1)
             return [
-                array.take(index, 0) if length is None and size < most else _taken(array, index, length, size >= most)
+                array.take(index, 0) if length is None and size < most else _taken(array, index, length)
                 for array, size in zip(self._placed, self._row_sizes, strict=True)
             ]
         if length is not None and length > len(index):
@@ -112,13 +110,10 @@ def _gathered(arrays: list[Any], index: Any) -> list[Any]:
     return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
 
 
-def _taken(array: np.ndarray, index: np.ndarray, length: int | None, aligned: bool) -> np.ndarray:
-    """Return the rows of the index, in an array of that length; aligned, XLA on CPU uses it as it is.
-
-    It then gives it back in a thread of its own, which must wait for Python's lock: small ones are better copied.
-    """
+def _taken(array: np.ndarray, index: np.ndarray, length: int | None) -> np.ndarray:
+    """Return the rows of the index, in an array of that length."""
     shape = (len(index) if length is None else length, *index.shape[1:], *array.shape[1:])
-    rows = empty_array(shape, array.dtype) if aligned else np.empty(shape, array.dtype)
+    rows = array_for_device(shape, array.dtype)
     array.take(index, 0, out=rows[: len(index)], mode="clip")  # all are in bounds; to make sure of it, NumPy would copy
     return rows
 

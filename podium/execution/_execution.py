@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import Selection, Stream, Variable, check_numeric, map_structure
-from podium.core._aligned import empty_array
+from podium.core._aligned import array_for_device
 from podium.core._compilation_cache import mention_trouble
 from podium.core._errors import narrowed
 from podium.core._function import _run_eagerly as functions_eager
@@ -362,7 +362,7 @@ def steps_in(values: Any) -> int | None:
 def _row(parts: tuple, length: int) -> Any:
     """Put one leaf of several batches into one array; what a short row is filled up with is read by no turn."""
     if all(isinstance(part, np.ndarray) for part in parts):
-        row = empty_array((length, *parts[0].shape), parts[0].dtype)
+        row = array_for_device((length, *parts[0].shape), parts[0].dtype)
         np.stack(parts, out=row[: len(parts)])
         return row
     return jnp.stack(parts + (parts[-1],) * (length - len(parts)))
