@@ -16,7 +16,9 @@ from workloads import WORKLOADS
 import podium
 
 TOLERANCE = 1e-5
-LOOSER = {"residual": 1e-3}  # Adam makes whole steps of gradients near zero, such as those of a ReLU that rounding turns on
+LOOSER = {
+    "residual": 1e-3
+}  # Adam makes whole steps of gradients near zero, such as those of a ReLU that rounding turns on
 STEPS = 4  # and a smaller one at the end, of each of two epochs
 
 
@@ -27,7 +29,9 @@ def differences(name: str, scan: bool) -> tuple[float, float]:
     workload = dataclasses.replace(workload, samples=samples, epochs=2, shuffle=False)
     podium.utils.set_random_seed(3)
     model = workload.build(podium)
-    weights, state = ([w.numpy() for w in part] for part in (model.trainable_weights, model.non_trainable_weights))
+    weights, state = (
+        [w.numpy() for w in part] for part in (model.trainable_weights, model.non_trainable_weights)
+    )
     twin = ByHand(name, scan, workload, weights, state)
     if workload.kind == "predict":
         ours, theirs = workload.run(model, workload.data()), twin.run()
@@ -37,19 +41,25 @@ def differences(name: str, scan: bool) -> tuple[float, float]:
     ours = np.stack(list(history.values()), axis=1)
     found = [*model.trainable_weights, *model.non_trainable_weights]
     wanted = [*twin.carry[0], *twin.carry[1]]
-    apart = max(float(np.max(np.abs(a.numpy() - np.asarray(b)))) for a, b in zip(found, wanted, strict=True))
+    apart = max(
+        float(np.max(np.abs(a.numpy() - np.asarray(b)))) for a, b in zip(found, wanted, strict=True)
+    )
     return apart, float(np.max(np.abs(ours / np.stack(twin.history) - 1)))
 
 
 def main(names: Iterable[str]) -> None:
     """Print a table, and end with an error if something differs."""
-    print("| Podium and plain JAX | weights differ by | losses differ by | |\n| --- | ---: | ---: | --- |")
+    print(
+        "| Podium and plain JAX | weights differ by | losses differ by | |\n| --- | ---: | ---: | --- |"
+    )
     wrong = []
     for name in [name for name in names if name in TWINS]:
         for scan in (False, True) if TWINS[name].scan else (False,):
             weights, losses = differences(name, scan)
             same = weights <= LOOSER.get(name, TOLERANCE) and losses <= 1e-4
             wrong += [] if same else [name]
-            print(f"| {name}, {'scan' if scan else 'loop'} | {weights:.1e} | {losses:.1e} | {'same' if same else 'WRONG'} |")
+            print(
+                f"| {name}, {'scan' if scan else 'loop'} | {weights:.1e} | {losses:.1e} | {'same' if same else 'WRONG'} |"
+            )
     if wrong:
         raise SystemExit(f"These twins compute something else: {', '.join(wrong)}")

@@ -63,8 +63,18 @@ small = draw(BATCH, 16, 16, 32), [0.05 * draw(3, 3, 32, 32)] * 2
 # name, function, arguments, steps per call
 CASES = [
     ("3x3 64->128, stride 2, 28x28", down, (draw(BATCH, 28, 28, 64), draw(3, 3, 64, 128)), 1),
-    ("4x4 128->128, stride 2 transposed, 7x7", up, (draw(BATCH, 7, 7, 128), draw(4, 4, 128, 128)), 1),
-    ("4x4 128->128, stride 2 transposed, 14x14", up, (draw(BATCH, 14, 14, 128), draw(4, 4, 128, 128)), 1),
+    (
+        "4x4 128->128, stride 2 transposed, 7x7",
+        up,
+        (draw(BATCH, 7, 7, 128), draw(4, 4, 128, 128)),
+        1,
+    ),
+    (
+        "4x4 128->128, stride 2 transposed, 14x14",
+        up,
+        (draw(BATCH, 14, 14, 128), draw(4, 4, 128, 128)),
+        1,
+    ),
     ("7x7 128->1, 28x28", flat, (draw(BATCH, 28, 28, 128), draw(7, 7, 128, 1)), 1),
     ("3x3 64->64, 32x32", flat, (draw(BATCH, 32, 32, 64), draw(3, 3, 64, 64)), 1),
     ("two 3x3 32->32, 16x16, unrolled steps", looped, small, SCANNED_STEPS),

@@ -36,7 +36,14 @@ def mlp_step() -> None:
     x = jnp.asarray(rng.normal(size=(128, 784)).astype("float32"))
     y = jnp.asarray(rng.integers(0, 10, 128))
     hidden = {"activation": "relu"}
-    model = podium.Sequential([podium.Input((784,)), layers.Dense(512, **hidden), layers.Dense(512, **hidden), layers.Dense(10)])
+    model = podium.Sequential(
+        [
+            podium.Input((784,)),
+            layers.Dense(512, **hidden),
+            layers.Dense(512, **hidden),
+            layers.Dense(10),
+        ]
+    )
     weights = model.trainable_variables
     first = [podium.Variable(np.zeros(w.shape, "float32"), trainable=False) for w in weights]
     second = [podium.Variable(np.zeros(w.shape, "float32"), trainable=False) for w in weights]
@@ -97,8 +104,12 @@ def mlp_step() -> None:
 
         return timed
 
-    times = best_times({"plain": blocking(run_plain, "loss"), "taped": blocking(run_taped, "taped")}, 1)
-    print("| MLP 784-512-512-10, batch 128, Adam by hand | ms a step | ratio |\n| --- | ---: | ---: |")
+    times = best_times(
+        {"plain": blocking(run_plain, "loss"), "taped": blocking(run_taped, "taped")}, 1
+    )
+    print(
+        "| MLP 784-512-512-10, batch 128, Adam by hand | ms a step | ratio |\n| --- | ---: | ---: |"
+    )
     for name, seconds in times.items():
         print(f"| {name} | {seconds / 20 * 1e3:.2f} | {seconds / times['plain']:.3f} |")
     print(f"\ncompiled programs of the taped step: {taped.trace_count}\n")
@@ -106,7 +117,9 @@ def mlp_step() -> None:
 
 def call_overhead() -> None:
     """A call of `function` beside a bare jax.jit call on the same number of arrays, and its Python part."""
-    print("| Variables | bare jax.jit, us | podium.function, us | ratio | difference, us |\n| ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| Variables | bare jax.jit, us | podium.function, us | ratio | difference, us |\n| ---: | ---: | ---: | ---: | ---: |"
+    )
     for count in (10, 100, 1000):
         values = [podium.Variable(np.zeros(2, "float32"), trainable=False) for _ in range(count)]
         x = jnp.ones(2)
@@ -129,7 +142,9 @@ def call_overhead() -> None:
         run_bare(), run_bare(), run_step(), run_step()
         times = best_times({"bare": run_bare, "step": run_step}, max(20, 2000 // count))
         bare_us, step_us = times["bare"] * 1e6, times["step"] * 1e6
-        print(f"| {count} | {bare_us:.1f} | {step_us:.1f} | {step_us / bare_us:.2f} | {step_us - bare_us:.1f} |")
+        print(
+            f"| {count} | {bare_us:.1f} | {step_us:.1f} | {step_us / bare_us:.2f} | {step_us - bare_us:.1f} |"
+        )
     print()
 
 

@@ -88,7 +88,10 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
     found["Dataset with map"] = (lambda: {"x": doubled}, lambda: doubled.as_numpy_iterator())
     found["generator"] = (lambda: {"x": cut(X, Y)}, lambda: cut(X, Y))
     numbered = Numbered()
-    found["PyDataset"] = (lambda: {"x": numbered, "shuffle": False}, lambda: (numbered[i] for i in range(len(numbered))))
+    found["PyDataset"] = (
+        lambda: {"x": numbered, "shuffle": False},
+        lambda: (numbered[i] for i in range(len(numbered))),
+    )
     if installed("pandas"):
         import pandas
 
@@ -101,7 +104,9 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
         import torch
         from torch.utils.data import DataLoader, TensorDataset
 
-        loader = DataLoader(TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=BATCH)
+        loader = DataLoader(
+            TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=BATCH
+        )
         found["torch DataLoader"] = (lambda: {"x": loader}, lambda: loader)
     if installed("tensorflow"):
         import tensorflow
@@ -123,17 +128,25 @@ def installed(package: str) -> bool:
 
 def speeds(folder: Path) -> None:
     """Print samples per second for each source."""
-    print(f"## Samples per second into a step that does nothing ({SAMPLES} x {WIDTH} float32, batches of {BATCH}, two epochs)\n")
-    print("| source | bare loop | `fit` | ratio | `fit`, k=16 | ratio |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        f"## Samples per second into a step that does nothing ({SAMPLES} x {WIDTH} float32, batches of {BATCH}, two epochs)\n"
+    )
+    print(
+        "| source | bare loop | `fit` | ratio | `fit`, k=16 | ratio |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+    )
     for name, (arguments, bare) in sources(folder).items():
         models = {}
         for k in (1, 16):
             models[k] = Idle()
             models[k].compile(steps_per_execution=k)
         epochs = 1 if name == "generator" else 2
-        runs: dict[str, Callable] = {"bare": lambda bare=bare, epochs=epochs: [exhaust(bare()) for _ in range(epochs)]}
+        runs: dict[str, Callable] = {
+            "bare": lambda bare=bare, epochs=epochs: [exhaust(bare()) for _ in range(epochs)]
+        }
         for k, model in models.items():
-            runs[f"k={k}"] = lambda m=model, a=arguments, epochs=epochs: m.fit(**a(), epochs=epochs, verbose=0)
+            runs[f"k={k}"] = lambda m=model, a=arguments, epochs=epochs: m.fit(
+                **a(), epochs=epochs, verbose=0
+            )
         best = dict.fromkeys(runs, float("inf"))
         for round_ in range(ROUNDS + 1):
             for run, call in runs.items():
@@ -144,7 +157,9 @@ def speeds(folder: Path) -> None:
         bare_rate, fit, fused = (SAMPLES * epochs / seconds for seconds in best.values())
         ratios = f"{fit:,.0f} | {fit / bare_rate:.2f} | {fused:,.0f} | {fused / bare_rate:.2f}"
         print(f"| {name} | {bare_rate:,.0f} | {ratios} |", flush=True)
-    missing = [package for package in ("pandas", "torch", "tensorflow", "grain") if not installed(package)]
+    missing = [
+        package for package in ("pandas", "torch", "tensorflow", "grain") if not installed(package)
+    ]
     if missing:
         print(f"\nNot installed here, so not measured: {', '.join(missing)}.")
 
@@ -184,12 +199,18 @@ def memory(folder: Path) -> None:
     rows = 10 * budget // (256 * 4)
     file = np.lib.format.open_memmap(folder / "large.npy", "w+", "float32", (rows, 256))
     for at in range(0, rows, 4096):
-        file[at : at + 4096] = np.random.default_rng(at).normal(size=(len(file[at : at + 4096]), 256))
+        file[at : at + 4096] = np.random.default_rng(at).normal(
+            size=(len(file[at : at + 4096]), 256)
+        )
     del file
     command = [sys.executable, "-c", _TRAIN_ON_A_FILE, str(folder / "large.npy"), str(budget)]
-    size, grown = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    size, grown = map(
+        int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    )
     print("\n## Memory while training on a memory-mapped file, shuffled, two epochs\n")
-    print("| file | budget for the device | growth of the process's own memory |\n| ---: | ---: | ---: |")
+    print(
+        "| file | budget for the device | growth of the process's own memory |\n| ---: | ---: | ---: |"
+    )
     print(f"| {size / 2**20:.0f} MiB | {budget / 2**20:.0f} MiB | {grown / 2**20:.1f} MiB |")
 
 

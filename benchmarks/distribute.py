@@ -47,7 +47,9 @@ STRATEGIES: dict[str, Callable] = {
 def data_of(width, batch_size, steps):
     """Return inputs and targets of as many batches as asked for."""
     rng = np.random.default_rng(0)
-    return tuple(rng.normal(size=(batch_size * steps, size)).astype("float32") for size in (width, 8))
+    return tuple(
+        rng.normal(size=(batch_size * steps, size)).astype("float32") for size in (width, 8)
+    )
 
 
 def model_in(strategy, width=256):
@@ -94,7 +96,13 @@ def by_fit(strategy, width, batch_size):
     model = model_in(strategy, width)
     x, y = data_of(width, batch_size, 100)
     steps = OneByOne()
-    arguments = {"batch_size": batch_size, "epochs": 10**6, "verbose": 0, "shuffle": False, "callbacks": [steps]}
+    arguments = {
+        "batch_size": batch_size,
+        "epochs": 10**6,
+        "verbose": 0,
+        "shuffle": False,
+        "callbacks": [steps],
+    }
     running = threading.Thread(target=model.fit, args=(x, y), kwargs=arguments, daemon=True)
     running.start()
     yield steps.take
@@ -108,7 +116,11 @@ def by_fit(strategy, width, batch_size):
 def by_loop(strategy, width, batch_size):
     """Give the same for a loop of one's own: a distributed dataset, and `run` in a compiled function."""
     model = model_in(strategy, width)
-    data = podium.data.Dataset.from_tensor_slices(data_of(width, batch_size, 100)).batch(batch_size).repeat()
+    data = (
+        podium.data.Dataset.from_tensor_slices(data_of(width, batch_size, 100))
+        .batch(batch_size)
+        .repeat()
+    )
     batches = iter(strategy.experimental_distribute_dataset(data))
 
     def step(inputs):
@@ -135,7 +147,9 @@ def interval(values):
     """Return the median of some values, and the bounds between which the true one lies in 95 of 100 cases."""
     ordered, count = sorted(values), len(values)
     place, below = 0, 1
-    while 40 * below < 2**count:  # ranks by the binomial distribution: right for any shape of the noise
+    while (
+        40 * below < 2**count
+    ):  # ranks by the binomial distribution: right for any shape of the noise
         place += 1
         below += math.comb(count, place)
     return statistics.median(ordered), ordered[max(place - 1, 0)], ordered[count - max(place, 1)]
@@ -152,9 +166,13 @@ def in_turns(takes):
     gc.disable()
     try:
         for number in range(ROUNDS):
-            shift = number % len(takes)  # all take as many steps, and each place as often: caches favour none
+            shift = number % len(
+                takes
+            )  # all take as many steps, and each place as often: caches favour none
             order = [*takes][shift:] + [*takes][:shift]
-            seconds = {name: takes[name]() for name in (order if number % 8 < 4 else reversed(order))}
+            seconds = {
+                name: takes[name]() for name in (order if number % 8 < 4 else reversed(order))
+            }
             without = (seconds[first] + seconds[CONTROL]) / 2
             for name in others:
                 found[name].append((seconds[first] if name == CONTROL else without, seconds[name]))
@@ -166,20 +184,36 @@ def in_turns(takes):
 def overhead(what, make, width, batch_size):
     """Print what the strategies of one device cost; returns whether one surely costs more than it may."""
     with contextlib.ExitStack() as stack:
-        takes = {name: stack.enter_context(make(choose(), width, batch_size)) for name, choose in STRATEGIES.items()}
+        takes = {
+            name: stack.enter_context(make(choose(), width, batch_size))
+            for name, choose in STRATEGIES.items()
+        }
         found = in_turns(takes)
     alone = statistics.median(without for pairs in found.values() for without, _ in pairs)
     print(f"{what}, {1e6 * alone:.0f} us a step without a strategy:")
     too_much = noisy = False
     for name, pairs in found.items():
-        middle, low, high = (value - 1 for value in interval([ours / without for without, ours in pairs]))
+        middle, low, high = (
+            value - 1 for value in interval([ours / without for without, ours in pairs])
+        )
         added, *_ = interval([1e6 * (ours - without) for without, ours in pairs])
         if name == CONTROL:
             noisy, verdict = abs(middle) > WANTED, ""
         else:
-            verdict = "" if noisy else " under 2%" if high < WANTED else " above 2%" if low > WANTED else ""
+            verdict = (
+                ""
+                if noisy
+                else " under 2%"
+                if high < WANTED
+                else " above 2%"
+                if low > WANTED
+                else ""
+            )
             too_much |= not noisy and low > WANTED
-        print(f"  {name:28}{middle:+7.2%} ({low:+.2%} to {high:+.2%}), {added:+.1f} us{verdict}", flush=True)
+        print(
+            f"  {name:28}{middle:+7.2%} ({low:+.2%} to {high:+.2%}), {added:+.1f} us{verdict}",
+            flush=True,
+        )
     return too_much
 
 
@@ -201,7 +235,9 @@ def synchronisation():
 
     def together(inputs):
         context = podium.distribute.get_replica_context()
-        return [podium.ops.sum(context.all_reduce("sum", gradient)) for gradient in gradients_of(inputs)]
+        return [
+            podium.ops.sum(context.all_reduce("sum", gradient)) for gradient in gradients_of(inputs)
+        ]
 
     found: dict[str, list[float]] = {"apart": [], "together": []}
     for _ in range(100):

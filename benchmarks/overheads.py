@@ -24,7 +24,9 @@ import numpy as np
 ROUNDS = 7
 
 
-def interleaved(runs: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, list[float]]:
+def interleaved(
+    runs: dict[str, Callable[[], object]], rounds: int = ROUNDS
+) -> dict[str, list[float]]:
     """Return the seconds of each run in each round."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
@@ -65,7 +67,9 @@ def bar() -> None:
 
     The control is the ratio of the two silent ones, which should be 1.
     """
-    print("| steps of | verbose=0, us | verbose=1, us | ratio | control |\n| --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| steps of | verbose=0, us | verbose=1, us | ratio | control |\n| --- | ---: | ---: | ---: | ---: |"
+    )
     for width, batch, steps in ((128, 32, 2000), (256, 128, 400), (512, 128, 150)):
         model, (x, y) = network(width), samples(batch * steps)
 
@@ -75,13 +79,22 @@ def bar() -> None:
 
         for _ in range(3):
             fit(0), fit(1)
-        runs = {"silent": lambda fit=fit: fit(0), "bar": lambda fit=fit: fit(1), "again": lambda fit=fit: fit(0)}
+        runs = {
+            "silent": lambda fit=fit: fit(0),
+            "bar": lambda fit=fit: fit(1),
+            "again": lambda fit=fit: fit(0),
+        }
         times = interleaved(runs, 3 * ROUNDS)
         silent, shown, again = times.values()
-        ratio = statistics.median(2 * b / (a + c) for a, b, c in zip(silent, shown, again, strict=True))
+        ratio = statistics.median(
+            2 * b / (a + c) for a, b, c in zip(silent, shown, again, strict=True)
+        )
         control = statistics.median(a / c for a, c in zip(silent, again, strict=True))
         each = " | ".join(f"{min(one) / steps * 1e6:.0f}" for one in (silent, shown))
-        print(f"| MLP of width {width}, batch {batch} | {each} | {ratio:.3f} | {control:.3f} |", flush=True)
+        print(
+            f"| MLP of width {width}, batch {batch} | {each} | {ratio:.3f} | {control:.3f} |",
+            flush=True,
+        )
     print()
 
 
@@ -90,8 +103,13 @@ def epoch() -> None:
 
     Steps are short, so that what disturbs them does not hide the end of an epoch.
     """
-    print("| batches | steps | one epoch, ms | 20 epochs, ms | an epoch's end, ms |\n| --- | ---: | ---: | ---: | ---: |")
-    for label, width, batch, steps in (("MLP of width 16, batch 32", 16, 32, 32), ("MLP of width 128, batch 32", 128, 32, 8)):
+    print(
+        "| batches | steps | one epoch, ms | 20 epochs, ms | an epoch's end, ms |\n| --- | ---: | ---: | ---: | ---: |"
+    )
+    for label, width, batch, steps in (
+        ("MLP of width 16, batch 32", 16, 32, 32),
+        ("MLP of width 128, batch 32", 128, 32, 8),
+    ):
         (x, y), (many_x, many_y) = samples(batch * steps), samples(batch * steps * 20)
         model = network(width)
 
@@ -105,7 +123,10 @@ def epoch() -> None:
             one(), twenty()
         times = interleaved({"one": one, "twenty": twenty}, 8 * ROUNDS)
         few, many = (min(times[name]) * 1e3 for name in ("one", "twenty"))
-        print(f"| {label} | {20 * steps} | {few:.2f} | {many:.2f} | {(many - few) / 19:.3f} |", flush=True)
+        print(
+            f"| {label} | {20 * steps} | {few:.2f} | {many:.2f} | {(many - few) / 19:.3f} |",
+            flush=True,
+        )
     print()
 
 
@@ -118,7 +139,9 @@ def started(code: str, **environment: str) -> tuple[float, float]:
     """Run code in a fresh Python; return wall and user seconds."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True, env={**usual(), **environment})
-    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    return time.perf_counter() - start, resource.getrusage(
+        resource.RUSAGE_CHILDREN
+    ).ru_utime - before
 
 
 def importing() -> None:
@@ -127,11 +150,17 @@ def importing() -> None:
     for _ in range(ROUNDS):
         for name, times in found.items():
             times.append(started(f"import {name}"))
-    wall, user = ({name: min(part[slot] for part in times) for name, times in found.items()} for slot in (0, 1))
+    wall, user = (
+        {name: min(part[slot] for part in times) for name, times in found.items()}
+        for slot in (0, 1)
+    )
     print("| in a fresh process | wall, s | user, s |\n| --- | ---: | ---: |")
     for name in found:
         print(f"| import {name} | {wall[name]:.2f} | {user[name]:.2f} |")
-    print(f"| ratio | {wall['podium'] / wall['jax']:.2f} | {user['podium'] / user['jax']:.2f} |\n", flush=True)
+    print(
+        f"| ratio | {wall['podium'] / wall['jax']:.2f} | {user['podium'] / user['jax']:.2f} |\n",
+        flush=True,
+    )
 
 
 FIRST = """
@@ -156,9 +185,16 @@ def first() -> None:
         for _ in range(3):
             with tempfile.TemporaryDirectory() as cache:
                 for found in times.values():
-                    code = FIRST.format(folder=os.path.dirname(os.path.abspath(__file__)), name=name)
+                    code = FIRST.format(
+                        folder=os.path.dirname(os.path.abspath(__file__)), name=name
+                    )
                     command = [sys.executable, "-c", code]
-                    done = subprocess.run(command, check=True, capture_output=True, env={**usual(), "PODIUM_CACHE_DIR": cache})
+                    done = subprocess.run(
+                        command,
+                        check=True,
+                        capture_output=True,
+                        env={**usual(), "PODIUM_CACHE_DIR": cache},
+                    )
                     found.append(json.loads(done.stdout))
         cold, second = min(times["cold"]), min(times["second"])
         print(f"| {name} | {cold:.2f} | {second:.2f} | {second / cold:.2f} |", flush=True)
@@ -185,7 +221,10 @@ def memory() -> None:
     def drop() -> None:
         network(64, 32).fit(x, y, batch_size=32, verbose=0)
 
-    for label, run, count in (("`fit` on one model", fit, 500), ("models built and dropped", drop, 200)):
+    for label, run, count in (
+        ("`fit` on one model", fit, 500),
+        ("models built and dropped", drop, 200),
+    ):
         held = []
         for number in range(1, count + 1):
             run()
@@ -193,7 +232,10 @@ def memory() -> None:
                 held.append(megabytes())
         steps = " | ".join(str(50 * (number + 1)) for number in range(len(held)))
         print(f"| {label} | {steps} | growth after 50 |\n| --- |{' ---: |' * (len(held) + 1)}")
-        print(f"| MiB | {' | '.join(f'{one:.1f}' for one in held)} | {held[-1] - held[0]:+.1f} |\n", flush=True)
+        print(
+            f"| MiB | {' | '.join(f'{one:.1f}' for one in held)} | {held[-1] - held[0]:+.1f} |\n",
+            flush=True,
+        )
 
 
 PARTS = {"bar": bar, "epoch": epoch, "import": importing, "first": first, "memory": memory}

@@ -93,14 +93,32 @@ class Worker:
     def __init__(self, peer: Peer, workload: str, number: int | None = None, cache: str = "off"):
         self.peer, self.number = peer, number
         # Podium's modules are compiled by Python once, as those of the installed peers are.
-        usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        environment = {**usual, "TF_CPP_MIN_LOG_LEVEL": "3", "PODIUM_CACHE_DIR": cache, "PYTHONHASHSEED": "0"}
+        usual = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
+        environment = {
+            **usual,
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "PODIUM_CACHE_DIR": cache,
+            "PYTHONHASHSEED": "0",
+        }
         if peer.backend:
             environment["KERAS_BACKEND"] = peer.backend
         self._noise = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open as long as the process
-        command = [peer.python, str(HERE / "worker.py"), peer.kind, workload, *([str(number)] if number else [])]
+        command = [
+            peer.python,
+            str(HERE / "worker.py"),
+            peer.kind,
+            workload,
+            *([str(number)] if number else []),
+        ]
         self._process = subprocess.Popen(
-            command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._noise
+            command,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._noise,
         )
         self._send({"do": "import"})
         self._imported = False

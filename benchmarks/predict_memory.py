@@ -23,7 +23,9 @@ SAMPLES, INPUTS, OUTPUTS, BATCH = 1_000_000, 4, 100, 256
 SIZE = SAMPLES * OUTPUTS * 4  # bytes of the outputs
 WARM_UP = 500  # batches: enough to find how many steps to fuse
 ROUNDS_OF_ITER = 10  # how many times as many samples `predict_iter` gets
-LIMITS = {"predict_iter, 10 times the samples": 0.1}  # growth as a part of the outputs' size; 1.2 for all others
+LIMITS = {
+    "predict_iter, 10 times the samples": 0.1
+}  # growth as a part of the outputs' size; 1.2 for all others
 
 
 def own_memory() -> int:
@@ -111,11 +113,15 @@ def measure(name: str) -> None:
 
 def main() -> int:
     """Print the table; return how many rows are above their limits."""
-    print(f"| {SAMPLES:,} x {OUTPUTS} float32 outputs: {SIZE / 1e6:.0f} MB | growth, MB | growth / outputs | seconds |")
+    print(
+        f"| {SAMPLES:,} x {OUTPUTS} float32 outputs: {SIZE / 1e6:.0f} MB | growth, MB | growth / outputs | seconds |"
+    )
     print("| --- | ---: | ---: | ---: |")
     above = 0
     for name in cases(np.empty((0, INPUTS)), ""):
-        done = subprocess.run([sys.executable, __file__, name], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, __file__, name], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise RuntimeError(done.stderr)
         growth, seconds = map(float, done.stdout.split())

@@ -66,7 +66,11 @@ def ratio(one: Result | None, other: Result | None) -> str:
 
 def summary(results: Results) -> Iterator[str]:
     """One line a workload: how many times Podium's time the others take."""
-    peers = list(dict.fromkeys(one.peer for found in results.values() for one in found if one.peer != "podium"))
+    peers = list(
+        dict.fromkeys(
+            one.peer for found in results.values() for one in found if one.peer != "podium"
+        )
+    )
     yield f"| time a step / Podium's | Podium | {' | '.join(peers)} |"
     yield f"| --- | ---: |{' ---: |' * len(peers)}"
     for name, found in results.items():
@@ -98,7 +102,9 @@ def promises(results: Results) -> Iterator[str]:
     """What was promised of speed, and what was found."""
     rows: list[tuple[str, float | None, str, float]] = []
 
-    def add(what: str, workload: str, above: list[Result], below: list[Result], sign: str, bound: float) -> None:
+    def add(
+        what: str, workload: str, above: list[Result], below: list[Result], sign: str, bound: float
+    ) -> None:
         upper, lower = fastest(above), fastest(below)
         if workload in results:
             rows.append((what, upper.best / lower.best if upper and lower else None, sign, bound))
@@ -109,12 +115,40 @@ def promises(results: Results) -> Iterator[str]:
     podium = "podium"
     kerases = [one for one in of("dense") if one.keras]
     defaults = [one for one in kerases if one.number is None]
-    add("Dense(1): fastest Keras at its default / Podium", "dense", defaults, of("dense", podium), ">=", 20)
+    add(
+        "Dense(1): fastest Keras at its default / Podium",
+        "dense",
+        defaults,
+        of("dense", podium),
+        ">=",
+        20,
+    )
     add("Dense(1): Keras at its best k / Podium", "dense", kerases, of("dense", podium), ">=", 8)
-    add("Dense(1): Podium / hand-written scan", "dense", of("dense", podium), of("dense", "jax-scan"), "<=", 3)
-    add("Dense(1), long epochs: Podium / scan", "dense_long", of("dense_long", podium), of("dense_long", "jax-scan"), "<=", 1.5)
+    add(
+        "Dense(1): Podium / hand-written scan",
+        "dense",
+        of("dense", podium),
+        of("dense", "jax-scan"),
+        "<=",
+        3,
+    )
+    add(
+        "Dense(1), long epochs: Podium / scan",
+        "dense_long",
+        of("dense_long", podium),
+        of("dense_long", "jax-scan"),
+        "<=",
+        1.5,
+    )
     others = [one for one in of("five") if one.keras]
-    add("five steps an execution: fastest Keras / Podium", "five", others, of("five", podium), ">=", 8)
+    add(
+        "five steps an execution: fastest Keras / Podium",
+        "five",
+        others,
+        of("five", podium),
+        ">=",
+        8,
+    )
     for name in ("mlp", "lstm"):
         add(f"{name}: Podium / plain JAX", name, of(name, podium), of(name, *TWINS), "<=", 1.05)
         rivals = [one for one in of(name) if one.peer not in (podium, *TWINS)]
@@ -130,7 +164,11 @@ def promises(results: Results) -> Iterator[str]:
 
 def first_fits(times: dict[tuple[str, str], list[float]]) -> Iterator[str]:
     """First runs in fresh processes: best, and its ratio to Podium's cold one."""
-    yield "| first run in a fresh process, s | " + " | ".join(dict.fromkeys(workload for workload, _ in times)) + " |"
+    yield (
+        "| first run in a fresh process, s | "
+        + " | ".join(dict.fromkeys(workload for workload, _ in times))
+        + " |"
+    )
     workloads = list(dict.fromkeys(workload for workload, _ in times))
     yield "| --- |" + " ---: |" * len(workloads)
     for name in dict.fromkeys(name for _, name in times):

@@ -24,12 +24,18 @@ ENOUGH = 2  # rounds for a library whose one run takes longer than this
 SLOW = 2.5  # seconds
 
 
-def measure(name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm: float) -> list[Result]:
+def measure(
+    name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm: float
+) -> list[Result]:
     """Measure one workload on all libraries, in turns."""
     workload = WORKLOADS[name]
-    pairs = [(peer, number) for peer in peers for number in (workload.numbers if peer.fuses else (None,))]
+    pairs = [
+        (peer, number) for peer in peers for number in (workload.numbers if peer.fuses else (None,))
+    ]
     results = [Result(peer.name, number, peer.keras) for peer, number in pairs]
-    workers = [Worker(peer, name, number) for peer, number in pairs]  # they import side by side, and compute one by one
+    workers = [
+        Worker(peer, name, number) for peer, number in pairs
+    ]  # they import side by side, and compute one by one
 
     def ask(slot: int, do: str, **arguments: float) -> dict:
         if results[slot].failure:
@@ -67,7 +73,9 @@ def joined(results: list[Result], others: list[Result]) -> list[Result]:
     return results
 
 
-def first_fits(names: Iterable[str], peers: Iterable[Peer], rounds: int) -> dict[tuple[str, str], list[float]]:
+def first_fits(
+    names: Iterable[str], peers: Iterable[Peer], rounds: int
+) -> dict[tuple[str, str], list[float]]:
     """Time the first run of fresh processes; Podium's once without and once with what the process before has kept."""
     times: dict[tuple[str, str], list[float]] = {}
     for name, _ in itertools.product(names, range(rounds)):
@@ -75,7 +83,11 @@ def first_fits(names: Iterable[str], peers: Iterable[Peer], rounds: int) -> dict
             if peer.kind == "jax-scan":
                 continue
             with tempfile.TemporaryDirectory() as cache:
-                for label in (f"{peer.name}, cold", f"{peer.name}, second process") if peer.kind == "podium" else (peer.name,):
+                for label in (
+                    (f"{peer.name}, cold", f"{peer.name}, second process")
+                    if peer.kind == "podium"
+                    else (peer.name,)
+                ):
                     worker = Worker(peer, name, cache=cache)
                     try:
                         times.setdefault((name, label), []).append(worker.ask("open")["first"])
@@ -89,18 +101,39 @@ def first_fits(names: Iterable[str], peers: Iterable[Peer], rounds: int) -> dict
 def parsed() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Measure Podium beside its peers.")
-    parser.add_argument("--quick", action="store_true", help="about five minutes: fewer and shorter rounds")
-    parser.add_argument("--self", action="store_true", help="Podium and plain JAX only, no other environments")
-    parser.add_argument("--only", help=f"workloads, with commas: {','.join(WORKLOADS)}, and first_fit")
+    parser.add_argument(
+        "--quick", action="store_true", help="about five minutes: fewer and shorter rounds"
+    )
+    parser.add_argument(
+        "--self", action="store_true", help="Podium and plain JAX only, no other environments"
+    )
+    parser.add_argument(
+        "--only", help=f"workloads, with commas: {','.join(WORKLOADS)}, and first_fit"
+    )
     parser.add_argument("--peers", help="only these libraries, with commas")
     parser.add_argument("--rounds", type=int, help="how many rounds")
-    parser.add_argument("--processes", type=int, default=1, help="how many processes of each library to measure, anew each time")
-    parser.add_argument("--out", type=pathlib.Path, help="the file to write; results.md beside this script for a whole run")
-    parser.add_argument("--check", action="store_true", help="compare the weights of Podium and the twins, and measure nothing")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="how many processes of each library to measure, anew each time",
+    )
+    parser.add_argument(
+        "--out",
+        type=pathlib.Path,
+        help="the file to write; results.md beside this script for a whole run",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="compare the weights of Podium and the twins, and measure nothing",
+    )
     options = parser.parse_args()
     options.names = options.only.split(",") if options.only else [*WORKLOADS, "first_fit"]
     if unknown := set(options.names) - {*WORKLOADS, "first_fit"}:
-        parser.error(f"unknown workloads: {', '.join(sorted(unknown))}. Choices: {', '.join(WORKLOADS)}, first_fit")
+        parser.error(
+            f"unknown workloads: {', '.join(sorted(unknown))}. Choices: {', '.join(WORKLOADS)}, first_fit"
+        )
     return options
 
 

@@ -22,7 +22,10 @@ NAMES = ("m.keras", "m.h5", "w.weights.h5", "w.h5", "w.safetensors")
 
 def large_model(megabytes, layers=8):
     width = int((megabytes * 2**20 / 4 / layers) ** 0.5)
-    made = [podium.layers.Dense(width, kernel_initializer="zeros", name=f"d{place}") for place in range(layers)]
+    made = [
+        podium.layers.Dense(width, kernel_initializer="zeros", name=f"d{place}")
+        for place in range(layers)
+    ]
     return podium.Sequential([podium.Input((width,)), *made], name="large")
 
 
@@ -33,7 +36,9 @@ def touch(num_bytes):
 
 def timed(action, num_bytes):
     gc.collect()  # models that were loaded before: their memory is wanted again
-    touch(3 * num_bytes)  # so that no step pays for what others find ready: the file in the kernel's memory, and twice in ours
+    touch(
+        3 * num_bytes
+    )  # so that no step pays for what others find ready: the file in the kernel's memory, and twice in ours
     start = time.perf_counter()
     result = action()
     return time.perf_counter() - start, result
@@ -86,10 +91,18 @@ def main():
     model = large_model(given.megabytes)
     draw = np.random.default_rng(0)
     for layer in model.layers:
-        layer.set_weights([draw.standard_normal(weight.shape, "float32") for weight in layer.get_weights()])
+        layer.set_weights(
+            [draw.standard_normal(weight.shape, "float32") for weight in layer.get_weights()]
+        )
     other = large_model(given.megabytes)
-    content = np.concatenate([np.asarray(weight.value).reshape(-1) for weight in model.weights]).view("u1").data
-    print(f"{len(content) / 2**20:.0f} MiB; ratios to writing and reading the same bytes, best of {given.rounds}")
+    content = (
+        np.concatenate([np.asarray(weight.value).reshape(-1) for weight in model.weights])
+        .view("u1")
+        .data
+    )
+    print(
+        f"{len(content) / 2**20:.0f} MiB; ratios to writing and reading the same bytes, best of {given.rounds}"
+    )
     with tempfile.TemporaryDirectory(dir=".") as folder:
         plain = pathlib.Path(folder) / "plain"
         for name in given.only:
@@ -103,7 +116,11 @@ def main():
                 "load cold": times["load cold"] / times["read cold"],
                 "load warm": times["load warm"] / times["read warm"],
             }
-            print(f"{name:15}", "  ".join(f"{step} {ratio:.2f}x" for step, ratio in ratios.items()), end="   ")
+            print(
+                f"{name:15}",
+                "  ".join(f"{step} {ratio:.2f}x" for step, ratio in ratios.items()),
+                end="   ",
+            )
             print("  ".join(f"{step} {value:.2f} s" for step, value in times.items()), flush=True)
             path.unlink()
 

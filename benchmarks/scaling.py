@@ -23,7 +23,19 @@ PRESETS = ("data", "fsdp", "tensor")
 SAMPLES = 2  # of each device in a step
 TOKENS = 64  # in a sample
 MODEL_AXIS = 4  # devices along "model" of the preset "tensor"
-_WIDTHS = {"pred": 1, "s8": 1, "u8": 1, "bf16": 2, "f16": 2, "s32": 4, "u32": 4, "f32": 4, "s64": 8, "u64": 8, "f64": 8}
+_WIDTHS = {
+    "pred": 1,
+    "s8": 1,
+    "u8": 1,
+    "bf16": 2,
+    "f16": 2,
+    "s32": 4,
+    "u32": 4,
+    "f32": 4,
+    "s64": 8,
+    "u64": 8,
+    "f64": 8,
+}
 _COLLECTIVE = re.compile(
     r"= (?P<type>\(.*?\)|\S+) (?P<kind>all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
 )
@@ -59,8 +71,15 @@ def transformer(width, layers_count):
     x = layers.Embedding(width, width)(tokens)
     for _ in range(layers_count):
         x = layers.LayerNormalization()(x + layers.MultiHeadAttention(8, width // 8)(x, x))
-        x = layers.LayerNormalization()(x + layers.Dense(width)(layers.Dense(4 * width, activation="relu")(x)))
-    return Model(tokens, layers.Dense(width)(x)), ((TOKENS,), "int32"), ((TOKENS,), "int32"), "sparse_categorical_crossentropy"
+        x = layers.LayerNormalization()(
+            x + layers.Dense(width)(layers.Dense(4 * width, activation="relu")(x))
+        )
+    return (
+        Model(tokens, layers.Dense(width)(x)),
+        ((TOKENS,), "int32"),
+        ((TOKENS,), "int32"),
+        "sparse_categorical_crossentropy",
+    )
 
 
 def mlp(width, layers_count):
@@ -68,15 +87,25 @@ def mlp(width, layers_count):
     from podium import Input, Sequential, layers
 
     stack = [layers.Dense(width, activation="relu") for _ in range(layers_count)]
-    return Sequential([Input((width,)), *stack, layers.Dense(width)]), ((width,), "float32"), ((width,), "float32"), "mse"
+    return (
+        Sequential([Input((width,)), *stack, layers.Dense(width)]),
+        ((width,), "float32"),
+        ((width,), "float32"),
+        "mse",
+    )
 
 
 def cnn(width, layers_count):
     """Return convolutions, and a batch of shapes."""
     from podium import Input, Sequential, layers
 
-    stack = [layers.Conv2D(width, 3, padding="same", strides=1 + place % 2) for place in range(layers_count)]
-    model = Sequential([Input((8, 8, 4)), *stack, layers.GlobalAveragePooling2D(), layers.Dense(width)])
+    stack = [
+        layers.Conv2D(width, 3, padding="same", strides=1 + place % 2)
+        for place in range(layers_count)
+    ]
+    model = Sequential(
+        [Input((8, 8, 4)), *stack, layers.GlobalAveragePooling2D(), layers.Dense(width)]
+    )
     return model, ((8, 8, 4), "float32"), ((width,), "float32"), "mse"
 
 
@@ -91,11 +120,16 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
     import podium
     from podium.core._program import Program
 
-    mesh = {"data": devices // MODEL_AXIS, "model": MODEL_AXIS} if preset == "tensor" else {"data": devices}
+    mesh = (
+        {"data": devices // MODEL_AXIS, "model": MODEL_AXIS}
+        if preset == "tensor"
+        else {"data": devices}
+    )
     layout = podium.distribute.ShardedStrategy(preset, mesh=mesh, smallest=1)._layout
     network, x, y, loss = MODELS[model](width, layers_count)
     network.compile(
-        podium.optimizers.Adam(), podium.losses.SparseCategoricalCrossentropy(True) if loss.startswith("sp") else loss
+        podium.optimizers.Adam(),
+        podium.losses.SparseCategoricalCrossentropy(True) if loss.startswith("sp") else loss,
     )
     network.optimizer.build(network.trainable_variables)
     batch = tuple(np.zeros((SAMPLES * devices, *shape), dtype) for shape, dtype in (x, y))
@@ -114,10 +148,17 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
     program.discover(leaves)
 
     def shape_of(variable):
-        return jax.ShapeDtypeStruct(variable.shape, variable.stored.dtype, sharding=variable.placement.sharding)
+        return jax.ShapeDtypeStruct(
+            variable.shape, variable.stored.dtype, sharding=variable.placement.sharding
+        )
 
-    state = [[shape_of(variable) for variable in some] for some in (program._written, program._read)]
-    split = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=layout.sharding_for(leaf.shape)) for leaf in leaves]
+    state = [
+        [shape_of(variable) for variable in some] for some in (program._written, program._read)
+    ]
+    split = [
+        jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=layout.sharding_for(leaf.shape))
+        for leaf in leaves
+    ]
     compiled = program._jitted.lower(*state, split).compile()
     memory = compiled.memory_analysis()
     counts, sent = collectives(compiled.as_text(), devices)
@@ -128,7 +169,10 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
         "parameters": sum(math.prod(weight.shape) for weight in weights.values()),
         "collectives": counts,
         "bytes_sent": sent,
-        "state_bytes": sum(_bytes(v.placement.sharding.shard_shape(v.shape), v.stored.dtype.itemsize) for v in program._written),
+        "state_bytes": sum(
+            _bytes(v.placement.sharding.shard_shape(v.shape), v.stored.dtype.itemsize)
+            for v in program._written
+        ),
         "temporary_bytes": memory.temp_size_in_bytes,
     }
 
@@ -147,7 +191,11 @@ def collectives(text, devices):
         group = _group_size(line, devices)
         kind = found["kind"]
         share = (group - 1) / group
-        sent += size * {"all-reduce": 2 * share, "reduce-scatter": share * group, "collective-permute": 1.0}.get(kind, share)
+        sent += size * {
+            "all-reduce": 2 * share,
+            "reduce-scatter": share * group,
+            "collective-permute": 1.0,
+        }.get(kind, share)
         counts[kind] = counts.get(kind, 0) + 1
     return counts, int(sent)
 
@@ -172,8 +220,18 @@ def _bytes(shape, itemsize):
 def in_own_process(devices, preset, *options):
     """Return a row, made by a process with that many virtual devices."""
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
-    command = [sys.executable, __file__, "--devices", str(devices), "--preset", preset, *map(str, options)]
-    done = subprocess.run(command, env={**os.environ, "XLA_FLAGS": flags}, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        __file__,
+        "--devices",
+        str(devices),
+        "--preset",
+        preset,
+        *map(str, options),
+    ]
+    done = subprocess.run(
+        command, env={**os.environ, "XLA_FLAGS": flags}, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
@@ -194,8 +252,12 @@ def page(rows):
     for preset in PRESETS:
         for devices in sorted({row["devices"] for row in rows}):
             row = by[preset, devices]
-            kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(row["collectives"].items()))
-            sizes = " | ".join(f"{row[key] / 1e6:.2f}" for key in ("bytes_sent", "state_bytes", "temporary_bytes"))
+            kinds = ", ".join(
+                f"{number} {kind}" for kind, number in sorted(row["collectives"].items())
+            )
+            sizes = " | ".join(
+                f"{row[key] / 1e6:.2f}" for key in ("bytes_sent", "state_bytes", "temporary_bytes")
+            )
             lines.append(f"| {preset} | {devices} | {kinds} | {sizes} |")
     last = max(row["devices"] for row in rows)
     per = {preset: by[preset, last]["bytes_sent"] / count for preset in PRESETS}
@@ -214,7 +276,9 @@ def page(rows):
     for preset in PRESETS:
         ours = preset != "tensor"  # what that sends is mostly activations
         sent = (f"{per[preset]:.1f} B", f"{per[preset]:.1f} GB") if ours else ("-", "-")
-        lines.append(f"| {preset} | {sent[0]} | {state[preset]:.2f} B | {sent[1]} | {state[preset]:.2f} GB |")
+        lines.append(
+            f"| {preset} | {sent[0]} | {state[preset]:.2f} B | {sent[1]} | {state[preset]:.2f} GB |"
+        )
     seconds = 6 * 1e9 * 8192 / 125e12
     lines += [
         "",
@@ -226,7 +290,9 @@ def page(rows):
         "| --- | ---: | ---: |",
     ]
     for preset in ("data", "fsdp"):
-        lines.append(f"| {preset} | {per[preset] / seconds:.0f} | {8 * per[preset] / seconds:.0f} |")
+        lines.append(
+            f"| {preset} | {per[preset] / seconds:.0f} | {8 * per[preset] / seconds:.0f} |"
+        )
     lines += [
         "",
         *CLOSING.splitlines(),
@@ -236,7 +302,9 @@ def page(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--devices", type=int)
     parser.add_argument("--preset", choices=PRESETS, nargs="+")
     parser.add_argument("--model", choices=list(MODELS), nargs="+", default=["transformer"])
@@ -247,13 +315,27 @@ def main():
     if options.devices is not None:
         for model in options.model:
             for preset in options.preset:
-                print(json.dumps(measure(options.devices, preset, model, options.width, options.layers)), flush=True)
+                print(
+                    json.dumps(
+                        measure(options.devices, preset, model, options.width, options.layers)
+                    ),
+                    flush=True,
+                )
         return
     rows = []
     for preset in PRESETS:
         for devices in DEVICES:
             rows.append(
-                in_own_process(devices, preset, "--model", *options.model, "--width", options.width, "--layers", options.layers)
+                in_own_process(
+                    devices,
+                    preset,
+                    "--model",
+                    *options.model,
+                    "--width",
+                    options.width,
+                    "--layers",
+                    options.layers,
+                )
             )
             print(json.dumps(rows[-1]), flush=True)
     if options.write:

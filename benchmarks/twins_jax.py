@@ -24,7 +24,11 @@ NO_SCAN = "gradients of lax convolutions take 30 times as long in a scan"
 
 def adam_start(weights: list) -> tuple:
     """Return the first state of Adam."""
-    return [jnp.zeros_like(w) for w in weights], [jnp.zeros_like(w) for w in weights], jnp.zeros((), jnp.int32)
+    return (
+        [jnp.zeros_like(w) for w in weights],
+        [jnp.zeros_like(w) for w in weights],
+        jnp.zeros((), jnp.int32),
+    )
 
 
 def adam(weights: list, gradients: list, state: tuple, rate: float = 1e-3) -> tuple:
@@ -35,7 +39,9 @@ def adam(weights: list, gradients: list, state: tuple, rate: float = 1e-3) -> tu
     rate = rate * jnp.sqrt(1 - 0.999**t) / (1 - 0.9**t)
     first = [m + (g - m) * 0.1 for m, g in zip(first, gradients, strict=True)]
     second = [v + (g * g - v) * 0.001 for v, g in zip(second, gradients, strict=True)]
-    weights = [w - rate * m / (jnp.sqrt(v) + 1e-7) for w, m, v in zip(weights, first, second, strict=True)]
+    weights = [
+        w - rate * m / (jnp.sqrt(v) + 1e-7) for w, m, v in zip(weights, first, second, strict=True)
+    ]
     return weights, (first, second, count)
 
 
@@ -54,7 +60,9 @@ def squares(y: Any, outputs: Any) -> tuple:
 
 def summed_squares(y: Any, outputs: Any) -> tuple:
     """The sum of squares, and the error in per cent."""
-    return jnp.sum((y - outputs) ** 2), 100 * jnp.mean(jnp.abs((y - outputs) / jnp.maximum(jnp.abs(y), 1e-7)))
+    return jnp.sum((y - outputs) ** 2), 100 * jnp.mean(
+        jnp.abs((y - outputs) / jnp.maximum(jnp.abs(y), 1e-7))
+    )
 
 
 def cross_entropy(y: Any, logits: Any) -> tuple:
@@ -75,7 +83,9 @@ def mlp(weights: list, state: list, x: Any) -> tuple:
 
 def convolution(x: Any, kernel: Any, stride: int = 1) -> Any:
     """A convolution as `lax` has it."""
-    return jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jax.lax.conv_general_dilated(
+        x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
 
 
 def pool(x: Any) -> Any:
@@ -128,7 +138,11 @@ def transformer(weights: list, state: list, words: Any) -> tuple:
         h = normalized(x, take(), take())
         query, key, value = (jnp.einsum("btd,dhk->bthk", h, take()) + take() for _ in range(3))
         scores = jax.nn.softmax(jnp.einsum("bqhk,bshk->bhqs", query / 4.0, key))
-        x = x + jnp.einsum("bqhk,hkd->bqd", jnp.einsum("bhqs,bshk->bqhk", scores, value), take()) + take()
+        x = (
+            x
+            + jnp.einsum("bqhk,hkd->bqd", jnp.einsum("bhqs,bshk->bqhk", scores, value), take())
+            + take()
+        )
         h = normalized(x, take(), take())
         x = x + jax.nn.gelu(h @ take() + take(), approximate=False) @ take() + take()
     return jnp.mean(x, 1) @ take() + take(), state
@@ -158,10 +172,32 @@ def layers_of(*sizes: int) -> list:
 
 
 RESIDUAL = [
-    *[(3, 3, 3, 16), (16,), (16,), (3, 3, 16, 16), (16,), (16,), (3, 3, 16, 16), (16,), (16,), (3, 3, 16, 32), (32,), (32,)],
+    *[
+        (3, 3, 3, 16),
+        (16,),
+        (16,),
+        (3, 3, 16, 16),
+        (16,),
+        (16,),
+        (3, 3, 16, 16),
+        (16,),
+        (16,),
+        (3, 3, 16, 32),
+        (32,),
+        (32,),
+    ],
     *[(3, 3, 32, 32), (1, 1, 16, 32), (32,), (32,), (32,), (32,)],
 ]
-BLOCK = [(64,), (64,), *[(64, 4, 16), (4, 16)] * 3, (4, 16, 64), (64,), (64,), (64,), *layers_of(64, 128, 64)]
+BLOCK = [
+    (64,),
+    (64,),
+    *[(64, 4, 16), (4, 16)] * 3,
+    (4, 16, 64),
+    (64,),
+    (64,),
+    (64,),
+    *layers_of(64, 128, 64),
+]
 
 
 class Twin(NamedTuple):
@@ -180,9 +216,22 @@ TWINS = {
     "dense_long": Twin(mlp, squares, layers_of(32, 1)),
     "five": Twin(mlp, summed_squares, layers_of(10, 1), sgd),
     "mlp": Twin(mlp, cross_entropy, layers_of(784, 512, 512, 10)),
-    "cnn": Twin(cnn, cross_entropy, [(3, 3, 1, 16), (16,), (3, 3, 16, 32), (32,), *layers_of(1568, 10)], scan=False),
-    "residual": Twin(residual, cross_entropy, RESIDUAL + layers_of(32, 10), state=[(16,)] * 6 + [(32,)] * 6, scan=False),
-    "transformer": Twin(transformer, cross_entropy, [(1000, 64), (32, 64), *BLOCK, *BLOCK, *layers_of(64, 10)]),
+    "cnn": Twin(
+        cnn,
+        cross_entropy,
+        [(3, 3, 1, 16), (16,), (3, 3, 16, 32), (32,), *layers_of(1568, 10)],
+        scan=False,
+    ),
+    "residual": Twin(
+        residual,
+        cross_entropy,
+        RESIDUAL + layers_of(32, 10),
+        state=[(16,)] * 6 + [(32,)] * 6,
+        scan=False,
+    ),
+    "transformer": Twin(
+        transformer, cross_entropy, [(1000, 64), (32, 64), *BLOCK, *BLOCK, *layers_of(64, 10)]
+    ),
     "lstm": Twin(lstm, cross_entropy, [(28, 512), (128, 512), (512,), *layers_of(128, 10)]),
     "predict": Twin(mlp, squares, layers_of(32, 64, 1)),
     "generator": Twin(mlp, squares, layers_of(32, 64, 1), scan=False),
@@ -193,7 +242,9 @@ def start(shapes: list) -> list:
     """Return weights to begin with: random matrices, and vectors of ones and zeros, which cost the same as any."""
     rng = np.random.default_rng(1)
     return [
-        jnp.asarray(rng.normal(size=shape) / math.sqrt(math.prod(shape[:-1])), jnp.float32) if len(shape) > 1 else jnp.ones(shape)
+        jnp.asarray(rng.normal(size=shape) / math.sqrt(math.prod(shape[:-1])), jnp.float32)
+        if len(shape) > 1
+        else jnp.ones(shape)
         for shape in shapes
     ]
 
@@ -210,12 +261,19 @@ class ByHand:
     """
 
     def __init__(
-        self, name: str, scan: bool, workload: Workload | None = None, weights: list | None = None, state: list | None = None
+        self,
+        name: str,
+        scan: bool,
+        workload: Workload | None = None,
+        weights: list | None = None,
+        state: list | None = None,
     ):
         self.workload = workload or WORKLOADS[name]
         self.twin = TWINS[name]
         if scan and not self.twin.scan:
-            raise NotImplementedError(NO_SCAN if name != "generator" else "a generator runs on the host")
+            raise NotImplementedError(
+                NO_SCAN if name != "generator" else "a generator runs on the host"
+            )
         self.scan = scan
         weights = [jnp.array(w) for w in weights] if weights else start(self.twin.shapes)
         state = [jnp.array(s) for s in state] if state else start(self.twin.state)
@@ -228,7 +286,9 @@ class ByHand:
         self.given_step = jax.jit(self._step, donate_argnums=0)
         self.epoch = jax.jit(self._epoch, donate_argnums=0)
         self.forward = jax.jit(lambda carry, x: self.twin.forward(carry[0], carry[1], x)[0])
-        self.forward_all = jax.jit(lambda carry, x: jax.lax.map(lambda one: self.forward(carry, one), x))
+        self.forward_all = jax.jit(
+            lambda carry, x: jax.lax.map(lambda one: self.forward(carry, one), x)
+        )
 
     def _step(self, carry_and_sums: tuple, x: Any, y: Any) -> tuple:
         (weights, state, optimizer), sums = carry_and_sums
@@ -261,14 +321,22 @@ class ByHand:
         source = batches(*self.host, self.workload.batch)
         for _ in range(self.workload.epochs):
             both = self.carry, jnp.zeros(2)
-            self.carry, sums = self.generated(both, source) if self.workload.kind == "generator" else self.trained(both)
-            self.history.append(np.asarray(sums) / self.workload.samples)  # here the host waits, once an epoch
+            self.carry, sums = (
+                self.generated(both, source)
+                if self.workload.kind == "generator"
+                else self.trained(both)
+            )
+            self.history.append(
+                np.asarray(sums) / self.workload.samples
+            )  # here the host waits, once an epoch
         return self.history
 
     def trained(self, both: tuple) -> tuple:
         """Train for an epoch on the arrays."""
         count, batch = self.workload.samples, self.workload.batch
-        order = (self.order.permutation(count) if self.workload.shuffle else np.arange(count)).astype(np.int32)
+        order = (
+            self.order.permutation(count) if self.workload.shuffle else np.arange(count)
+        ).astype(np.int32)
         if self.scan:
             return self.epoch(both, self.x, self.y, order)
         for first in range(0, count, batch):
@@ -285,8 +353,15 @@ class ByHand:
         """Compute the outputs for all inputs, in one array on the host."""
         x, batch = self.host[0], self.workload.batch
         if self.scan:
-            return np.asarray(self.forward_all(self.carry, x.reshape(-1, batch, *x.shape[1:]))).reshape(len(x), -1)
-        return np.concatenate([self.forward(self.carry, x[first : first + batch]) for first in range(0, len(x), batch)])
+            return np.asarray(
+                self.forward_all(self.carry, x.reshape(-1, batch, *x.shape[1:]))
+            ).reshape(len(x), -1)
+        return np.concatenate(
+            [
+                self.forward(self.carry, x[first : first + batch])
+                for first in range(0, len(x), batch)
+            ]
+        )
 
 
 # --- the GAN
@@ -299,7 +374,9 @@ def leaky(x: Any) -> Any:
 
 def upsampled(x: Any, kernel: Any) -> Any:
     """A transposed convolution of stride 2."""
-    return jax.lax.conv_transpose(x, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return jax.lax.conv_transpose(
+        x, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
 
 
 def discriminate(w: list, x: Any) -> Any:
@@ -339,13 +416,17 @@ class GANByHand:
         d, g, d_state, g_state, key = carry
         key, *keys = jax.random.split(key, 4)
         count = rows.shape[0]
-        both = jnp.concatenate([generate(g, jax.random.normal(keys[0], (count, LATENT))), images[rows]])
+        both = jnp.concatenate(
+            [generate(g, jax.random.normal(keys[0], (count, LATENT))), images[rows]]
+        )
         labels = jnp.concatenate([jnp.ones((count, 1)), jnp.zeros((count, 1))])
         labels += 0.05 * jax.random.uniform(keys[1], labels.shape)
         d_loss, gradients = jax.value_and_grad(lambda d: binary(labels, discriminate(d, both)))(d)
         d, d_state = adam(d, gradients, d_state, 3e-4)
         latent = jax.random.normal(keys[2], (count, LATENT))
-        g_loss, gradients = jax.value_and_grad(lambda g: binary(0.0, discriminate(d, generate(g, latent))))(g)
+        g_loss, gradients = jax.value_and_grad(
+            lambda g: binary(0.0, discriminate(d, generate(g, latent)))
+        )(g)
         g, g_state = adam(g, gradients, g_state, 3e-4)
         return (d, g, d_state, g_state, key), jnp.stack([d_loss, g_loss])
 
@@ -353,7 +434,9 @@ class GANByHand:
         """Train for an epoch."""
         order = self.order.permutation(self.workload.samples).astype(np.int32)
         for first in range(0, self.workload.samples, self.workload.batch):
-            self.carry, losses = self.step(self.carry, self.images, order[first : first + self.workload.batch])
+            self.carry, losses = self.step(
+                self.carry, self.images, order[first : first + self.workload.batch]
+            )
         return np.asarray(losses)
 
 

@@ -19,7 +19,12 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 from workloads import LATENT, WORKLOADS, Workload, batches
 
-QUIET = {"logger": False, "enable_progress_bar": False, "enable_checkpointing": False, "enable_model_summary": False}
+QUIET = {
+    "logger": False,
+    "enable_progress_bar": False,
+    "enable_checkpointing": False,
+    "enable_model_summary": False,
+}
 for name in ("lightning.pytorch", "lightning.fabric", "lightning"):
     logging.getLogger(name).setLevel(logging.ERROR)
 warnings.filterwarnings("ignore")
@@ -59,7 +64,9 @@ class Cnn(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.convolutions = nn.ModuleList([nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 32, 3, padding=1)])
+        self.convolutions = nn.ModuleList(
+            [nn.Conv2d(1, 16, 3, padding=1), nn.Conv2d(16, 32, 3, padding=1)]
+        )
         self.out = nn.Linear(1568, 10)
 
     def forward(self, x: Any) -> Any:
@@ -82,7 +89,10 @@ class Residual(nn.Module):
         self.first = convolved(3, 16)
         self.around = nn.ModuleList([nn.Identity(), convolved(16, 32, 2, size=1)])
         self.inside = nn.ModuleList(
-            [nn.Sequential(convolved(16, n, stride), nn.ReLU(), convolved(n, n)) for n, stride in ((16, 1), (32, 2))]
+            [
+                nn.Sequential(convolved(16, n, stride), nn.ReLU(), convolved(n, n))
+                for n, stride in ((16, 1), (32, 2))
+            ]
         )
         self.out = nn.Linear(32, 10)
 
@@ -101,7 +111,9 @@ class Transformer(nn.Module):
         self.words = nn.Embedding(1000, 64)
         self.positions = nn.Parameter(torch.rand(32, 64) * 0.1 - 0.05)
         self.norms = nn.ModuleList([nn.LayerNorm(64, eps=1e-6) for _ in range(4)])
-        self.attention = nn.ModuleList([nn.MultiheadAttention(64, 4, batch_first=True) for _ in range(2)])
+        self.attention = nn.ModuleList(
+            [nn.MultiheadAttention(64, 4, batch_first=True) for _ in range(2)]
+        )
         self.mlps = nn.ModuleList([mlp(64, 128, 64, activation=nn.GELU) for _ in range(2)])
         self.out = nn.Linear(64, 10)
 
@@ -135,7 +147,9 @@ class Training(lightning.LightningModule):
     def training_step(self, batch: Any, _: int) -> Any:
         x, y = batch
         loss, metric = self.loss(y, self.net(x))
-        self.log_dict({"loss": loss, "metric": metric}, on_step=False, on_epoch=True, batch_size=len(x))
+        self.log_dict(
+            {"loss": loss, "metric": metric}, on_step=False, on_epoch=True, batch_size=len(x)
+        )
         return loss
 
     def predict_step(self, batch: Any, _: int) -> Any:
@@ -166,9 +180,23 @@ class Gan(lightning.LightningModule):
         super().__init__()
         self.automatic_optimization = False
         leaky = nn.LeakyReLU(0.2)
-        self.d = nn.Sequential(nn.Conv2d(1, 64, 3, 2, 1), leaky, nn.Conv2d(64, 128, 3, 2, 1), leaky, Largest(), nn.Linear(128, 1))
+        self.d = nn.Sequential(
+            nn.Conv2d(1, 64, 3, 2, 1),
+            leaky,
+            nn.Conv2d(64, 128, 3, 2, 1),
+            leaky,
+            Largest(),
+            nn.Linear(128, 1),
+        )
         up = [layer for _ in range(2) for layer in (nn.ConvTranspose2d(128, 128, 4, 2, 1), leaky)]
-        self.g = nn.Sequential(nn.Linear(LATENT, 6272), leaky, Reshape(), *up, nn.Conv2d(128, 1, 7, padding="same"), nn.Sigmoid())
+        self.g = nn.Sequential(
+            nn.Linear(LATENT, 6272),
+            leaky,
+            Reshape(),
+            *up,
+            nn.Conv2d(128, 1, 7, padding="same"),
+            nn.Sigmoid(),
+        )
 
     def training_step(self, batch: Any, _: int) -> None:
         real, loss_of = batch[0], functional.binary_cross_entropy_with_logits
@@ -188,7 +216,9 @@ class Gan(lightning.LightningModule):
         self.manual_backward(g_loss)
         g_optimizer.step()
         self.d.requires_grad_(True)
-        self.log_dict({"d_loss": d_loss, "g_loss": g_loss}, on_step=False, on_epoch=True, batch_size=count)
+        self.log_dict(
+            {"d_loss": d_loss, "g_loss": g_loss}, on_step=False, on_epoch=True, batch_size=count
+        )
 
     def configure_optimizers(self) -> Any:
         return [torch.optim.Adam(net.parameters(), 3e-4) for net in (self.d, self.g)]
@@ -246,7 +276,9 @@ class ByLightning:
         tensors = [torch.from_numpy(part) for part in (x, y) if part is not None]
         tensors = [part.long() if part.dtype == torch.int32 else part for part in tensors]
         shuffle = self.workload.shuffle and self.workload.kind == "fit"
-        self.loader = DataLoader(TensorDataset(*tensors), batch_size=self.workload.batch, shuffle=shuffle)
+        self.loader = DataLoader(
+            TensorDataset(*tensors), batch_size=self.workload.batch, shuffle=shuffle
+        )
 
     def run(self) -> Any:
         """Do once what is measured."""

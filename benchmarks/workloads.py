@@ -61,8 +61,12 @@ class Workload:
             return model.predict(x, batch_size=self.batch, verbose=0)
         if self.kind == "generator":
             steps = self.samples // self.batch
-            return model.fit(batches(x, y, self.batch), steps_per_epoch=steps, epochs=self.epochs, verbose=0)
-        return model.fit(x, y, batch_size=self.batch, epochs=self.epochs, shuffle=self.shuffle, verbose=0)
+            return model.fit(
+                batches(x, y, self.batch), steps_per_epoch=steps, epochs=self.epochs, verbose=0
+            )
+        return model.fit(
+            x, y, batch_size=self.batch, epochs=self.epochs, shuffle=self.shuffle, verbose=0
+        )
 
 
 def batches(x: np.ndarray, y: np.ndarray, size: int) -> Iterator[tuple]:
@@ -77,17 +81,25 @@ def batches(x: np.ndarray, y: np.ndarray, size: int) -> Iterator[tuple]:
 
 def numbers(*shape: int) -> Callable:
     """Inputs of that shape, and one number to predict."""
-    return lambda rng, count: (rng.random((count, *shape), "float32"), rng.random((count, 1), "float32"))
+    return lambda rng, count: (
+        rng.random((count, *shape), "float32"),
+        rng.random((count, 1), "float32"),
+    )
 
 
 def classes(*shape: int) -> Callable:
     """Inputs of that shape, and one of ten classes."""
-    return lambda rng, count: (rng.random((count, *shape), "float32"), rng.integers(0, 10, count).astype("int32"))
+    return lambda rng, count: (
+        rng.random((count, *shape), "float32"),
+        rng.integers(0, 10, count).astype("int32"),
+    )
 
 
 def tokens(rng: np.random.Generator, count: int) -> tuple:
     """Sequences of 32 words, and one of ten classes."""
-    return rng.integers(0, 1000, (count, 32)).astype("int32"), rng.integers(0, 10, count).astype("int32")
+    return rng.integers(0, 1000, (count, 32)).astype("int32"), rng.integers(0, 10, count).astype(
+        "int32"
+    )
 
 
 def zeros_and_ones(rng: np.random.Generator, count: int) -> tuple:
@@ -131,14 +143,19 @@ def dense(keras: Any, tf: Any = None, **options: Any) -> Any:
 def five_at_once(keras: Any, tf: Any = None, **options: Any) -> Any:
     """The seed's example with five steps in an execution."""
     model = keras.Sequential([keras.Input(shape=(10,)), keras.layers.Dense(1)])
-    loss, metric = keras.losses.MeanSquaredError(reduction="sum"), keras.metrics.MeanAbsolutePercentageError()
+    loss, metric = (
+        keras.losses.MeanSquaredError(reduction="sum"),
+        keras.metrics.MeanAbsolutePercentageError(),
+    )
     model.compile("sgd", loss=loss, metrics=[metric], **{"steps_per_execution": 5, **options})
     return model
 
 
 def small(keras: Any, tf: Any = None, **options: Any) -> Any:
     """One hidden layer."""
-    model = keras.Sequential([keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)]
+    )
     model.compile(optimizer="adam", loss="mse", metrics=["mae"], **options)
     return model
 
@@ -153,7 +170,10 @@ def cnn(keras: Any, layers: Any) -> list:
     """Two convolutions with pooling."""
     stack = [keras.Input((28, 28, 1))]
     for filters in (16, 32):
-        stack += [layers.Conv2D(filters, 3, padding="same", activation="relu"), layers.MaxPooling2D(2)]
+        stack += [
+            layers.Conv2D(filters, 3, padding="same", activation="relu"),
+            layers.MaxPooling2D(2),
+        ]
     return [*stack, layers.Flatten(), layers.Dense(10)]
 
 
@@ -205,7 +225,9 @@ def transformer(keras: Any, tf: Any = None, **options: Any) -> Any:
 def gan(keras: Any, tf: Any = None, **options: Any) -> Any:
     """The seed's GAN: its own `compile` and its own `train_step`, with tapes."""
     if tf is None:
-        raise NotImplementedError("its train_step uses tf.GradientTape, which this library's steps cannot")
+        raise NotImplementedError(
+            "its train_step uses tf.GradientTape, which this library's steps cannot"
+        )
     layers = keras.layers
     discriminator = keras.Sequential(
         [
@@ -259,35 +281,62 @@ def gan(keras: Any, tf: Any = None, **options: Any) -> Any:
             with tf.GradientTape() as tape:
                 d_loss = self.loss_fn(labels, self.discriminator(combined_images))
             weights = self.discriminator.trainable_weights
-            self.d_optimizer.apply_gradients(zip(tape.gradient(d_loss, weights), weights, strict=True))
+            self.d_optimizer.apply_gradients(
+                zip(tape.gradient(d_loss, weights), weights, strict=True)
+            )
 
             random_latent_vectors = tf.random.normal(shape=(batch_size, self.latent_dim))
             with tf.GradientTape() as tape:
                 predictions = self.discriminator(self.generator(random_latent_vectors))
                 g_loss = self.loss_fn(tf.zeros((batch_size, 1)), predictions)
             weights = self.generator.trainable_weights
-            self.g_optimizer.apply_gradients(zip(tape.gradient(g_loss, weights), weights, strict=True))
+            self.g_optimizer.apply_gradients(
+                zip(tape.gradient(g_loss, weights), weights, strict=True)
+            )
             return {"d_loss": d_loss, "g_loss": g_loss}
 
     model = GAN(discriminator, generator, LATENT)
     adam = keras.optimizers.Adam
     loss = keras.losses.BinaryCrossentropy(from_logits=True)
-    model.compile(d_optimizer=adam(learning_rate=0.0003), g_optimizer=adam(learning_rate=0.0003), loss_fn=loss, **options)
+    model.compile(
+        d_optimizer=adam(learning_rate=0.0003),
+        g_optimizer=adam(learning_rate=0.0003),
+        loss_fn=loss,
+        **options,
+    )
     return model
 
 
 TRIED = (None, 8, 32)
 
 WORKLOADS = {
-    "dense": Workload("Dense(1), 1,000 x 32, batch 32", numbers(32), dense, 1000, 32, epochs=30, numbers=TRIED),
-    "dense_long": Workload("Dense(1), 64,000 x 32, batch 32", numbers(32), dense, 64_000, 32, numbers=TRIED),
-    "five": Workload("Dense(1), five steps an execution", zeros_and_ones, five_at_once, 1000, 10, epochs=10, shuffle=False),
-    "mlp": Workload("MLP 784-512-512-10, batch 128", classes(784), classifier(mlp), 6400, 128, epochs=2),
+    "dense": Workload(
+        "Dense(1), 1,000 x 32, batch 32", numbers(32), dense, 1000, 32, epochs=30, numbers=TRIED
+    ),
+    "dense_long": Workload(
+        "Dense(1), 64,000 x 32, batch 32", numbers(32), dense, 64_000, 32, numbers=TRIED
+    ),
+    "five": Workload(
+        "Dense(1), five steps an execution",
+        zeros_and_ones,
+        five_at_once,
+        1000,
+        10,
+        epochs=10,
+        shuffle=False,
+    ),
+    "mlp": Workload(
+        "MLP 784-512-512-10, batch 128", classes(784), classifier(mlp), 6400, 128, epochs=2
+    ),
     "cnn": Workload("small CNN, 28 x 28, batch 64", classes(28, 28, 1), classifier(cnn), 1280, 64),
     "residual": Workload("residual CNN, 32 x 32, batch 32", classes(32, 32, 3), residual, 256, 32),
     "transformer": Workload("transformer, 2 layers, batch 64", tokens, transformer, 1280, 64),
     "lstm": Workload("LSTM(128), 28 x 28, batch 64", classes(28, 28), classifier(lstm), 2560, 64),
     "gan": Workload("the seed's GAN, batch 64", images_only, gan, 64, 64, rounds=3),
-    "predict": Workload("predict, 64 hidden, batch 32", numbers(32), small, 25_600, 32, kind="predict"),
-    "generator": Workload("generator, 64 hidden, batch 32", numbers(32), small, 8192, 32, epochs=2, kind="generator"),
+    "predict": Workload(
+        "predict, 64 hidden, batch 32", numbers(32), small, 25_600, 32, kind="predict"
+    ),
+    "generator": Workload(
+        "generator, 64 hidden, batch 32", numbers(32), small, 8192, 32, epochs=2, kind="generator"
+    ),
 }

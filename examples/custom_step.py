@@ -29,7 +29,9 @@ class CustomModel(podium.Model):
         return {metric.name: metric.result() for metric in self.metrics}  # the loss is one of them
 
 
-def train(kind: type[podium.Model], x: np.ndarray, y: np.ndarray, verbose: int) -> tuple[podium.Model, dict]:
+def train(
+    kind: type[podium.Model], x: np.ndarray, y: np.ndarray, verbose: int
+) -> tuple[podium.Model, dict]:
     """Train a small network of the given class on the data; the seed makes both start from the same weights."""
     podium.utils.set_random_seed(3)
     inputs = podium.Input((x.shape[1],))
@@ -40,15 +42,21 @@ def train(kind: type[podium.Model], x: np.ndarray, y: np.ndarray, verbose: int) 
 
 
 def main() -> None:
-    x, y = load_diabetes(return_X_y=True)  # 442 patients, ten measurements each, and how their illness went on
+    x, y = load_diabetes(
+        return_X_y=True
+    )  # 442 patients, ten measurements each, and how their illness went on
     x = (x / x.std(axis=0)).astype("float32")
     y = ((y - y.mean()) / y.std()).astype("float32")[:, None]
     ours, logs = train(CustomModel, x, y, verbose=2)
     built_in, built_in_logs = train(podium.Model, x, y, verbose=0)
     pairs = zip(ours.get_weights(), built_in.get_weights(), strict=True)
     difference = max(np.abs(a - b).max() for a, b in pairs)
-    print(f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} -> {logs['mae'][-1]:.3f}")
-    print(f"largest difference from the built-in step: {difference:.1e} in weights; same logs: {logs == built_in_logs}")
+    print(
+        f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} -> {logs['mae'][-1]:.3f}"
+    )
+    print(
+        f"largest difference from the built-in step: {difference:.1e} in weights; same logs: {logs == built_in_logs}"
+    )
 
 
 if __name__ == "__main__":

@@ -38,10 +38,19 @@ class Student(podium.Model):
 
 def network(units: int) -> podium.Sequential:
     """Return a network with one hidden layer."""
-    return podium.Sequential([podium.Input((64,)), layers.Dense(units, activation="relu"), layers.Dense(10)])
+    return podium.Sequential(
+        [podium.Input((64,)), layers.Dense(units, activation="relu"), layers.Dense(10)]
+    )
 
 
-def train(name: str, model: podium.Model, x: np.ndarray, y: np.ndarray, new: tuple, weight: np.ndarray | None = None) -> dict:
+def train(
+    name: str,
+    model: podium.Model,
+    x: np.ndarray,
+    y: np.ndarray,
+    new: tuple,
+    weight: np.ndarray | None = None,
+) -> dict:
     """Train a model of logits on digits, and return how it does on new ones."""
     loss = podium.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(optimizer=podium.optimizers.Adam(0.005), loss=loss, metrics=["accuracy"])
@@ -61,8 +70,12 @@ def main() -> None:
     teacher = network(256)
     train("teacher", teacher, x[:1200], digit[:1200], new)
     train("student alone", network(24), x[:LABELLED], digit[:LABELLED], new)
-    labelled = (np.arange(1200) < LABELLED).astype("float32")  # for the other digits the labels do not count
-    values = train("student with teacher", Student(network(24), teacher), x[:1200], digit[:1200], new, labelled)
+    labelled = (np.arange(1200) < LABELLED).astype(
+        "float32"
+    )  # for the other digits the labels do not count
+    values = train(
+        "student with teacher", Student(network(24), teacher), x[:1200], digit[:1200], new, labelled
+    )
     print(f"distance from the teacher on new digits: {values['distance']:.3f}")
 
 

@@ -64,9 +64,17 @@ class Engine(layers.Layer):
     def fit(self, dataset, epochs=1, verbose=1, callbacks=None):
         steps = len(dataset) // self.steps_per_execution * self.steps_per_execution
         listeners = podium.callbacks.CallbackList(
-            callbacks, add_history=True, add_progbar=verbose != 0, model=self, verbose=verbose, epochs=epochs, steps=steps
+            callbacks,
+            add_history=True,
+            add_progbar=verbose != 0,
+            model=self,
+            verbose=verbose,
+            epochs=epochs,
+            steps=steps,
         )
-        with listeners.ending("train"):  # should something fail, the callbacks still hear of the end
+        with listeners.ending(
+            "train"
+        ):  # should something fail, the callbacks still hear of the end
             listeners.on_train_begin()
             for epoch in range(epochs):
                 self.reset_metrics()
@@ -102,15 +110,29 @@ def main() -> None:
     x = np.random.default_rng(11).uniform(-1, 1, size=(2000, 2)).astype("float32")
     y = (x[:, :1] * x[:, 1:] > 0).astype("float32")  # are both signs the same?
     dataset = podium.data.Dataset.from_tensor_slices((x, y)).shuffle(2000).batch(50)
-    hidden = [layers.Dense(32, activation="tanh", kernel_regularizer=podium.regularizers.L2(1e-5)) for _ in range(2)]
-    engine = Engine(podium.Sequential([podium.Input((2,)), *hidden, layers.Dense(1, activation="sigmoid")]))
-    engine.compile(podium.optimizers.Adam(0.01), "binary_crossentropy", ["binary_accuracy"], steps_per_execution=5)
+    hidden = [
+        layers.Dense(32, activation="tanh", kernel_regularizer=podium.regularizers.L2(1e-5))
+        for _ in range(2)
+    ]
+    engine = Engine(
+        podium.Sequential([podium.Input((2,)), *hidden, layers.Dense(1, activation="sigmoid")])
+    )
+    engine.compile(
+        podium.optimizers.Adam(0.01),
+        "binary_crossentropy",
+        ["binary_accuracy"],
+        steps_per_execution=5,
+    )
     print("before:", engine.evaluate(dataset))
-    history = engine.fit(dataset, epochs=EPOCHS, callbacks=[podium.callbacks.EarlyStopping("loss", patience=3)])
+    history = engine.fit(
+        dataset, epochs=EPOCHS, callbacks=[podium.callbacks.EarlyStopping("loss", patience=3)]
+    )
     print("after:", engine.evaluate(dataset))
     falls = history.history["loss"][-1] < history.history["loss"][0]
     print(f"loss falls: {falls}; predictions: {engine.predict(dataset).shape}")
-    print(f"{engine.train_function.trace_count} compiled program of {engine.steps_per_execution} steps")
+    print(
+        f"{engine.train_function.trace_count} compiled program of {engine.steps_per_execution} steps"
+    )
 
 
 if __name__ == "__main__":

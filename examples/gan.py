@@ -40,10 +40,16 @@ class GAN(podium.Model):
 
     def train_step(self, real_images):
         batch_size = ops.shape(real_images)[0]
-        generated_images = self.generator(podium.random.normal((batch_size, self.latent_dim)), training=True)
+        generated_images = self.generator(
+            podium.random.normal((batch_size, self.latent_dim)), training=True
+        )
         images = ops.concatenate([generated_images, real_images], axis=0)
-        labels = ops.concatenate([ops.ones((batch_size, 1)), ops.zeros((batch_size, 1))], axis=0)  # 1 means generated
-        labels += 0.05 * podium.random.uniform(ops.shape(labels))  # noise keeps the discriminator from being too sure
+        labels = ops.concatenate(
+            [ops.ones((batch_size, 1)), ops.zeros((batch_size, 1))], axis=0
+        )  # 1 means generated
+        labels += 0.05 * podium.random.uniform(
+            ops.shape(labels)
+        )  # noise keeps the discriminator from being too sure
 
         with podium.GradientTape() as tape:
             d_loss = self.loss_fn(labels, self.discriminator(images, training=True))
@@ -83,7 +89,9 @@ def build() -> tuple[podium.Model, podium.Model]:
     discriminator.add(layers.Flatten())
     discriminator.add(layers.Dense(1))
 
-    generator = podium.Sequential([podium.Input((LATENT,)), layers.Dense(2 * 2 * 64)], name="generator")
+    generator = podium.Sequential(
+        [podium.Input((LATENT,)), layers.Dense(2 * 2 * 64)], name="generator"
+    )
     generator.add(layers.Reshape((2, 2, 64)))
     for filters in (32, 32):
         generator.add(layers.BatchNormalization(momentum=0.9))
@@ -99,14 +107,18 @@ def main() -> None:
     start = time.perf_counter()
     podium.utils.set_random_seed(1)
     digits = load_digits().images[..., None].astype("float32") / 16
-    dataset = podium.data.Dataset.from_tensor_slices(digits).shuffle(len(digits)).repeat().batch(BATCH)
+    dataset = (
+        podium.data.Dataset.from_tensor_slices(digits).shuffle(len(digits)).repeat().batch(BATCH)
+    )
     gan = GAN(*build(), latent_dim=LATENT)
     gan.compile(
         d_optimizer=podium.optimizers.Adam(2e-3, beta_1=0.5),
         g_optimizer=podium.optimizers.Adam(1e-3, beta_1=0.5),
         loss_fn=podium.losses.BinaryCrossentropy(from_logits=True),
     )
-    samples = Samples(np.random.default_rng(1).normal(size=(12, LATENT)).astype("float32"), SHOWN_AFTER)
+    samples = Samples(
+        np.random.default_rng(1).normal(size=(12, LATENT)).astype("float32"), SHOWN_AFTER
+    )
     history = gan.fit(dataset, epochs=EPOCHS, steps_per_epoch=STEPS, callbacks=[samples])
     draw(samples.images, digits, history.history)
     print(f"wrote gan.png after {EPOCHS * STEPS} steps, {time.perf_counter() - start:.0f} s in all")
@@ -114,8 +126,13 @@ def main() -> None:
 
 def draw(stages, digits, losses) -> None:
     """Draw a row of generated digits for each stage, and some written ones below; the losses beside them."""
-    rows = {f"{epoch * STEPS} steps": images for epoch, images in stages.items()} | {"written": digits[:12]}
-    tiles = [np.hstack([np.pad(image[..., 0], 1, constant_values=0.3) for image in images]) for images in rows.values()]
+    rows = {f"{epoch * STEPS} steps": images for epoch, images in stages.items()} | {
+        "written": digits[:12]
+    }
+    tiles = [
+        np.hstack([np.pad(image[..., 0], 1, constant_values=0.3) for image in images])
+        for images in rows.values()
+    ]
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.8), width_ratios=(2, 1))
     left.imshow(np.vstack(tiles), cmap="gray", vmin=0, vmax=1)
     left.set_yticks([4.5 + 10 * row for row in range(len(rows))], labels=list(rows))

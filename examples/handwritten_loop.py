@@ -20,12 +20,25 @@ def main() -> None:
     podium.utils.set_random_seed(4)
     pixels, digit = load_digits(return_X_y=True)
     x = (pixels / 16).astype("float32")
-    train = podium.data.Dataset.from_tensor_slices((x[:1400], digit[:1400])).shuffle(1400).batch(BATCH, drop_remainder=True)
+    train = (
+        podium.data.Dataset.from_tensor_slices((x[:1400], digit[:1400]))
+        .shuffle(1400)
+        .batch(BATCH, drop_remainder=True)
+    )
     test = podium.data.Dataset.from_tensor_slices((x[1400:], digit[1400:])).batch(BATCH)
 
-    model = podium.Sequential([podium.Input((64,)), layers.Dense(64, activation="relu"), layers.Dropout(0.2), layers.Dense(10)])
+    model = podium.Sequential(
+        [
+            podium.Input((64,)),
+            layers.Dense(64, activation="relu"),
+            layers.Dropout(0.2),
+            layers.Dense(10),
+        ]
+    )
     loss_fn = podium.losses.SparseCategoricalCrossentropy(from_logits=True)
-    optimizer = podium.optimizers.Adam(podium.optimizers.schedules.CosineDecay(0.01, decay_steps=EPOCHS * len(train)))
+    optimizer = podium.optimizers.Adam(
+        podium.optimizers.schedules.CosineDecay(0.01, decay_steps=EPOCHS * len(train))
+    )
     mean_loss = podium.metrics.Mean()
     train_accuracy = podium.metrics.SparseCategoricalAccuracy()
     test_accuracy = podium.metrics.SparseCategoricalAccuracy()
@@ -57,7 +70,9 @@ def main() -> None:
             f" - accuracy: {float(train_accuracy.result()):.1%} - on new digits: {float(test_accuracy.result()):.1%}"
         )
     steps = int(optimizer.iterations)
-    print(f"{steps} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} compiled program for training")
+    print(
+        f"{steps} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} compiled program for training"
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,11 @@ class Oscillator(podium.Model):
     def __init__(self):
         super().__init__()
         self.network = podium.Sequential(
-            [layers.Dense(32, activation="tanh"), layers.Dense(32, activation="tanh"), layers.Dense(1)]
+            [
+                layers.Dense(32, activation="tanh"),
+                layers.Dense(32, activation="tanh"),
+                layers.Dense(1),
+            ]
         )
 
     def call(self, t):
@@ -48,7 +52,9 @@ def main() -> None:
         with podium.GradientTape() as tape:
             u, speed, residual = model(t)
             loss = ops.mean(residual**2) + 10 * (u[0, 0] - 1) ** 2 + 10 * speed[0, 0] ** 2
-        for w, m, s, g in zip(weights, momentum, squares, tape.gradient(loss, weights), strict=True):
+        for w, m, s, g in zip(
+            weights, momentum, squares, tape.gradient(loss, weights), strict=True
+        ):
             m.assign(0.9 * m + 0.1 * g)
             s.assign(0.99 * s + 0.01 * g * g)
             w.assign_sub(LEARNING_RATE * m / (ops.sqrt(s) + 1e-8))
@@ -59,7 +65,9 @@ def main() -> None:
         if (step + 1) % 1000 == 0:
             print(f"step {step + 1:4d}/{STEPS} - loss: {float(loss):.2e}")
     error = np.abs(model(times)[0].numpy() - np.cos(times)).max()
-    print(f"largest difference from the true solution cos(t): {error:.4f}; compiled programs: {train_step.trace_count}")
+    print(
+        f"largest difference from the true solution cos(t): {error:.4f}; compiled programs: {train_step.trace_count}"
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ class Reader(podium.Model):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.read = podium.metrics.Mean(name="read")  # the model finds them among its attributes and resets them
+        self.read = podium.metrics.Mean(
+            name="read"
+        )  # the model finds them among its attributes and resets them
         self.read_right = podium.metrics.Mean(name="read_right")
 
     def test_step(self, data):
@@ -44,13 +46,17 @@ def main() -> None:
     model = Reader(inputs, layers.Dense(10, activation="softmax")(hidden))
     model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
     new = (x[1200:], digit[1200:])
-    history = model.fit(x[:1200], digit[:1200], validation_data=new, epochs=EPOCHS, verbose=0).history
+    history = model.fit(
+        x[:1200], digit[:1200], validation_data=new, epochs=EPOCHS, verbose=0
+    ).history
     for epoch in range(0, EPOCHS, 5):
         right, read = history["val_accuracy"][epoch], history["val_read"][epoch]
         print(f"epoch {epoch + 1:2d} - accuracy on new digits: {right:.1%} - sure of {read:.1%}")
 
     values = model.evaluate(*new, return_dict=True, verbose=0)
-    print(f"accuracy: {values['accuracy']:.1%}; sure of {values['read']:.1%}, and right in {values['read_right']:.1%} of those")
+    print(
+        f"accuracy: {values['accuracy']:.1%}; sure of {values['read']:.1%}, and right in {values['read_right']:.1%} of those"
+    )
     by_hand = (model.predict(new[0], verbose=0).max(axis=-1) > SURE).mean()
     same = np.isclose(values["read"], [by_hand, history["val_read"][-1]]).all()
     print(f"fit, evaluate and a count by hand agree: {same}")

@@ -25,7 +25,9 @@ class LowerLevel(podium.Model):
         x, y = data
         with podium.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = podium.losses.mean_squared_error(y, y_pred)  # one value per sample; the tape adds them up
+            loss = podium.losses.mean_squared_error(
+                y, y_pred
+            )  # one value per sample; the tape adds them up
         weights = self.trainable_variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         return self.track(loss, y, y_pred)
@@ -55,7 +57,9 @@ def main() -> None:
     model = LowerLevel(inputs, layers.Dense(1)(layers.Dense(32, activation="relu")(inputs)))
     model.compile(optimizer=podium.optimizers.SGD(0.001))
     logs = model.fit(x, y, epochs=EPOCHS, verbose=2).history
-    print(f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} -> {logs['mae'][-1]:.3f}")
+    print(
+        f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} -> {logs['mae'][-1]:.3f}"
+    )
 
     _, mae = model.evaluate(x, y, verbose=0)
     by_hand = np.abs(model.predict(x, verbose=0) - y).mean()

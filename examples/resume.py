@@ -37,10 +37,19 @@ def train(*more):
     """What a script does, each time it is started."""
     podium.utils.set_random_seed(1)
     x = np.random.default_rng(0).uniform(-3, 3, (256, 1)).astype("float32")
-    model = podium.Sequential([podium.Input((1,)), layers.Dense(32, activation="tanh"), layers.Dropout(0.1), layers.Dense(1)])
+    model = podium.Sequential(
+        [
+            podium.Input((1,)),
+            layers.Dense(32, activation="tanh"),
+            layers.Dropout(0.1),
+            layers.Dense(1),
+        ]
+    )
     model.compile("adam", "mse")
     plateau = callbacks.ReduceLROnPlateau("loss", patience=1)
-    history = model.fit(x, np.sin(x), epochs=EPOCHS, validation_split=0.2, verbose=0, callbacks=[plateau, *more])
+    history = model.fit(
+        x, np.sin(x), epochs=EPOCHS, validation_split=0.2, verbose=0, callbacks=[plateau, *more]
+    )
     return model.get_weights(), history.history
 
 
@@ -53,7 +62,9 @@ def main():
                 print(error)
         weights, history = train(callbacks.BackupAndRestore(folder, save_freq=3, verbose=1))
     expected_weights, expected_history = train()
-    same = all(np.array_equal(one, other) for one, other in zip(weights, expected_weights, strict=True))
+    same = all(
+        np.array_equal(one, other) for one, other in zip(weights, expected_weights, strict=True)
+    )
     print(f"same weights: {same}, same history: {history == expected_history}")
 
 

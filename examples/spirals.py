@@ -26,7 +26,9 @@ def spirals(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     arm = rng.integers(0, 2, size=count)
     angle = turn + np.pi * arm
     points = np.stack([turn * np.cos(angle), turn * np.sin(angle)], axis=1) / 4
-    return (points + rng.normal(scale=0.12, size=points.shape)).astype("float32"), arm.astype("float32")
+    return (points + rng.normal(scale=0.12, size=points.shape)).astype("float32"), arm.astype(
+        "float32"
+    )
 
 
 class Adam:
@@ -35,13 +37,19 @@ class Adam:
     def __init__(self, variables: list[podium.Variable], learning_rate: float):
         self.variables, self.learning_rate = variables, learning_rate
         self.step = podium.Variable(0.0, trainable=False)
-        self.first = [podium.Variable(np.zeros(v.shape, "float32"), trainable=False) for v in variables]
-        self.second = [podium.Variable(np.zeros(v.shape, "float32"), trainable=False) for v in variables]
+        self.first = [
+            podium.Variable(np.zeros(v.shape, "float32"), trainable=False) for v in variables
+        ]
+        self.second = [
+            podium.Variable(np.zeros(v.shape, "float32"), trainable=False) for v in variables
+        ]
 
     def apply(self, gradients: list[podium.Tensor]) -> None:
         step = self.step.assign_add(1.0)
         rate = self.learning_rate * ops.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-        for variable, first, second, gradient in zip(self.variables, self.first, self.second, gradients, strict=True):
+        for variable, first, second, gradient in zip(
+            self.variables, self.first, self.second, gradients, strict=True
+        ):
             m = first.assign_add(0.1 * (gradient - first))
             v = second.assign_add(0.001 * (gradient * gradient - second))
             variable.assign_sub(rate * m / (ops.sqrt(v) + 1e-7))
@@ -77,7 +85,9 @@ def main() -> None:
         losses.append(train_step(points[rows], arm[rows]))
         if (step + 1) % 500 == 0:
             print(f"step {step + 1:4d}/{STEPS} - loss: {float(losses[-1]):.4f}")
-    print(f"{STEPS} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} compiled program")
+    print(
+        f"{STEPS} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} compiled program"
+    )
 
     test_points, test_arm = spirals(2000, rng)
     predicted = model(test_points).numpy()[:, 0] > 0
@@ -92,7 +102,9 @@ def draw(model, points, arm, losses, accuracy) -> None:
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     belief = ops.sigmoid(model(grid)).numpy().reshape(300, 300)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
-    left.imshow(belief, extent=(-2.75, 2.75, -2.75, 2.75), origin="lower", cmap="coolwarm", vmin=0, vmax=1)
+    left.imshow(
+        belief, extent=(-2.75, 2.75, -2.75, 2.75), origin="lower", cmap="coolwarm", vmin=0, vmax=1
+    )
     left.scatter(*points.T, c=arm, cmap="coolwarm", s=6, edgecolors="white", linewidths=0.3)
     left.set(title=f"Two spirals, accuracy {accuracy:.1%}", xticks=[], yticks=[])
     right.plot(losses, color="0.8", linewidth=0.7)

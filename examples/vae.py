@@ -28,7 +28,9 @@ class Sampling(layers.Layer):
 
     def call(self, inputs, training=False):
         mean, log_variance = inputs
-        divergence = -0.5 * ops.mean(ops.sum(1 + log_variance - mean**2 - ops.exp(log_variance), axis=-1))
+        divergence = -0.5 * ops.mean(
+            ops.sum(1 + log_variance - mean**2 - ops.exp(log_variance), axis=-1)
+        )
         self.add_loss(divergence)
         self.divergence.update_state(divergence)
         if not training:
@@ -67,7 +69,9 @@ def main() -> None:
     vae.compile(optimizer=podium.optimizers.Adam(0.001), loss=pixels_off)
     history = vae.fit(x, x, batch_size=128, epochs=EPOCHS, verbose=0).history
     for epoch in sorted({0, EPOCHS // 2, EPOCHS - 1}):
-        print(f"epoch {epoch + 1:3d} - loss: {history['loss'][epoch]:.2f} - divergence: {history['divergence'][epoch]:.2f}")
+        print(
+            f"epoch {epoch + 1:3d} - loss: {history['loss'][epoch]:.2f} - divergence: {history['divergence'][epoch]:.2f}"
+        )
     draw(encoder.predict(x, verbose=0), digit, decoder)
 
 

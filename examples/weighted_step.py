@@ -22,7 +22,9 @@ class Weighted(podium.Model):
         x, y, sample_weight = data if len(data) == 3 else (*data, None)
         with podium.GradientTape() as tape:
             y_pred = self(x, training=True)
-            loss = self.compiled_loss(y, y_pred, sample_weight=sample_weight, regularization_losses=self.losses)
+            loss = self.compiled_loss(
+                y, y_pred, sample_weight=sample_weight, regularization_losses=self.losses
+            )
         weights = self.trainable_variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         self.compiled_metrics.update_state(y, y_pred, sample_weight=sample_weight)
@@ -34,7 +36,11 @@ def train(x: np.ndarray, y: np.ndarray, **weights) -> podium.Model:
     podium.utils.set_random_seed(5)
     inputs = podium.Input((64,))
     model = Weighted(inputs, layers.Dense(1, activation="sigmoid")(inputs))
-    model.compile(optimizer=podium.optimizers.Adam(0.003), loss="binary_crossentropy", weighted_metrics=["accuracy"])
+    model.compile(
+        optimizer=podium.optimizers.Adam(0.003),
+        loss="binary_crossentropy",
+        weighted_metrics=["accuracy"],
+    )
     history = model.fit(x, y, epochs=EPOCHS, verbose=0, **weights).history
     print(f"loss: {history['loss'][0]:.3f} -> {history['loss'][-1]:.3f}", end=", ")
     return model
@@ -56,7 +62,9 @@ def main() -> None:
         eight = answers[name] > 0.5
         found, wrong = eight[y[asked] == 1].mean(), eight[y[asked] == 0].mean()
         print(f"{name}: finds {found:.0%} of the eights, takes {wrong:.0%} of the others for one")
-    print(f"class_weight and sample_weight agree: {np.allclose(answers['class_weight'], answers['sample_weight'])}")
+    print(
+        f"class_weight and sample_weight agree: {np.allclose(answers['class_weight'], answers['sample_weight'])}"
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ CRITIC_STEPS, PENALTY = 3, 0.1
 def ring(count: int, rng: np.random.Generator) -> np.ndarray:
     """Return points near eight places on a ring."""
     angle = rng.integers(0, 8, size=count) * np.pi / 4
-    return (np.stack([np.cos(angle), np.sin(angle)], axis=1) + rng.normal(scale=0.05, size=(count, 2))).astype("float32")
+    return (
+        np.stack([np.cos(angle), np.sin(angle)], axis=1) + rng.normal(scale=0.05, size=(count, 2))
+    ).astype("float32")
 
 
 class WGAN(podium.Model):
@@ -51,11 +53,17 @@ class WGAN(podium.Model):
         for _ in range(CRITIC_STEPS):
             generated = self.generator(podium.random.normal(latent), training=True)
             with podium.GradientTape() as tape:
-                distance = ops.mean(self.critic(real, training=True)) - ops.mean(self.critic(generated, training=True))
+                distance = ops.mean(self.critic(real, training=True)) - ops.mean(
+                    self.critic(generated, training=True)
+                )
                 loss = PENALTY * self.penalty(real, generated) - distance
             self.c_optimizer.minimize(loss, self.critic.trainable_weights, tape=tape)
         with podium.GradientTape() as tape:
-            g_loss = -ops.mean(self.critic(self.generator(podium.random.normal(latent), training=True), training=True))
+            g_loss = -ops.mean(
+                self.critic(
+                    self.generator(podium.random.normal(latent), training=True), training=True
+                )
+            )
         self.g_optimizer.minimize(g_loss, self.generator.trainable_weights, tape=tape)
         return {"distance": distance, "g_loss": g_loss}
 
@@ -79,7 +87,9 @@ def main() -> None:
     place = np.round(np.arctan2(made[:, 1], made[:, 0]) / (np.pi / 4)).astype(int) % 8
     near = np.abs(np.hypot(*made.T) - 1) < 0.2
     share = np.bincount(place[near], minlength=8) / len(made)
-    print(f"generated points on the ring: {near.mean():.0%}; places found: {(share > 0.02).sum()} of 8")
+    print(
+        f"generated points on the ring: {near.mean():.0%}; places found: {(share > 0.02).sum()} of 8"
+    )
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
     left.scatter(*points[:2000].T, s=5, color="0.75", label="real")
     left.scatter(*made.T, s=5, color="tab:red", label="generated")

@@ -87,7 +87,10 @@ _ELSEWHERE = {
     "Layer": "layers",
     "Model": "models",
     "Sequential": "models",
-    **dict.fromkeys(("backend", "config", "dtype_policies", "mixed_precision", "preprocessing", "tree"), "compat.keras"),
+    **dict.fromkeys(
+        ("backend", "config", "dtype_policies", "mixed_precision", "preprocessing", "tree"),
+        "compat.keras",
+    ),
 }
 
 

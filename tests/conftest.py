@@ -4,7 +4,9 @@ import os
 import pathlib
 import signal
 
-os.environ.setdefault("PJRT_NPROC", "16")  # more threads than devices: collectives on few cores would deadlock
+os.environ.setdefault(
+    "PJRT_NPROC", "16"
+)  # more threads than devices: collectives on few cores would deadlock
 
 # Programs of tests run once, on small arrays: they are compiled quickly rather than well, three times sooner.
 # `JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= make test` tests the programs that users get.
@@ -13,7 +15,9 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 import jax
 
 if jax.__version_info__ < (0, 11):  # XLA aborts if a later version does not know these
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1")
+    os.environ.setdefault(
+        "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    )
 
 # Workers share the cache: an entry that one reads while another writes it fails its checksum, and is compiled again.
 _CACHE = pathlib.Path(__file__).parent.parent / ".cache" / "xla"
@@ -36,7 +40,9 @@ hypothesis.settings.load_profile("podium")
 
 _compiled = []  # a compiled program holds more than a megabyte for as long as JAX remembers it
 jax.monitoring.register_event_duration_secs_listener(
-    lambda event, seconds, **details: _compiled.append(seconds) if event.endswith("backend_compile_duration") else None
+    lambda event, seconds, **details: (
+        _compiled.append(seconds) if event.endswith("backend_compile_duration") else None
+    )
 )
 
 
@@ -66,7 +72,9 @@ def fresh_start():
     outside = find_top_trace(())
     yield
     left_open = find_top_trace(()) is not outside
-    set_current_trace(outside).__enter__()  # one test that leaves a trace open shall not fail all that follow
+    set_current_trace(
+        outside
+    ).__enter__()  # one test that leaves a trace open shall not fail all that follow
     assert not left_open, "a trace of JAX was left open"
     assert podium.core._state.current.recorders == (), "a tape was left open"
     assert podium.core._state.current.scope is None, "a trace was left open"

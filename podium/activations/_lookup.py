@@ -36,9 +36,42 @@ from podium.activations._squashers import (
 )
 from podium.core import Family, get_registered_object
 
-_RECTIFIERS = (relu, leaky_relu, relu6, elu, celu, selu, gelu, glu, silu, hard_silu, mish, softplus, sparse_plus)
-_SQUASHERS = (sigmoid, hard_sigmoid, sparse_sigmoid, log_sigmoid, tanh, hard_tanh, softsign, exponential)
-_OTHERS = (linear, squareplus, hard_shrink, soft_shrink, tanh_shrink, threshold, softmax, log_softmax, sparsemax)
+_RECTIFIERS = (
+    relu,
+    leaky_relu,
+    relu6,
+    elu,
+    celu,
+    selu,
+    gelu,
+    glu,
+    silu,
+    hard_silu,
+    mish,
+    softplus,
+    sparse_plus,
+)
+_SQUASHERS = (
+    sigmoid,
+    hard_sigmoid,
+    sparse_sigmoid,
+    log_sigmoid,
+    tanh,
+    hard_tanh,
+    softsign,
+    exponential,
+)
+_OTHERS = (
+    linear,
+    squareplus,
+    hard_shrink,
+    soft_shrink,
+    tanh_shrink,
+    threshold,
+    softmax,
+    log_softmax,
+    sparsemax,
+)
 
 _family = Family("activation", module="keras.activations")
 for _activation in (*_RECTIFIERS, *_SQUASHERS, *_OTHERS):

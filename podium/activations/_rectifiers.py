@@ -24,7 +24,9 @@ def linear(x: Any) -> Any:
     return x
 
 
-def relu(x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0) -> Any:
+def relu(
+    x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0
+) -> Any:
     """Return `x` where it is positive and 0 elsewhere: the plain choice for hidden layers.
 
     Args:

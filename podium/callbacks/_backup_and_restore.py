@@ -104,14 +104,18 @@ class BackupAndRestore(Callback):
     ):
         super().__init__()
         if not isinstance(backup_dir, (str, bytes, os.PathLike)) or not os.fspath(backup_dir):
-            raise ValueError(f"BackupAndRestore was given backup_dir={backup_dir!r}; the path of a directory was expected.")
+            raise ValueError(
+                f"BackupAndRestore was given backup_dir={backup_dir!r}; the path of a directory was expected."
+            )
         by_steps = isinstance(save_freq, int) and not isinstance(save_freq, bool) and save_freq > 0
         if not by_steps and save_freq is not False and save_freq not in ("epoch", None):
             raise ValueError(
                 f"BackupAndRestore was given save_freq={save_freq!r}; 'epoch', a number of steps or None was expected."
             )
         if seconds is not None and not seconds > 0:
-            raise ValueError(f"BackupAndRestore was given seconds={seconds!r}; a number above 0 was expected, or None.")
+            raise ValueError(
+                f"BackupAndRestore was given seconds={seconds!r}; a number above 0 was expected, or None."
+            )
         self.backup_dir = os.fsdecode(backup_dir)
         self.save_freq = save_freq
         self.double_checkpoint = double_checkpoint
@@ -265,7 +269,9 @@ class BackupAndRestore(Callback):
         if contents is not None and not self.model.stop_training:
             self._save(contents)
             self._manager.wait()
-        sys.stderr.write(f"The process was asked to end (SIGTERM). Start it again to go on from {self.backup_dir!r}.\n")
+        sys.stderr.write(
+            f"The process was asked to end (SIGTERM). Start it again to go on from {self.backup_dir!r}.\n"
+        )
         raise SystemExit(self.exit_code)
 
 

@@ -48,8 +48,12 @@ class Callback:
     every_batch: bool = True
     every_worker: bool = False
     _model: Any = None
-    _ended_by: BaseException | None = None  # what broke the run off, while the `on_*_end` after it is called
-    _resumes: bool = False  # while `on_train_begin` is called for a run that goes on: files are not begun anew
+    _ended_by: BaseException | None = (
+        None  # what broke the run off, while the `on_*_end` after it is called
+    )
+    _resumes: bool = (
+        False  # while `on_train_begin` is called for a run that goes on: files are not begun anew
+    )
     _keeps_run: bool = False  # whether it saves runs and continues them, as BackupAndRestore does
 
     def __init__(self) -> None:

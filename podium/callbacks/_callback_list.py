@@ -65,12 +65,16 @@ class CallbackList:
         self.params: dict[str, Any] = {}
         self._listeners: dict[str, tuple[tuple[Callback, Callable], ...]] = dict.fromkeys(HOOKS, ())
         self._remember: set[int] = set()  # those that were given their state in a run that goes on
-        self._begun: dict[str, list[Callback] | None] = dict.fromkeys(KINDS)  # told of a beginning, not of its end
+        self._begun: dict[str, list[Callback] | None] = dict.fromkeys(
+            KINDS
+        )  # told of a beginning, not of its end
         for callback in flatten(callbacks):
             self._take(callback)
         if add_history and self.history is None:
             self._take(History())
-        if add_progbar and not any(isinstance(callback, ProgbarLogger) for callback in self.callbacks):
+        if add_progbar and not any(
+            isinstance(callback, ProgbarLogger) for callback in self.callbacks
+        ):
             self._take(ProgbarLogger())
         self._strategy: Any = getattr(model, "distribute_strategy", None)
         self._agrees: set[str] = set()  # hooks after which workers must agree whether to go on
@@ -228,7 +232,9 @@ class CallbackList:
         """Tell that an epoch ends; what a callback adds to the logs reaches those after it, and `logs`."""
         logs = {} if logs is None else logs
         for callback, method in self._listeners["on_epoch_end"]:
-            own = _own(logs) if type(callback) is History else dict(logs)  # which keeps figures without reading them
+            own = (
+                _own(logs) if type(callback) is History else dict(logs)
+            )  # which keeps figures without reading them
             _call(callback, "on_epoch_end", method, epoch, own)
             if type(callback) is not History:
                 logs.update(own)
@@ -297,7 +303,9 @@ class CallbackList:
 
     def _end(self, kind: str, logs: Any) -> None:
         begun = self._begun[kind]
-        due = list(self.callbacks) if begun is None else begun  # a loop that never called the beginning
+        due = (
+            list(self.callbacks) if begun is None else begun
+        )  # a loop that never called the beginning
         hook = f"on_{kind}_end"
         while due:
             callback = due.pop(0)  # first, so that an end that fails is not called again
@@ -319,7 +327,9 @@ class CallbackList:
 
     def _agree(self, hook: str) -> None:
         if hook in self._agrees:
-            wanted = getattr(self.model, "stop_training", False)  # a loop of somebody's own may not know it
+            wanted = getattr(
+                self.model, "stop_training", False
+            )  # a loop of somebody's own may not know it
             if self._strategy.agreed(wanted) and not wanted:
                 self.model.stop_training = True
 
@@ -335,7 +345,9 @@ class CallbackList:
 
     def _find_listeners(self) -> None:
         for hook in HOOKS:
-            self._listeners[hook] = tuple((c, getattr(c, hook)) for c in self.callbacks if overrides(c, hook))
+            self._listeners[hook] = tuple(
+                (c, getattr(c, hook)) for c in self.callbacks if overrides(c, hook)
+            )
 
 
 def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> None:
@@ -344,7 +356,9 @@ def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> N
         if callback.every_worker or current.layout is None:
             method(*arguments)
         else:
-            with setting(alone=f"{type(callback).__name__}.{hook}" if _is_shared(callback.model) else None):
+            with setting(
+                alone=f"{type(callback).__name__}.{hook}" if _is_shared(callback.model) else None
+            ):
                 method(*arguments)
     except StopIteration as error:  # a training loop would take it for the end of the data
         raise RuntimeError(f"{type(callback).__name__}.{hook} raised StopIteration.") from error

@@ -38,7 +38,9 @@ class CSVLogger(Callback):
     def __init__(self, filename: str | os.PathLike, separator: str = ",", append: bool = False):
         super().__init__()
         if not isinstance(separator, str) or len(separator) != 1:
-            raise ValueError(f"CSVLogger was given separator={separator!r}; one character was expected, such as ',' or ';'.")
+            raise ValueError(
+                f"CSVLogger was given separator={separator!r}; one character was expected, such as ',' or ';'."
+            )
         self.filename = os.fspath(filename)
         self.sep = separator
         self.append = append
@@ -55,7 +57,9 @@ class CSVLogger(Callback):
         if folder:
             os.makedirs(folder, exist_ok=True)
         self.keys = self._columns_of_file() if self.append else None
-        goes_on = self.append or self._resumes  # a run that goes on cuts off what came after its checkpoint
+        goes_on = (
+            self.append or self._resumes
+        )  # a run that goes on cuts off what came after its checkpoint
         self.csv_file = open(self.filename, "a" if goes_on else "w", newline="", encoding="utf-8")  # noqa: SIM115
         self.writer = csv.writer(self.csv_file, delimiter=self.sep)
         self._needs_header = self.keys is None
@@ -67,12 +71,21 @@ class CSVLogger(Callback):
             self.csv_file.flush()
             os.fsync(self.csv_file.fileno())
         length = os.path.getsize(self.filename) if os.path.exists(self.filename) else 0
-        return {"keys": self.keys, "needs_header": self._needs_header, "warned": self._warned, "length": length}
+        return {
+            "keys": self.keys,
+            "needs_header": self._needs_header,
+            "warned": self._warned,
+            "length": length,
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Cut off the lines that were written after the state was kept: they come again."""
         assert self.csv_file is not None
-        self.keys, self._needs_header, self._warned = state["keys"], state["needs_header"], state["warned"]
+        self.keys, self._needs_header, self._warned = (
+            state["keys"],
+            state["needs_header"],
+            state["warned"],
+        )
         there = os.path.getsize(self.filename)
         if there < state["length"]:
             warn_user(
@@ -87,7 +100,11 @@ class CSVLogger(Callback):
         logs = logs or {}
         if self.keys is None:
             names = sorted(logs)
-            self.keys = names + ([] if any(name.startswith("val_") for name in names) else [f"val_{name}" for name in names])
+            self.keys = names + (
+                []
+                if any(name.startswith("val_") for name in names)
+                else [f"val_{name}" for name in names]
+            )
         if self._needs_header:
             self.writer.writerow(["epoch", *self.keys])
             self._needs_header = False

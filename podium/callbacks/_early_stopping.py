@@ -98,7 +98,9 @@ class EarlyStopping(MonitorCallback):
             write(f"Epoch {self.stopped_epoch + 1}: early stopping\n")
         if self.restore_best_weights and self.best_weights is not None:
             if self.verbose > 0:
-                write(f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.\n")
+                write(
+                    f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.\n"
+                )
             self.model.set_weights(self.best_weights)
 
     def _keep_weights(self, epoch: int) -> None:

@@ -68,7 +68,10 @@ class History(Callback):
 
     def get_state(self) -> dict[str, Any]:
         """Return the figures, and the epochs they are of."""
-        return {"history": {name: list(values) for name, values in self.history.items()}, "epoch": list(self.epoch)}
+        return {
+            "history": {name: list(values) for name, values in self.history.items()},
+            "epoch": list(self.epoch),
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from figures that `get_state` returned."""

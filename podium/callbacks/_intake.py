@@ -13,7 +13,9 @@ def flatten(callbacks: Any) -> list[Callback]:
     """Return the callbacks in a callback, a list of them, a nested list or a CallbackList."""
     if callbacks is None:
         return []
-    if isinstance(callbacks, Iterable) and not isinstance(callbacks, (Callback, str, bytes, Mapping, type)):
+    if isinstance(callbacks, Iterable) and not isinstance(
+        callbacks, (Callback, str, bytes, Mapping, type)
+    ):
         return [one for part in callbacks for one in _flatten_part(part)]
     return _flatten_part(callbacks)
 
@@ -23,7 +25,9 @@ def _flatten_part(part: Any) -> list[Callback]:
         return [part]
     if isinstance(part, type) and issubclass(part, Callback):
         name = part.__name__
-        raise TypeError(f"`callbacks` was given the class {name}; an instance was expected. Write `{name}(...)`.")
+        raise TypeError(
+            f"`callbacks` was given the class {name}; an instance was expected. Write `{name}(...)`."
+        )
     if isinstance(part, Iterable) and not isinstance(part, (str, bytes, Mapping, type)):
         return flatten(part)
     hint = ""

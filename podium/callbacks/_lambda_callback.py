@@ -55,5 +55,7 @@ class LambdaCallback(Callback):
             if function is None:
                 continue
             if not callable(function):
-                raise TypeError(f"LambdaCallback was given {hook}={function!r}; a function was expected.")
+                raise TypeError(
+                    f"LambdaCallback was given {hook}={function!r}; a function was expected."
+                )
             setattr(self, hook, function)

@@ -37,7 +37,9 @@ class LearningRateScheduler(Callback):
     def __init__(self, schedule: Callable[..., float], verbose: int = 0):
         super().__init__()
         if not callable(schedule):
-            raise TypeError(f"LearningRateScheduler was given schedule={schedule!r}; a function of (epoch, rate) was expected.")
+            raise TypeError(
+                f"LearningRateScheduler was given schedule={schedule!r}; a function of (epoch, rate) was expected."
+            )
         self.schedule = schedule
         self.verbose = verbose
         self._takes_rate = _takes(schedule, 2)
@@ -57,14 +59,20 @@ class LearningRateScheduler(Callback):
             optimizer.learning_rate = rate
             if self.verbose > 0:
                 whose = f"{name} " if name else ""
-                write(f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to {rate}.\n")
+                write(
+                    f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to {rate}.\n"
+                )
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Add the rate to the logs."""
         log_rates(self, logs)
 
     def _rate(self, epoch: int, optimizer: Any) -> float:
-        rate = self.schedule(epoch, float(optimizer.learning_rate)) if self._takes_rate else self.schedule(epoch)
+        rate = (
+            self.schedule(epoch, float(optimizer.learning_rate))
+            if self._takes_rate
+            else self.schedule(epoch)
+        )
         if not _is_float(rate):
             raise ValueError(
                 f"The `schedule` of LearningRateScheduler returned {rate!r} for epoch {epoch}; a float, the learning rate, "

@@ -48,10 +48,14 @@ class Logs(dict):
 
     __slots__ = ("_batch", "_running")
 
-    def __init__(self, values: Mapping[str, Any] | None = None, running: Mapping[str, Any] | None = None):
+    def __init__(
+        self, values: Mapping[str, Any] | None = None, running: Mapping[str, Any] | None = None
+    ):
         read: dict[int, tuple[Any, Any]] = values._batch.read if isinstance(values, Logs) else {}
         self._batch: _Given = _Given(_as_they_came(values or {}), read)
-        self._running: _Given | None = None if running is None else _Given(_as_they_came(running), read)
+        self._running: _Given | None = (
+            None if running is None else _Given(_as_they_came(running), read)
+        )
         dict.__init__(self, self._batch)
 
     @property

@@ -15,7 +15,13 @@ from podium.core import nearest, warn_user
 from podium.layers import Layer
 from podium.saving._model_file import FOREIGN, check_suffix
 
-_SUFFIXES = (".weights.h5", ".keras", ".h5", ".hdf5", ".safetensors")  # others, such as that of "model-0.25", are parts of names
+_SUFFIXES = (
+    ".weights.h5",
+    ".keras",
+    ".h5",
+    ".hdf5",
+    ".safetensors",
+)  # others, such as that of "model-0.25", are parts of names
 
 
 class ModelCheckpoint(MonitorCallback):
@@ -79,7 +85,9 @@ class ModelCheckpoint(MonitorCallback):
     ):
         super().__init__(monitor, mode)
         if not isinstance(filepath, (str, bytes, os.PathLike)):
-            raise TypeError(f"ModelCheckpoint was given filepath={filepath!r}; a path was expected.")
+            raise TypeError(
+                f"ModelCheckpoint was given filepath={filepath!r}; a path was expected."
+            )
         self.filepath = os.fsdecode(filepath)
         self.verbose = verbose
         self.save_best_only = save_best_only
@@ -111,7 +119,11 @@ class ModelCheckpoint(MonitorCallback):
 
     def _checked_fields(self) -> set[str]:
         try:
-            fields = {field for _, field, _, _ in string.Formatter().parse(self.filepath) if field is not None}
+            fields = {
+                field
+                for _, field, _, _ in string.Formatter().parse(self.filepath)
+                if field is not None
+            }
         except ValueError as error:
             raise ValueError(
                 f"ModelCheckpoint was given filepath={self.filepath!r}, which has a brace without its counterpart ({error}). "
@@ -187,9 +199,13 @@ class ModelCheckpoint(MonitorCallback):
         if not self.save_on_exception or self._ended_by is None or self._epoch is None:
             return
         unknown = dict.fromkeys(self._fields - {"epoch", "batch"}, math.nan)
-        path = _marked(self._path(self._epoch, self._last_batch if self.every_batch else None, unknown))
+        path = _marked(
+            self._path(self._epoch, self._last_batch if self.every_batch else None, unknown)
+        )
         self._write(path)
-        self._say(self._epoch, f"{type(self._ended_by).__name__} ended training, saved model to {path}")
+        self._say(
+            self._epoch, f"{type(self._ended_by).__name__} ended training, saved model to {path}"
+        )
 
     def _save_if_due(self, epoch: int, batch: int | None, logs: Any) -> None:
         path = self._path(epoch, batch, logs)
@@ -217,7 +233,9 @@ class ModelCheckpoint(MonitorCallback):
         if not self.is_better(value, self.best):
             self._say(epoch, f"{self.monitor} did not improve from {before}")
             return False
-        self._say(epoch, f"{self.monitor} improved from {before} to {value:.5f}, saving model to {path}")
+        self._say(
+            epoch, f"{self.monitor} improved from {before} to {value:.5f}, saving model to {path}"
+        )
         self.best = value
         return True
 
@@ -235,7 +253,9 @@ class ModelCheckpoint(MonitorCallback):
 
     def _path(self, epoch: int, batch: int | None, logs: Any) -> str:
         """Fill in the placeholders; only figures that are named are read from the device."""
-        values: dict[str, Any] = {"epoch": epoch + 1} | ({} if batch is None else {"batch": batch + 1})
+        values: dict[str, Any] = {"epoch": epoch + 1} | (
+            {} if batch is None else {"batch": batch + 1}
+        )
         for field in self._fields - values.keys():
             if field not in logs:
                 there = ", ".join(repr(name) for name in [*values, *logs])
@@ -249,7 +269,9 @@ class ModelCheckpoint(MonitorCallback):
         try:
             return self.filepath.format(**values)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"ModelCheckpoint cannot fill in filepath={self.filepath!r} with {values}: {error}.") from None
+            raise ValueError(
+                f"ModelCheckpoint cannot fill in filepath={self.filepath!r} with {values}: {error}."
+            ) from None
 
     def _save(self, path: str) -> None:
         self._write(path)
@@ -285,4 +307,6 @@ def _check_count(argument: str, value: Any, or_else: Any = 1) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         choice = "" if or_else == 1 else f", or {or_else!r}"
-        raise ValueError(f"ModelCheckpoint was given {argument}={value!r}; a whole number from 1{choice} was expected.")
+        raise ValueError(
+            f"ModelCheckpoint was given {argument}={value!r}; a whole number from 1{choice} was expected."
+        )

@@ -12,9 +12,7 @@ from podium.callbacks._logs import to_python
 from podium.core import check_choice, warn_user
 
 _RISING = r"acc|accuracy|auc|precision|recall|f1|fbeta|score|iou|io_u|dice|similarity|psnr|ssim|bleu|(?:^|_)map"
-_FALLING = (
-    r"loss|error|mse|mae|mape|msle|rmse|crossentropy|divergence|poisson|hinge|logcosh|log_cosh|perplexity|nll|error_rate|wer"
-)
+_FALLING = r"loss|error|mse|mae|mape|msle|rmse|crossentropy|divergence|poisson|hinge|logcosh|log_cosh|perplexity|nll|error_rate|wer"
 
 
 class MonitorCallback(Callback):
@@ -63,7 +61,9 @@ class MonitorCallback(Callback):
             self._warned = True
             there = ", ".join(map(repr, logs or ())) or "none"
             hint = ""
-            if self.monitor.startswith("val_") and not any(name.startswith("val_") for name in logs or ()):
+            if self.monitor.startswith("val_") and not any(
+                name.startswith("val_") for name in logs or ()
+            ):
                 hint = " Give `fit` some `validation_data`, or watch another one."
             warn_user(
                 f"{type(self).__name__} watches {self.monitor!r}, which is not among the figures of this epoch. "
@@ -98,7 +98,11 @@ class MonitorCallback(Callback):
 def check_count(owner: str, argument: str, value: Any) -> Any:
     """Refuse a number of epochs that is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{owner} was given {argument}={value!r}; a number of epochs was expected, 0 or more.")
+        raise TypeError(
+            f"{owner} was given {argument}={value!r}; a number of epochs was expected, 0 or more."
+        )
     if not value >= 0:
-        raise ValueError(f"{owner} was given {argument}={value}; a number of epochs was expected, 0 or more.")
+        raise ValueError(
+            f"{owner} was given {argument}={value}; a number of epochs was expected, 0 or more."
+        )
     return value

@@ -57,7 +57,9 @@ class Progbar:
         self._pending: list[tuple[Any, int]] = []
         self._seen = 0
         self._start = _now()
-        self._first: tuple[int, float] | None = None  # the first step (which compiles) and when it had ended
+        self._first: tuple[int, float] | None = (
+            None  # the first step (which compiles) and when it had ended
+        )
         self._looked_at: float | None = None  # when it was last time to draw
         self._drawn_width = 0  # of the unfinished line on the screen
         self._live_width = width  # of the bar while it moves: shorter where the line would not fit
@@ -115,7 +117,9 @@ class Progbar:
         if self.target is None:
             timing = f" - {now - self._start:.0f}s {_duration(self._step_time(current, now))}/{self.unit_name}"
         elif self._first is not None and current > self._first[0]:
-            timing = f" - ETA: {_remaining(self._step_time(current, now) * (self.target - current))}"
+            timing = (
+                f" - ETA: {_remaining(self._step_time(current, now) * (self.target - current))}"
+            )
         self._write_over(timing + figures, current)
 
     def _write_over(self, text: str, current: int) -> None:
@@ -155,13 +159,19 @@ class Progbar:
 
     def _figures(self) -> str:
         self._read_pending()
-        return "".join(f" - {name}: {_figure(total, weight)}" for name, (total, weight) in self._values.items())
+        return "".join(
+            f" - {name}: {_figure(total, weight)}" for name, (total, weight) in self._values.items()
+        )
 
     def _read_pending(self) -> None:
         for values, weight in self._pending:
             for name, value in values.items() if isinstance(values, Mapping) else values:
                 value = to_python(value)
-                if self.all_stateful or name in self.stateful_metrics or not isinstance(value, (float, np.ndarray)):
+                if (
+                    self.all_stateful
+                    or name in self.stateful_metrics
+                    or not isinstance(value, (float, np.ndarray))
+                ):
                     self._values[name] = (value, 1)
                 else:
                     total, count = self._values.get(name, (0.0, 0))

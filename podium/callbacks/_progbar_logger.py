@@ -43,7 +43,9 @@ class ProgbarLogger(Callback):
         self.seen = 0
         self.progbar: Progbar | None = None
         self._in_fit = False
-        self._under_way: tuple[int, Any] | None = None  # a step, and its figures, to be drawn next time
+        self._under_way: tuple[int, Any] | None = (
+            None  # a step, and its figures, to be drawn next time
+        )
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Take `verbose`, `epochs` and `steps`; steps that are not known are learned from the first epoch."""
@@ -120,7 +122,9 @@ class ProgbarLogger(Callback):
     def _begin(self) -> None:
         self.seen, self._under_way = 0, None
         names = {metric.name for metric in getattr(self.model, "metrics", None) or ()}
-        self.progbar = Progbar(self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics | names)
+        self.progbar = Progbar(
+            self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics | names
+        )
 
     def _tell_of_compiling(self, function: str) -> None:
         """Say on a screen what the wait for the first step is for."""
@@ -159,6 +163,8 @@ class ProgbarLogger(Callback):
             counted = getattr(self.model, "_train_counter", None) if self._in_fit else None
             self.seen = max(self.seen, 0 if counted is None else int(counted.numpy()))
             self.target = self.progbar.target = self.seen
-        self.progbar.stateful_metrics.update(logs or ())  # the epoch's own figures, not one more sample of them
+        self.progbar.stateful_metrics.update(
+            logs or ()
+        )  # the epoch's own figures, not one more sample of them
         self.progbar.update(self.seen or self.target, logs, finalize=True)
         self.progbar = None

@@ -43,4 +43,6 @@ def log_rates(callback: Callback, logs: Any) -> None:
     """Add the learning rate to an epoch's logs."""
     if logs is not None:
         for name, optimizer in settable_optimizers(callback).items():
-            logs[f"learning_rate_{name}" if name else "learning_rate"] = float(optimizer.learning_rate)
+            logs[f"learning_rate_{name}" if name else "learning_rate"] = float(
+                optimizer.learning_rate
+            )

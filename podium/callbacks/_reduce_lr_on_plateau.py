@@ -101,5 +101,7 @@ class ReduceLROnPlateau(MonitorCallback):
                 reduced = True
                 if self.verbose > 0:
                     whose = f" {name}" if name else ""
-                    write(f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{whose} learning rate to {rate}.\n")
+                    write(
+                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{whose} learning rate to {rate}.\n"
+                    )
         return reduced

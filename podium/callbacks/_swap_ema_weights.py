@@ -45,12 +45,18 @@ class SwapEMAWeights(Callback):
     def __init__(self, swap_on_epoch: bool = False):
         super().__init__()
         self.swap_on_epoch = swap_on_epoch
-        self._kept: list[tuple[Variable, Any]] | None = None  # the weights, while the averages are in their place
-        self._waiting: list[Any] | None = None  # the same, of a run that goes on, until they are looked at
+        self._kept: list[tuple[Variable, Any]] | None = (
+            None  # the weights, while the averages are in their place
+        )
+        self._waiting: list[Any] | None = (
+            None  # the same, of a run that goes on, until they are looked at
+        )
 
     def get_state(self) -> dict[str, Any]:
         """Return the weights, if the averages are in their place."""
-        return {"kept": None if self._kept is None else [np.asarray(value) for _, value in self._kept]}
+        return {
+            "kept": None if self._kept is None else [np.asarray(value) for _, value in self._kept]
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Take the weights that wait to be put back; the optimizer must have its averages by then."""
@@ -111,7 +117,9 @@ class SwapEMAWeights(Callback):
         self._kept = None
 
     def _averages(self) -> Iterator[tuple[Variable, Variable]]:
-        optimizers = [one for one in optimizers_of(self.model).values() if getattr(one, "use_ema", False)]
+        optimizers = [
+            one for one in optimizers_of(self.model).values() if getattr(one, "use_ema", False)
+        ]
         if not optimizers:
             raise ValueError(
                 "SwapEMAWeights swaps in the moving averages of the weights, and the model's optimizer keeps none. Make it "
@@ -120,6 +128,8 @@ class SwapEMAWeights(Callback):
         return (
             (variable, slots["average"])
             for optimizer in optimizers
-            for variable, slots in zip(optimizer._trainable_variables, optimizer._slots, strict=True)
+            for variable, slots in zip(
+                optimizer._trainable_variables, optimizer._slots, strict=True
+            )
             if "average" in slots
         )

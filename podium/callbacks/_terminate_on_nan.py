@@ -42,7 +42,9 @@ class TerminateOnNaN(Callback):
         self.raise_error = raise_error
         self.restore_weights = restore_weights
         self._kept: list[_Snapshot] = []  # before the last two batches, the later first
-        self._waiting: list[list[Any]] | None = None  # the same, of a run that goes on, until the next batch
+        self._waiting: list[list[Any]] | None = (
+            None  # the same, of a run that goes on, until the next batch
+        )
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Forget an earlier `fit`."""
@@ -50,7 +52,9 @@ class TerminateOnNaN(Callback):
 
     def get_state(self) -> dict[str, Any]:
         """Return the finite state to go back to, if the model's is not finite any more; else that one serves."""
-        if not self.restore_weights or all(_is_finite(variable.stored) for variable in self._variables()):
+        if not self.restore_weights or all(
+            _is_finite(variable.stored) for variable in self._variables()
+        ):
             return {"kept": None}
         return {"kept": [[np.asarray(value) for _, value in snapshot] for snapshot in self._kept]}
 
@@ -62,13 +66,21 @@ class TerminateOnNaN(Callback):
         """Keep the state. Arrays never change, so this holds them; the step copies what is held instead of reusing it."""
         if self._waiting is not None:
             variables, waiting = self._variables(), self._waiting
-            self._kept, self._waiting = [list(zip(variables, snapshot, strict=True)) for snapshot in waiting], None
+            self._kept, self._waiting = (
+                [list(zip(variables, snapshot, strict=True)) for snapshot in waiting],
+                None,
+            )
         if self.restore_weights:
-            self._kept = [[(variable, variable.value) for variable in self._variables()], *self._kept[:1]]
+            self._kept = [
+                [(variable, variable.value) for variable in self._variables()],
+                *self._kept[:1],
+            ]
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Look at the loss."""
-        figures = logs.running if isinstance(logs, Logs) else logs or {}  # a mean is finite if every batch was
+        figures = (
+            logs.running if isinstance(logs, Logs) else logs or {}
+        )  # a mean is finite if every batch was
         loss = figures.get("loss")
         if loss is None or np.all(np.isfinite(loss)):
             return

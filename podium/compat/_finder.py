@@ -50,7 +50,9 @@ class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def _resolve(fullname: str) -> ModuleType:
     """Return the module of Podium that stands for a dotted name."""
-    known = next(name for name in _STANDS_FOR if fullname == name or fullname.startswith(f"{name}."))
+    known = next(
+        name for name in _STANDS_FOR if fullname == name or fullname.startswith(f"{name}.")
+    )
     found: Any = importlib.import_module(_STANDS_FOR[known])
     for part in fullname[len(known) :].split(".")[1:]:
         inner = vars(found).get(part)
@@ -112,5 +114,9 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras", "tf_keras")]:
+    for name in [
+        name
+        for name in sys.modules
+        if name.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+    ]:
         del sys.modules[name]

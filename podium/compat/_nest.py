@@ -72,7 +72,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     return pack(structure)
 
 
-def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
     """Raise ValueError unless two structures are alike.
 
     Example:
@@ -81,4 +83,6 @@ def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expa
     """
     marks = [map_leaves(lambda leaf: 0, nest) for nest in (nest1, nest2)]
     if bool(jax.tree.structure(marks[0]) != jax.tree.structure(marks[1])):  # type: ignore[operator]
-        raise ValueError(f"The structures {nest1!r} and {nest2!r} are not alike; the same lists, tuples and keys were expected.")
+        raise ValueError(
+            f"The structures {nest1!r} and {nest2!r} are not alike; the same lists, tuples and keys were expected."
+        )

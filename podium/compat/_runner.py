@@ -48,7 +48,9 @@ def main(arguments: list[str]) -> int:
         return launch(rest)
     if first in ("-m", "-c"):
         if not rest:
-            sys.stderr.write(f"python -m podium: {first} needs {'a module' if first == '-m' else 'a command'}.\n\n{USAGE}\n")
+            sys.stderr.write(
+                f"python -m podium: {first} needs {'a module' if first == '-m' else 'a command'}.\n\n{USAGE}\n"
+            )
             return 2
         return _run_module(rest) if first == "-m" else _run_command(rest)
     if first.startswith("-"):
@@ -86,7 +88,9 @@ def _run_module(arguments: list[str]) -> int:
     sys.argv[:] = arguments
     install()
     for name, value in FALLBACKS.items():
-        vars(builtins).setdefault(name, value)  # runpy makes the module's namespace, out of our reach
+        vars(builtins).setdefault(
+            name, value
+        )  # runpy makes the module's namespace, out of our reach
     try:
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     except (Exception, KeyboardInterrupt) as error:

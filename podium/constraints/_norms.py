@@ -48,7 +48,9 @@ class MaxNorm(Constraint):
 
     def __call__(self, w: Any) -> Any:
         """Return `w` with its long vectors shortened."""
-        return dispatch(_within, convert_to_tensor(w), 0.0, self.max_value, 1.0, _axes(self.axis), epsilon())
+        return dispatch(
+            _within, convert_to_tensor(w), 0.0, self.max_value, 1.0, _axes(self.axis), epsilon()
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this constraint again."""
@@ -70,7 +72,13 @@ class MinMaxNorm(Constraint):
         array([[3.  , 0.75, 1.5 ]], dtype=float32)
     """
 
-    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: int | Sequence[int] = 0):
+    def __init__(
+        self,
+        min_value: float = 0.0,
+        max_value: float = 1.0,
+        rate: float = 1.0,
+        axis: int | Sequence[int] = 0,
+    ):
         self.min_value = min_value
         self.max_value = max_value
         self.rate = rate
@@ -79,11 +87,18 @@ class MinMaxNorm(Constraint):
     def __call__(self, w: Any) -> Any:
         """Return `w` with its vectors brought towards the interval."""
         bounds = self.min_value, self.max_value
-        return dispatch(_within, convert_to_tensor(w), *bounds, self.rate, _axes(self.axis), epsilon())
+        return dispatch(
+            _within, convert_to_tensor(w), *bounds, self.rate, _axes(self.axis), epsilon()
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this constraint again."""
-        return {"min_value": self.min_value, "max_value": self.max_value, "rate": self.rate, "axis": self.axis}
+        return {
+            "min_value": self.min_value,
+            "max_value": self.max_value,
+            "rate": self.rate,
+            "axis": self.axis,
+        }
 
 
 class UnitNorm(Constraint):

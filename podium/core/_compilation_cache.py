@@ -81,7 +81,9 @@ def mention_trouble() -> None:
 
 
 def _default() -> str:
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"), "podium", "xla")
+    return os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"), "podium", "xla"
+    )
 
 
 def _use(folder: str | None) -> None:
@@ -127,11 +129,17 @@ def sweep(folder: pathlib.Path, limit: int) -> None:
 
 def _machine() -> str:
     """Name the kind of processor: programs are compiled for what it can do, which JAX's keys do not tell."""
-    kind = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "cpu")
+    kind = (
+        os.uname().machine
+        if hasattr(os, "uname")
+        else os.environ.get("PROCESSOR_ARCHITECTURE", "cpu")
+    )
     try:
         with open("/proc/cpuinfo") as file:
             lines = file.read(8192).partition("\n\n")[0].splitlines()  # of the first core
     except OSError:
         return kind
-    told = [line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))]
+    told = [
+        line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))
+    ]
     return f"{kind}-{hashlib.sha256(''.join(told).encode()).hexdigest()[:8]}"

@@ -17,7 +17,9 @@ from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
 
-def convert_to_tensor(x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None) -> Any:
+def convert_to_tensor(
+    x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None
+) -> Any:
     """Return `x` as a Tensor: numbers, lists, NumPy and JAX arrays, Variables.
 
     Float64 becomes float32 and int64 becomes int32 (unless JAX runs in 64-bit mode). NumPy arrays are
@@ -52,7 +54,9 @@ Turn the strings into numbers first, for example with `np.unique(x, return_inver
     array = as_number_array(x, "x")
     if dtype is None and array.dtype == np.float64:
         dtype = standardize_dtype(None)
-    raw = jnp.array(narrowed(array), dtype=dtype, copy=True)  # JAX may share memory with NumPy otherwise
+    raw = jnp.array(
+        narrowed(array), dtype=dtype, copy=True
+    )  # JAX may share memory with NumPy otherwise
     return raw if current.arrays else wrap(raw)
 
 

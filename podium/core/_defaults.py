@@ -6,7 +6,11 @@ from typing import Any
 
 from podium.core._errors import check_choice
 
-_defaults: dict[str, Any] = {"floatx": "float32", "epsilon": 1e-7, "image_data_format": "channels_last"}
+_defaults: dict[str, Any] = {
+    "floatx": "float32",
+    "epsilon": 1e-7,
+    "image_data_format": "channels_last",
+}
 
 
 def floatx() -> str:
@@ -27,7 +31,9 @@ def set_floatx(value: str) -> None:
     Example:
         >>> podium.core.set_floatx("float32")
     """
-    _defaults["floatx"] = check_choice("floatx", value, ("float16", "bfloat16", "float32", "float64"))
+    _defaults["floatx"] = check_choice(
+        "floatx", value, ("float16", "bfloat16", "float32", "float64")
+    )
 
 
 def epsilon() -> float:
@@ -67,4 +73,6 @@ def set_image_data_format(data_format: str) -> None:
     Example:
         >>> podium.core.set_image_data_format("channels_last")
     """
-    _defaults["image_data_format"] = check_choice("data_format", data_format, ("channels_last", "channels_first"))
+    _defaults["image_data_format"] = check_choice(
+        "data_format", data_format, ("channels_last", "channels_first")
+    )

@@ -17,7 +17,15 @@ import numpy as np
 
 from podium.core import _errors
 from podium.core._dtypes import is_differentiable
-from podium.core._entries import Layout, append_entry, explained, is_tracked, node_of, read_raw, run_entry
+from podium.core._entries import (
+    Layout,
+    append_entry,
+    explained,
+    is_tracked,
+    node_of,
+    read_raw,
+    run_entry,
+)
 from podium.core._operators import Operators
 from podium.core._state import current, setting
 from podium.core._structures import in_order
@@ -103,7 +111,9 @@ def _unwrap(value: Any, found: list[Any]) -> Any:
         return value
     if kind is np.ndarray:
         _errors.check_numeric(value)
-        return jnp.asarray(_errors.narrowed(value))  # a copy: JAX may share memory with NumPy, and the caller may reuse it
+        return jnp.asarray(
+            _errors.narrowed(value)
+        )  # a copy: JAX may share memory with NumPy, and the caller may reuse it
     if kind is list:
         return [_unwrap(item, found) for item in value]
     if kind is tuple:
@@ -173,10 +183,16 @@ def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
         with setting(recorders=()):
             outputs = symbolic_outputs(run, plain_args, plain_kwargs)
     except (TypeError, ValueError) as error:
-        shapes = ", ".join(str(v.shape) for v in leaves_of((args, kwargs)) if isinstance(v, KerasTensor))
-        raise type(error)(f"`{name}` cannot take symbolic inputs of shape {shapes}: {error}") from error
+        shapes = ", ".join(
+            str(v.shape) for v in leaves_of((args, kwargs)) if isinstance(v, KerasTensor)
+        )
+        raise type(error)(
+            f"`{name}` cannot take symbolic inputs of shape {shapes}: {error}"
+        ) from error
     # NumPy arrays are copied: a graph outlives the call, and the caller may reuse them.
-    args, kwargs = map_structure(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, (args, kwargs))
+    args, kwargs = map_structure(
+        lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, (args, kwargs)
+    )
     Node(lift(fn), args, kwargs, outputs)
     return outputs
 

@@ -44,7 +44,9 @@ def standardize_dtype(dtype: Any) -> str:
     if isinstance(dtype, str):
         name = "float16" if dtype == "half" else dtype
     else:
-        name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or np.dtype(dtype).name
+        name = (
+            getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or np.dtype(dtype).name
+        )
     if name not in ALLOWED_DTYPES:
         raise unknown_choice("dtype", name, ALLOWED_DTYPES)
     return name if jax.config.jax_enable_x64 else _NARROWED.get(name, name)  # type: ignore[attr-defined]
@@ -95,7 +97,9 @@ class DTypePolicy:
         elif name in ALLOWED_DTYPES:
             self._compute_dtype = self._variable_dtype = name
         else:
-            raise unknown_choice("dtype policy", name, (*FLOAT_TYPES[:4], "int32", "mixed_float16", "mixed_bfloat16"))
+            raise unknown_choice(
+                "dtype policy", name, (*FLOAT_TYPES[:4], "int32", "mixed_float16", "mixed_bfloat16")
+            )
         self._name = name
 
     @property

@@ -36,7 +36,15 @@ class Entry:
 
     __slots__ = ("inputs", "is_bridge", "opened", "outputs", "pull", "pure", "values")
 
-    def __init__(self, pure: Callable, inputs: list, values: list, outputs: list, pull: Any, opened: Any = None):
+    def __init__(
+        self,
+        pure: Callable,
+        inputs: list,
+        values: list,
+        outputs: list,
+        pull: Any,
+        opened: Any = None,
+    ):
         self.pure = pure
         self.inputs = inputs
         self.values = values
@@ -88,7 +96,9 @@ def is_tracked(value: Any) -> bool:
 
 def run_entry(pure: Callable, inputs: list, values: list, opened: Any = None) -> tuple[Entry, list]:
     """Run `pure(*values)`, with its pullback if an open tape wants one; returns it as an Entry."""
-    wanted = any(t.wants_pullback and t.recording and any(map(t.tracks, inputs)) for t in current.recorders)
+    wanted = any(
+        t.wants_pullback and t.recording and any(map(t.tracks, inputs)) for t in current.recorders
+    )
     with setting(recorders=()):
         try:
             if wanted:
@@ -102,7 +112,9 @@ def run_entry(pure: Callable, inputs: list, values: list, opened: Any = None) ->
 
 def append_entry(entry: Entry) -> None:
     """Hand an entry to every recording tape that tracks one of its inputs."""
-    tapes = [tape for tape in current.recorders if tape.recording and any(map(tape.tracks, entry.inputs))]
+    tapes = [
+        tape for tape in current.recorders if tape.recording and any(map(tape.tracks, entry.inputs))
+    ]
     for tape in tapes if entry.outputs else ():
         tape.append(entry)
 
@@ -127,7 +139,9 @@ class Layout:
         """Return the leaves that carry gradients, and the other arrays."""
         leaves, self.treedef = jax.tree.flatten(in_order(result))
         self.kinds = [_leaf_kind(leaf) for leaf in leaves]
-        self.static = [leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "static"]
+        self.static = [
+            leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "static"
+        ]
         outputs = [leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "output"]
         others = [leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "other"]
         return outputs, others

@@ -45,7 +45,9 @@ class ForwardAccumulator(Recorder):
         self._tangents: dict[int, Tensor | Variable] = {}
         for primal, tangent in zip(starts, directions, strict=True):
             self.watch(primal)
-            tangent = tangent if isinstance(tangent, (Tensor, Variable)) else wrap(jnp.asarray(tangent))
+            tangent = (
+                tangent if isinstance(tangent, (Tensor, Variable)) else wrap(jnp.asarray(tangent))
+            )
             if tuple(tangent.shape) != tuple(primal.shape):
                 raise ValueError(
                     f"A primal of shape {primal.shape} was given a tangent of shape {tangent.shape}; they must be equal."
@@ -66,7 +68,12 @@ class ForwardAccumulator(Recorder):
             primals: Results computed inside the `with` block.
             unconnected_gradients: "none" or "zero", for results that do not depend on the primals.
         """
-        zero = check_choice("unconnected_gradients", str(unconnected_gradients).lower(), ("none", "zero")) == "zero"
+        zero = (
+            check_choice(
+                "unconnected_gradients", str(unconnected_gradients).lower(), ("none", "zero")
+            )
+            == "zero"
+        )
 
         def one(target: Any) -> Any:
             if id(target) in self._tangents:

@@ -47,7 +47,9 @@ class TensorSpec:
         TensorSpec(shape=(None, 3), dtype=float32)
     """
 
-    def __init__(self, shape: Sequence[int | str | None], dtype: Any = "float32", name: str | None = None):
+    def __init__(
+        self, shape: Sequence[int | str | None], dtype: Any = "float32", name: str | None = None
+    ):
         self.shape = tuple(shape)
         self.dtype = jnp.dtype(standardize_dtype(dtype))
         self.name = name
@@ -60,7 +62,10 @@ class TensorSpec:
         )  # fmt: skip
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (other.shape, other.dtype)
+        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (
+            other.shape,
+            other.dtype,
+        )
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype))
@@ -160,13 +165,22 @@ class Function:
         self.input_signature = None if input_signature is None else tuple(input_signature)
         functools.update_wrapper(self, python_function)
         self._programs: dict[Any, Program] = {}
-        self._plain_programs: dict[Any, Program] = {}  # the same, for calls with positional arrays only
+        self._plain_programs: dict[
+            Any, Program
+        ] = {}  # the same, for calls with positional arrays only
         self._bound: dict[int, Function] = {}  # id of an instance -> the function as its method
         self._warned = False
         self._kept_by: Function | None = None  # of a bound method: the one that keeps the programs
-        self._fed: Function | None = None  # the same function of elements that were read from Streams
-        self._pulls: dict[Any, list[int]] = {}  # which arguments are Streams -> how many elements each must give
-        self._reading: tuple[list, list] = ([], [])  # while it is traced: the Streams, and what they gave in addition
+        self._fed: Function | None = (
+            None  # the same function of elements that were read from Streams
+        )
+        self._pulls: dict[
+            Any, list[int]
+        ] = {}  # which arguments are Streams -> how many elements each must give
+        self._reading: tuple[list, list] = (
+            [],
+            [],
+        )  # while it is traced: the Streams, and what they gave in addition
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind like a method: each instance gets programs of its own."""
@@ -174,9 +188,13 @@ class Function:
             return self
         known = self._bound.get(id(instance))
         if known is None:
-            known = self._bound[id(instance)] = Function(self._method_of(instance), self.input_signature)
+            known = self._bound[id(instance)] = Function(
+                self._method_of(instance), self.input_signature
+            )
         bound = Function.__new__(Function)
-        vars(bound).update(vars(known), _instance=instance, _kept_by=known)  # the same programs, and the instance lives
+        vars(bound).update(
+            vars(known), _instance=instance, _kept_by=known
+        )  # the same programs, and the instance lives
         return bound
 
     def _method_of(self, instance: Any) -> Callable:
@@ -231,7 +249,8 @@ class Function:
         if _run_eagerly[0]:
             return self.python_function(*args, **kwargs)
         leaves, treedef = jax.tree.flatten(
-            (args, kwargs) if self.input_signature is not None else in_order((args, kwargs)), is_leaf=_is_value
+            (args, kwargs) if self.input_signature is not None else in_order((args, kwargs)),
+            is_leaf=_is_value,
         )
         arrays: list[Any] = []
         signature: list[Any] = [treedef]
@@ -242,7 +261,9 @@ class Function:
                 leaf = leaf._value
             elif kind is np.ndarray or isinstance(leaf, np.generic):
                 _errors.check_numeric(leaf, "argument")
-                leaf = jnp.asarray(_errors.narrowed(leaf))  # a copy, so that the caller may reuse its buffer
+                leaf = jnp.asarray(
+                    _errors.narrowed(leaf)
+                )  # a copy, so that the caller may reuse its buffer
                 leaves[slot] = wrap(leaf)
             elif isinstance(leaf, KerasTensor):
                 return self.python_function(*args, **kwargs)
@@ -291,7 +312,9 @@ class Function:
         if self._fed is None:
             self._fed = Function(self._run_fed)
         try:
-            for stream, queue, count in zip(streams, queues, self._pulls.get(key, [0] * len(streams)), strict=True):
+            for stream, queue, count in zip(
+                streams, queues, self._pulls.get(key, [0] * len(streams)), strict=True
+            ):
                 while len(queue) < count:
                     queue.append(stream.take_raw())
             with lock:
@@ -340,7 +363,9 @@ class Function:
             )
 
     def _check_signature(self, given: list) -> None:
-        expected = jax.tree.leaves(self.input_signature, is_leaf=lambda s: isinstance(s, TensorSpec))
+        expected = jax.tree.leaves(
+            self.input_signature, is_leaf=lambda s: isinstance(s, TensorSpec)
+        )
         if len(expected) != len(given):
             raise TypeError(
                 f"`{self.name}` was called with {len(given)} values; its input_signature has {len(expected)}: {expected}."
@@ -388,7 +413,9 @@ class Function:
                 )
             return result
 
-        return jax.export.export(jax.jit(pure), platforms=platforms)(*jax.tree.unflatten(treedef, shapes))
+        return jax.export.export(jax.jit(pure), platforms=platforms)(
+            *jax.tree.unflatten(treedef, shapes)
+        )
 
     def __repr__(self) -> str:
         return f"<podium.Function {self.name}, {self.trace_count} programs>"
@@ -404,10 +431,14 @@ def _symbolic_spec(spec: Any, index: int, symbols: Any) -> jax.ShapeDtypeStruct:
 
 
 def _is_value(value: Any) -> bool:
-    return isinstance(value, Operators) or hasattr(type(value), "__next__")  # iterators: `static_key` refuses them
+    return isinstance(value, Operators) or hasattr(
+        type(value), "__next__"
+    )  # iterators: `static_key` refuses them
 
 
 def _drop(function: weakref.ref, key: tuple) -> None:
     owner = function()
     if owner is not None:
-        owner._programs.pop(key, None)  # such a program has a static argument, so it is in no other table
+        owner._programs.pop(
+            key, None
+        )  # such a program has a static argument, so it is in no other table

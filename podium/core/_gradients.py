@@ -70,7 +70,11 @@ def custom_gradient(f: Callable) -> Callable:
     def raw(taped: bool, args: tuple) -> tuple[Any, Callable]:
         scope = Scope(parent=current.scope)
         with setting(scope=scope):
-            result, grad = f(*map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args))
+            result, grad = f(
+                *map_structure(
+                    lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
+                )
+            )
         read = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
         if read and taped:
             raise TypeError(
@@ -82,14 +86,19 @@ def custom_gradient(f: Callable) -> Callable:
         def raw_grad(upstream: Any) -> Any:
             wrapped = jax.tree.map(lambda leaf: wrap(conjugate(leaf)), upstream)
             gradients = grad(*wrapped) if isinstance(upstream, (tuple, list)) else grad(wrapped)
-            return jax.tree.map(lambda leaf: conjugate(leaf) if isinstance(leaf, jax.Array) else leaf, unwrap_result(gradients))
+            return jax.tree.map(
+                lambda leaf: conjugate(leaf) if isinstance(leaf, jax.Array) else leaf,
+                unwrap_result(gradients),
+            )
 
         return unwrap_result(result), raw_grad
 
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            raise TypeError(f"{f.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}.")
+            raise TypeError(
+                f"{f.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}."
+            )
         taped = any(tape.recording for tape in current.recorders)
         return dispatch(jax.custom_gradient(lambda *args: raw(taped, args)), *args)
 

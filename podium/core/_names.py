@@ -55,7 +55,9 @@ def name_scope(name: str) -> contextlib.AbstractContextManager[str]:
         'encoder/scale'
     """
     if not isinstance(name, str) or not name or "/" in name:
-        raise ValueError(f"name_scope was given {name!r}; a non-empty string without '/' was expected.")
+        raise ValueError(
+            f"name_scope was given {name!r}; a non-empty string without '/' was expected."
+        )
     return changed(current, {"names": (*current.names, name)}, gives=name)
 
 

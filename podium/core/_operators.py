@@ -173,7 +173,9 @@ class Operators:
         return NotImplemented if not is_comparable(other) else self._dispatch(_equal, self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return NotImplemented if not is_comparable(other) else self._dispatch(_not_equal, self, other)
+        return (
+            NotImplemented if not is_comparable(other) else self._dispatch(_not_equal, self, other)
+        )
 
     def __lt__(self, other: Any) -> Any:
         return self._dispatch(_less, self, other)
@@ -196,7 +198,9 @@ class Operators:
     def __iter__(self) -> Iterator[Any]:
         shape = self.shape  # type: ignore[attr-defined]
         if not shape or shape[0] is None:
-            raise TypeError(f"Cannot iterate over {self!r}: its first dimension is not a known number.")
+            raise TypeError(
+                f"Cannot iterate over {self!r}: its first dimension is not a known number."
+            )
         return (self[i] for i in range(shape[0]))
 
     # Identity, so that values can be keys of dictionaries and members of sets.
@@ -216,6 +220,8 @@ def _plain_key(key: Any) -> Any:
         return tuple(_plain_key(part) for part in key)
     if isinstance(key, slice):
         bounds = (key.start, key.stop, key.step)
-        start, stop, step = (bound.__index__() if isinstance(bound, Operators) else bound for bound in bounds)
+        start, stop, step = (
+            bound.__index__() if isinstance(bound, Operators) else bound for bound in bounds
+        )
         return slice(start, stop, step)
     return key

@@ -51,7 +51,9 @@ class Placement:
 
         It is never gathered: what lies beside a weight is not computed with, only updated, part by part.
         """
-        return Placement(self.sharding if like == shape else self.everywhere, self.everywhere, scope=self.scope)
+        return Placement(
+            self.sharding if like == shape else self.everywhere, self.everywhere, scope=self.scope
+        )
 
 
 def put(value: Any, sharding: Any) -> Any:
@@ -66,7 +68,11 @@ def put(value: Any, sharding: Any) -> Any:
             f"{current.alone} changes a Variable, and runs on the chief alone: the other workers would go on with another value. "
             "Set `every_worker = True` on the callback's class, so that all workers call it."
         )
-    if isinstance(value, jax.Array) and not value.is_fully_addressable and not value.is_fully_replicated:
+    if (
+        isinstance(value, jax.Array)
+        and not value.is_fully_addressable
+        and not value.is_fully_replicated
+    ):
         return jax.jit(lambda x: x, out_shardings=sharding)(value)
     whole = np.asarray(value)
     return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])
@@ -78,7 +84,9 @@ def fitted(value: Any, placement: Placement | None, everywhere: Any) -> Any:
         return placement.put(value)
     if everywhere is not None:
         return put(value, everywhere)
-    if isinstance(value, jax.Array) and len(value.sharding.device_set) > 1:  # it was a guest in a program of many devices
+    if (
+        isinstance(value, jax.Array) and len(value.sharding.device_set) > 1
+    ):  # it was a guest in a program of many devices
         return jax.numpy.asarray(np.asarray(value))
     return value
 

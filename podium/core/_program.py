@@ -87,7 +87,9 @@ class Program:
         self._jitted: Callable = self._not_discovered
         self._traced: Any = None  # the jaxpr of the body, until it is compiled
         self._donates = True
-        self._everywhere: Any = None  # the sharding of what has none of its own, if Variables lie on several devices
+        self._everywhere: Any = (
+            None  # the sharding of what has none of its own, if Variables lie on several devices
+        )
         self._waits = False
         self._ran = False
         self._tracing = False
@@ -99,7 +101,9 @@ class Program:
     # --- the pure form
 
     def _not_discovered(self, *_: Any) -> Any:
-        raise RuntimeError(f"The program of `{self._name}` was called before its Variables were found.")
+        raise RuntimeError(
+            f"The program of `{self._name}` was called before its Variables were found."
+        )
 
     def _body(self, variables: Sequence[Variable], scopes: list[Scope], *values: Any) -> list[Any]:
         """Run the Python function on tracers: values of `variables`, then arrays.
@@ -112,7 +116,8 @@ class Program:
         scopes.append(scope)
         found = iter(values[len(variables) :])
         filled = [
-            wrap(next(found)) if traced else static_value(leaf) for traced, leaf in zip(self._is_array, self._leaves, strict=True)
+            wrap(next(found)) if traced else static_value(leaf)
+            for traced, leaf in zip(self._is_array, self._leaves, strict=True)
         ]
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
         own = self._own
@@ -132,10 +137,16 @@ class Program:
             raise
         finally:
             self._tracing = False
-            for variable, _ in (*scope.writes.values(), *scope.reads.values(), *scope.inputs.values()):
+            for variable, _ in (
+                *scope.writes.values(),
+                *scope.reads.values(),
+                *scope.inputs.values(),
+            ):
                 variable.source = None  # a tracer must not outlive its trace
         flat, self._out_treedef = jax.tree.flatten(in_order(result))
-        self._out_leaves = [(True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat]
+        self._out_leaves = [
+            (True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat
+        ]
         self._returns_one_array = isinstance(result, jax.Array)
         outputs = [leaf for leaf in flat if isinstance(leaf, jax.Array)]
         return outputs + [value for _, value in scope.writes.values()]
@@ -160,7 +171,8 @@ class Program:
         for attempt in range(_MANY_TRACES):
             scopes: list[Scope] = []
             trace = Trace(
-                functools.partial(self._body, variables, scopes), [*[variable.stored for variable in variables], *arrays]
+                functools.partial(self._body, variables, scopes),
+                [*[variable.stored for variable in variables], *arrays],
             )
             yield trace
             scope = scopes[-1]
@@ -170,14 +182,21 @@ class Program:
                 raise ValueError(_errors.VARIABLE_PER_CALL.format(function=self._name, names=names))
             known.update(map(id, made))
             now_written = [variable for variable, _ in scope.writes.values()]
-            touched = {key: variable for key, (variable, _) in scope.inputs.items() if key in scope.touched}
-            touched |= {key: variable for key, (variable, _) in (*scope.reads.items(), *scope.writes.items())}
+            touched = {
+                key: variable for key, (variable, _) in scope.inputs.items() if key in scope.touched
+            }
+            touched |= {
+                key: variable
+                for key, (variable, _) in (*scope.reads.items(), *scope.writes.items())
+            }
             same = len(written) == len(now_written) and all(map(operator.is_, written, now_written))
             if attempt and same and touched.keys() == {id(variable) for variable in variables}:
                 break
             written = now_written
             taken = {id(variable) for variable in written}
-            variables = written + [variable for key, variable in touched.items() if key not in taken]
+            variables = written + [
+                variable for key, variable in touched.items() if key not in taken
+            ]
         else:
             raise ValueError(_errors.NEVER_THE_SAME.format(function=self._name, count=_MANY_TRACES))
         self._donates = not (_has_callback(trace.jaxpr.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
@@ -198,13 +217,22 @@ class Program:
         repeated = self._repeated if self._in_loop else step
         named = functools.wraps(repeated)(lambda *args: repeated(*args))
         named.__name__ = self._name
-        placed = next((variable.placement for variable in (*written, *read) if variable.placement is not None), None)
+        placed = next(
+            (
+                variable.placement
+                for variable in (*written, *read)
+                if variable.placement is not None
+            ),
+            None,
+        )
         self._everywhere = None if placed is None else placed.everywhere
         self._waits = placed is not None and is_cpu(placed.everywhere)
         spread: dict[str, Any] = {}
         if placed is not None:  # state comes out as it went in, whatever XLA would like
             results = None if placed.everywhere.is_fully_addressable else placed.everywhere
-            spread = {"out_shardings": ([self._sharding_of(variable) for variable in written], results)}
+            spread = {
+                "out_shardings": ([self._sharding_of(variable) for variable in written], results)
+            }
         self._jitted = jax.jit(named, donate_argnums=(0,) if self._donates else (), **spread)
 
     def _sharding_of(self, variable: Variable) -> Any:
@@ -215,7 +243,10 @@ class Program:
         if not several_devices[0]:
             return values
         places = [variable.placement for variable in variables]
-        return [fitted(value, place, self._everywhere) for value, place in zip(values, places, strict=True)]
+        return [
+            fitted(value, place, self._everywhere)
+            for value, place in zip(values, places, strict=True)
+        ]
 
     def _pure(self) -> Callable:
         """Return the body as a function of all values: as it was traced, or, when JAX traces once more, by running it."""
@@ -227,7 +258,11 @@ class Program:
             scopes: list[Scope] = []
             results = self._body(self._written + self._read, scopes, *values)
             wrote = [variable for variable, _ in scopes[0].writes.values()]
-            if scopes[0].reads or len(wrote) != len(self._written) or not all(map(operator.is_, wrote, self._written)):
+            if (
+                scopes[0].reads
+                or len(wrote) != len(self._written)
+                or not all(map(operator.is_, wrote, self._written))
+            ):
                 raise _OtherVariables
             return results
 
@@ -240,15 +275,22 @@ class Program:
         """
         *rows, turns = arrays
         pure = self._pure()
-        outputs = [jnp.zeros((rows[0].shape[0], *kind.shape), kind.dtype) for kind in self._out_types]
+        outputs = [
+            jnp.zeros((rows[0].shape[0], *kind.shape), kind.dtype) for kind in self._out_types
+        ]
 
         def turn(index: Any, carry: tuple) -> tuple:
             written_values, outputs = carry
             own = [jax.lax.dynamic_index_in_dim(row, index, keepdims=False) for row in rows]
             results = pure(*written_values, *read_values, *own)
             if self._everywhere is not None:
-                new = zip(results[len(outputs) :], map(self._sharding_of, self._written), strict=True)
-                results = [*results[: len(outputs)], *[constrained(value, sharding) for value, sharding in new]]
+                new = zip(
+                    results[len(outputs) :], map(self._sharding_of, self._written), strict=True
+                )
+                results = [
+                    *results[: len(outputs)],
+                    *[constrained(value, sharding) for value, sharding in new],
+                ]
             return results[len(outputs) :], [
                 jax.lax.dynamic_update_index_in_dim(row, value.astype(row.dtype), index, 0)
                 for row, value in zip(outputs, results, strict=False)
@@ -285,7 +327,9 @@ class Program:
         with lock, clean_exit():
             while True:
                 some = (self._written, self._read)
-                written, read = (self._fitted(each, [variable.stored for variable in each]) for each in some)
+                written, read = (
+                    self._fitted(each, [variable.stored for variable in each]) for each in some
+                )
                 try:
                     self._jitted.lower(written, read, arrays).compile()  # type: ignore[attr-defined]
                     return
@@ -317,7 +361,9 @@ class Program:
         if store is None or not store.valid:
             store = self._claimed_store()
         if self._read_version != writes[0]:
-            self._read_values = self._fitted(self._read, [variable.stored for variable in self._read])
+            self._read_values = self._fitted(
+                self._read, [variable.stored for variable in self._read]
+            )
         if store.exposed:
             self._copy_exposed(store)
         box: list[Any] = []
@@ -342,7 +388,9 @@ class Program:
         with clean_exit(), _interrupts_deferred(unless=lambda: self._tracing):
             made = self._jitted(values, self._read_values, arrays)
             if not self._donates:
-                made = jax.block_until_ready(made)  # a failing callback must show before state changes
+                made = jax.block_until_ready(
+                    made
+                )  # a failing callback must show before state changes
             box.append(made)
 
     def _claimed_store(self) -> Store:
@@ -379,7 +427,9 @@ def _has_callback(jaxpr: Any) -> bool:
     for equation in jaxpr.eqns:
         if "callback" in equation.primitive.name:
             return True
-        for parameter in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns")):
+        for parameter in jax.tree.leaves(
+            list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns")
+        ):
             inner = getattr(parameter, "jaxpr", parameter)
             if hasattr(inner, "eqns") and _has_callback(inner):
                 return True

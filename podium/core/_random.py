@@ -97,7 +97,9 @@ def global_seed_generator() -> SeedGenerator:
 
 def _fresh_seed() -> int:
     """Draw a seed for a new generator from Python's generator, which `set_random_seed` fixes."""
-    return python_random.randint(1, 10**9)  # Keras's range, so that one seed gives Keras's default weights
+    return python_random.randint(
+        1, 10**9
+    )  # Keras's range, so that one seed gives Keras's default weights
 
 
 def draw_seed(seed: Any = None) -> jax.Array:
@@ -119,7 +121,9 @@ def draw_seed(seed: Any = None) -> jax.Array:
     elif isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
         words = jnp.array([int(seed) % 2**32, 0], jnp.uint32)
     else:
-        raise TypeError(f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected.")
+        raise TypeError(
+            f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected."
+        )
     return jax.random.wrap_key_data(words, impl=_KEY_KIND)
 
 
@@ -168,7 +172,11 @@ def random_state() -> dict[str, Any]:
     """
     kind, keys, *rest = np.random.get_state()
     numpy_state = {"kind": kind, "keys": np.asarray(keys), "rest": rest}
-    return {"python": python_random.getstate(), "numpy": numpy_state, "seed": global_seed_generator().initial_seed}
+    return {
+        "python": python_random.getstate(),
+        "numpy": numpy_state,
+        "seed": global_seed_generator().initial_seed,
+    }
 
 
 def set_random_state(state: dict[str, Any]) -> None:

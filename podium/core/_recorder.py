@@ -21,7 +21,9 @@ class Recorder:
         self.recording = False
         self._watch_accessed = watch_accessed_variables
         self.entries: list[Entry] = []
-        self._known: dict[int, Any] = {}  # id -> value; holding the value keeps its id from being reused
+        self._known: dict[
+            int, Any
+        ] = {}  # id -> value; holding the value keeps its id from being reused
         self._variables: dict[int, Variable] = {}
 
     def tracks(self, value: Any) -> bool:
@@ -59,10 +61,14 @@ class Recorder:
 
     def _open(self) -> None:
         if self in current.recorders:
-            raise RuntimeError(f"This {type(self).__name__} is already open; leave its `with` block first.")
+            raise RuntimeError(
+                f"This {type(self).__name__} is already open; leave its `with` block first."
+            )
         current.recorders = (*current.recorders, self)
         self.recording = True
 
     def _close(self) -> None:
-        current.recorders = tuple(recorder for recorder in current.recorders if recorder is not self)
+        current.recorders = tuple(
+            recorder for recorder in current.recorders if recorder is not self
+        )
         self.recording = False

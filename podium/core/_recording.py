@@ -32,9 +32,13 @@ _UNREACHABLE = (
 class Recording:
     """The entries between some sources and some targets, as a pure function of the values they start from."""
 
-    def __init__(self, entries: list[Entry], targets: list, sources: list, tracks: Callable[[Any], bool]):
+    def __init__(
+        self, entries: list[Entry], targets: list, sources: list, tracks: Callable[[Any], bool]
+    ):
         self.targets = targets
-        self._outside: dict[int, Any] = {}  # id of a value met inside -> what outer tapes know it by
+        self._outside: dict[
+            int, Any
+        ] = {}  # id of a value met inside -> what outer tapes know it by
         self.sources = [source if tracks(source) else None for source in sources]
         self.entries = self._between(entries)
         self._open_shared_entries()
@@ -47,7 +51,9 @@ class Recording:
         from_sources = {id(source) for source in self.sources if source is not None}
         ahead = []
         for entry in entries:
-            makes_source = entry.opened is not None and any(id(output) in from_sources for output in entry.outputs)
+            makes_source = entry.opened is not None and any(
+                id(output) in from_sources for output in entry.outputs
+            )
             if makes_source or any(id(value) in from_sources for value in entry.inputs):
                 from_sources.update(id(output) for output in entry.outputs)
                 ahead.append(entry)
@@ -130,7 +136,9 @@ class Recording:
         """Return the gradient by each source, as Tensors or None."""
         starts = self._starts()
         given = [seed for seed in seeds if seed is not None]
-        if not any(tape.recording and any(map(tape.tracks, starts + given)) for tape in current.recorders):
+        if not any(
+            tape.recording and any(map(tape.tracks, starts + given)) for tape in current.recorders
+        ):
             with setting(recorders=()):
                 raw_seeds = [None if seed is None else read_raw(seed) for seed in seeds]
                 found = self._backward([entry.pull for entry in self.entries], raw_seeds)
@@ -139,14 +147,20 @@ class Recording:
         def replay(*values: Any) -> list:
             raw_seeds = iter(values[len(self.leaves) :])
             _, pulls = self._forward(values[: len(self.leaves)], pullbacks=True)
-            return self._backward(pulls, [None if seed is None else next(raw_seeds) for seed in seeds])
+            return self._backward(
+                pulls, [None if seed is None else next(raw_seeds) for seed in seeds]
+            )
 
-        return enter(replay, starts + given, self._start_values() + [read_raw(seed) for seed in given])
+        return enter(
+            replay, starts + given, self._start_values() + [read_raw(seed) for seed in given]
+        )
 
     def jacobians(self, batched: bool) -> list:
         """Return the Jacobian of the one target by each source, as Tensors or None."""
         positions = {index: self._leaf_of(source) for index, source in enumerate(self.sources)}
-        connected = {index: position for index, position in positions.items() if position is not None}
+        connected = {
+            index: position for index, position in positions.items() if position is not None
+        }
         if not self.targets or not connected:
             return [self._jacobian_of_itself(source, batched) for source in self.sources]
 
@@ -182,7 +196,9 @@ class Recording:
 
     def tangent(self, tangents: dict[int, Any], target: Any) -> Any:
         """Return the directional derivative of `target` along `tangents` (id of a source -> Tensor)."""
-        moved = [index for index, (value, _) in enumerate(self.leaves.values()) if id(value) in tangents]
+        moved = [
+            index for index, (value, _) in enumerate(self.leaves.values()) if id(value) in tangents
+        ]
         starts = self._starts()
         given = [tangents[id(starts[index])] for index in moved]
 
@@ -201,7 +217,9 @@ class Recording:
 
     def _starts(self) -> list:
         known = self._outside
-        return [known.get(id(value), known.get(id(raw), value)) for value, raw in self.leaves.values()]
+        return [
+            known.get(id(value), known.get(id(raw), value)) for value, raw in self.leaves.values()
+        ]
 
     def _start_values(self) -> list:
         return [raw for _, raw in self.leaves.values()]
@@ -239,12 +257,19 @@ class Recording:
         cotangents: dict[int, Any] = {}
         for target, seed in zip(self.targets, seeds, strict=True):
             like = read_raw(target)
-            seed = jnp.ones(like.shape, like.dtype) if seed is None else jnp.broadcast_to(seed, like.shape)
+            seed = (
+                jnp.ones(like.shape, like.dtype)
+                if seed is None
+                else jnp.broadcast_to(seed, like.shape)
+            )
             _accumulate(cotangents, target, conjugate(seed.astype(like.dtype)))
         for entry, pull in zip(reversed(self.entries), reversed(pulls), strict=True):
             if not any(id(output) in cotangents for output in entry.outputs):
                 continue
-            given = [cotangents[id(o)] if id(o) in cotangents else jnp.zeros(o.shape, o.dtype) for o in entry.outputs]
+            given = [
+                cotangents[id(o)] if id(o) in cotangents else jnp.zeros(o.shape, o.dtype)
+                for o in entry.outputs
+            ]
             for value, cotangent in zip(entry.inputs, pull(given), strict=True):
                 _accumulate(cotangents, value, cotangent)
         found = [None if source is None else cotangents.get(id(source)) for source in self.sources]

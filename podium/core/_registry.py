@@ -144,7 +144,9 @@ class Family:
             return identifier()
         if callable(identifier) or (self.base is not None and isinstance(identifier, self.base)):
             return identifier
-        raise TypeError(f"{identifier!r} was given as {self.kind}; a name, a callable, an instance or None was expected.")
+        raise TypeError(
+            f"{identifier!r} was given as {self.kind}; a name, a callable, an instance or None was expected."
+        )
 
     def serialize(self, member: Any) -> Any:
         """Return a config (a name for functions) that `deserialize` turns back into the member."""
@@ -178,5 +180,7 @@ class Family:
         if found is None:
             found = self.members.get(name)
         if found is None:
-            raise unknown_choice(self.kind, name, [n for n in self.members if n == n.lower()] or self.members)
+            raise unknown_choice(
+                self.kind, name, [n for n in self.members if n == n.lower()] or self.members
+            )
         return found

@@ -23,7 +23,9 @@ from podium.core._symbolic import is_symbolic
 from podium.core._tensor import Tensor, wrap
 
 _MODES = ("full", "activations", "larger_than", "list_of_layers")
-_KEPT = frozenset({"dot_general", "conv_general_dilated"})  # what "activations" does not compute again
+_KEPT = frozenset(
+    {"dot_general", "conv_general_dilated"}
+)  # what "activations" does not compute again
 
 
 def remat(f: Callable) -> Callable:
@@ -53,7 +55,13 @@ def remat(f: Callable) -> Callable:
                 "A function made by `remat` was called with symbolic inputs. In a graph, make the layer within "
                 "`with podium.RematScope():` and call the layer itself."
             )
-        return record_call(functools.partial(checkpointed, f), args, kwargs, getattr(f, "trainable_variables", ()), False)
+        return record_call(
+            functools.partial(checkpointed, f),
+            args,
+            kwargs,
+            getattr(f, "trainable_variables", ()),
+            False,
+        )
 
     return again
 
@@ -78,7 +86,12 @@ class RematScope:
         1
     """
 
-    def __init__(self, mode: str | None = "full", output_size_threshold: int = 1024, layer_names: Sequence[str] | None = None):
+    def __init__(
+        self,
+        mode: str | None = "full",
+        output_size_threshold: int = 1024,
+        layer_names: Sequence[str] | None = None,
+    ):
         if mode is not None:
             check_choice("mode", mode, list(_MODES))
         self.mode = mode
@@ -97,7 +110,11 @@ class RematScope:
         if self.mode is None or (self.mode == "list_of_layers" and name not in self.layer_names):
             return call
         if self.mode == "activations":  # from outside nobody sees what the layers inside would keep
-            return call if composite else functools.partial(checkpointed, call, _policy=_keeps_products)
+            return (
+                call
+                if composite
+                else functools.partial(checkpointed, call, _policy=_keeps_products)
+            )
         if self.mode == "larger_than":
             return functools.partial(checkpointed, call, _least=self.output_size_threshold)
         return functools.partial(checkpointed, call)
@@ -117,7 +134,13 @@ def current_remat_scope() -> RematScope | None:
     return _open.scopes[-1] if _open.scopes else None
 
 
-def checkpointed(f: Callable, *args: Any, _policy: Callable | None = None, _least: int | None = None, **kwargs: Any) -> Any:
+def checkpointed(
+    f: Callable,
+    *args: Any,
+    _policy: Callable | None = None,
+    _least: int | None = None,
+    **kwargs: Any,
+) -> Any:
     """Call `f` so that JAX keeps its inputs only (or what the policy wants), where gradients may be taken.
 
     What `f` writes to Variables, and the losses that layers add in it, come out of the part that is computed again as
@@ -169,7 +192,9 @@ class _Call:
         for local, value in zip(self._scope.locals, losses, strict=True):
             local.set(wrap_result(value))
         found = iter(outputs)
-        flat = [wrap(next(found)) if constant is None else constant[0] for constant in self._constants]
+        flat = [
+            wrap(next(found)) if constant is None else constant[0] for constant in self._constants
+        ]
         for leaf, mask in zip(flat, masks, strict=True):
             if mask is not None:
                 leaf._keras_mask = wrap_result(mask)

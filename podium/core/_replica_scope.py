@@ -27,11 +27,21 @@ class ReplicaScope(Scope):
         key = id(variable)
         if key not in self.writes and key not in self.inputs and key not in self.reads:
             value = super().read(variable)
-            if not isinstance(value, jax.core.Tracer):  # it is only being found out what is read: lies on a mesh of its own
+            if not isinstance(
+                value, jax.core.Tracer
+            ):  # it is only being found out what is read: lies on a mesh of its own
                 self.reads[key] = (variable, jnp.zeros(value.shape, value.dtype))
-        if variable.aggregation == "sum" and not variable.trainable and key not in self.writes and key not in self.inputs:
+        if (
+            variable.aggregation == "sum"
+            and not variable.trainable
+            and key not in self.writes
+            and key not in self.inputs
+        ):
             whole = super().read(variable)
-            self.inputs[key] = (variable, jnp.where(_is_first(), whole, jnp.zeros(whole.shape, whole.dtype)))
+            self.inputs[key] = (
+                variable,
+                jnp.where(_is_first(), whole, jnp.zeros(whole.shape, whole.dtype)),
+            )
         return super().read(variable)
 
 
@@ -43,7 +53,9 @@ def combined(variable: Any, value: Any) -> Any:
     if variable.aggregation == "mean":
         return jax.lax.pmean(value, axes).astype(value.dtype)
     if variable.aggregation == "only_first_replica":
-        return jax.lax.psum(jnp.where(_is_first(), value, jnp.zeros_like(value)), axes).astype(value.dtype)
+        return jax.lax.psum(jnp.where(_is_first(), value, jnp.zeros_like(value)), axes).astype(
+            value.dtype
+        )
     return value  # the same on all replicas, or a mistake: see `Strategy.check_in_sync`
 
 
@@ -55,7 +67,9 @@ def synced(variables: Iterable[Any]) -> Iterator[None]:
         return
     scope = current.scope
     assert scope is not None
-    inputs = {id(variable): (variable, combined(variable, scope.read(variable))) for variable in variables}
+    inputs = {
+        id(variable): (variable, combined(variable, scope.read(variable))) for variable in variables
+    }
     with setting(scope=Scope(inputs, scope), replica=None):
         yield
 

@@ -39,21 +39,28 @@ class Table:
         (4, 2)
     """
 
-    def __init__(self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]):
+    def __init__(
+        self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]
+    ):
         self._given = arrays
         self._placed: list[Any] | None = None
         self.cut = cut
         batch = in_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
         self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
-        self._row_sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.types]  # in bytes
+        self._row_sizes = [
+            math.prod(shape) * dtype.itemsize for shape, dtype in self.types
+        ]  # in bytes
         self._keys: dict[int, tuple] = {}
 
     def key(self, count: int) -> tuple:
         """Return what a batch of so many samples is like: how arrays make it, then the shape and type of each."""
         key = self._keys.get(count)
         if key is None:
-            key = self._keys[count] = (self.treedef, *[((count, *shape), dtype) for shape, dtype in self.types])
+            key = self._keys[count] = (
+                self.treedef,
+                *[((count, *shape), dtype) for shape, dtype in self.types],
+            )
         return key
 
     def gather(self, index: np.ndarray, length: int | None = None) -> list[Any]:
@@ -70,7 +77,9 @@ class Table:
         if isinstance(self._placed[0], np.ndarray):
             most = WORTH_ALIGNING // (index.size or 1)
             return [
-                array.take(index, 0) if length is None and size < most else _taken(array, index, length)
+                array.take(index, 0)
+                if length is None and size < most
+                else _taken(array, index, length)
                 for array, size in zip(self._placed, self._row_sizes, strict=True)
             ]
         if length is not None and length > len(index):
@@ -114,11 +123,15 @@ def _taken(array: np.ndarray, index: np.ndarray, length: int | None) -> np.ndarr
     """Return the rows of the index, in an array of that length."""
     shape = (len(index) if length is None else length, *index.shape[1:], *array.shape[1:])
     rows = array_for_device(shape, array.dtype)
-    array.take(index, 0, out=rows[: len(index)], mode="clip")  # all are in bounds; to make sure of it, NumPy would copy
+    array.take(
+        index, 0, out=rows[: len(index)], mode="clip"
+    )  # all are in bounds; to make sure of it, NumPy would copy
     return rows
 
 
 def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:
     """Return an array in another type, in C order: rows of any other are taken slowly."""
-    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
+    with np.errstate(
+        over="ignore"
+    ):  # a float64 beyond float32 becomes inf, which the loss will show
         return np.asarray(array, dtype, order="C")

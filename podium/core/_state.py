@@ -24,16 +24,28 @@ class _Current(threading.local):
     autocast: str | None = None  # the type in which the running layer wants to see float Variables
     arrays: bool = False  # the running layer's `call` asked for bare jax.Arrays
     names: tuple[str, ...] = ()  # open name scopes
-    marked: dict[int, Any] | None = None  # values from metrics' results, and values computed from those alone
-    forward_mode: bool = False  # derivatives are taken forwards: custom backward rules must step aside
-    layout: Any = None  # of the strategy whose scope is open, if it has several devices: where new values go
-    alone: str | None = None  # the callback that runs on one of several processes, which the others do not wait for
-    replica: tuple[str, ...] | None = None  # the mesh axes along which the running code is one of several replicas
+    marked: dict[int, Any] | None = (
+        None  # values from metrics' results, and values computed from those alone
+    )
+    forward_mode: bool = (
+        False  # derivatives are taken forwards: custom backward rules must step aside
+    )
+    layout: Any = (
+        None  # of the strategy whose scope is open, if it has several devices: where new values go
+    )
+    alone: str | None = (
+        None  # the callback that runs on one of several processes, which the others do not wait for
+    )
+    replica: tuple[str, ...] | None = (
+        None  # the mesh axes along which the running code is one of several replicas
+    )
 
 
 current = _Current()
 lock = threading.RLock()  # held while a compiled step takes and gives state
-writes = [0]  # counts changes of stored Variables; a compiled step compares it to keep its list of reads
+writes = [
+    0
+]  # counts changes of stored Variables; a compiled step compares it to keep its list of reads
 
 
 class changed(contextlib.ContextDecorator):
@@ -199,7 +211,9 @@ class Store:
     once: garbage is collected at any moment, also in the middle of a step, or of another Variable's assignment.
     """
 
-    _abandoned: ClassVar[deque[weakref.ref[Store]]] = deque()  # that no step uses; the next new Store dissolves them
+    _abandoned: ClassVar[deque[weakref.ref[Store]]] = (
+        deque()
+    )  # that no step uses; the next new Store dissolves them
 
     def __init__(self, variables: list[Any]):
         for variable in variables:
@@ -207,7 +221,9 @@ class Store:
                 variable.home.dissolve()
         self._variables = [weakref.ref(variable) for variable in variables]
         self.values = [variable.held for variable in variables]
-        self.exposed: set[int] = set()  # slots whose array somebody outside holds: never donate those
+        self.exposed: set[int] = (
+            set()
+        )  # slots whose array somebody outside holds: never donate those
         self.valid = True
         self._users: set[int] = set()
         for slot, variable in enumerate(variables):

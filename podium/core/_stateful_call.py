@@ -22,7 +22,13 @@ from podium.core._tensor import Tensor, wrap
 from podium.core._variable import Variable
 
 
-def record_call(body: Callable, args: tuple, kwargs: dict, variables: Sequence[Variable] = (), composite: bool = True) -> Any:
+def record_call(
+    body: Callable,
+    args: tuple,
+    kwargs: dict,
+    variables: Sequence[Variable] = (),
+    composite: bool = True,
+) -> Any:
     """Record `body(*args, **kwargs)`, which may read and write Variables, as one entry.
 
     While it runs no outer tape records, so it may use JAX freely. Tensors and Variables that a tape
@@ -51,7 +57,9 @@ def record_call(body: Callable, args: tuple, kwargs: dict, variables: Sequence[V
     if not any(tape.recording for tape in current.recorders):
         return body(*args, **kwargs)
     given = [leaf for leaf in leaves_of((args, kwargs)) if isinstance(leaf, Variable)]
-    known = list({id(v): v for v in (*variables, *given) if is_tracked(v) and is_differentiable(v)}.values())
+    known = list(
+        {id(v): v for v in (*variables, *given) if is_tracked(v) and is_differentiable(v)}.values()
+    )
     while True:
         call = _RecordedCall(body, args, kwargs, known, composite)
         result = call.record()
@@ -76,7 +84,9 @@ class _RecordedCall:
         self._paused = tuple(tape for tape in current.recorders if tape.recording)
         self._parent = current.scope
         self._inherited: dict[str, Any] = {"autocast": current.autocast, "arrays": current.arrays}
-        self._reads: dict[int, tuple] = {}  # what was read beside the inputs, so that it can run again
+        self._reads: dict[
+            int, tuple
+        ] = {}  # what was read beside the inputs, so that it can run again
         self._scope = Scope()
         self._layout = Layout()
         self.missed: list[Any] = []
@@ -96,7 +106,11 @@ class _RecordedCall:
         entry, others = run_entry(pure, inputs, values, opened=self)
         if not self._reads:
             self._reads = self._scope.reads
-        self.missed = [value for value, raw in self._scope.reads.values() if is_differentiable(raw) and is_tracked(value)]
+        self.missed = [
+            value
+            for value, raw in self._scope.reads.values()
+            if is_differentiable(raw) and is_tracked(value)
+        ]
         if not self.missed:
             append_entry(entry)
         count = len(others) - len(self._scope.writes)
@@ -132,7 +146,9 @@ class _RecordedCall:
         """Run again with `tape` recording the inner steps; returns the inner inputs and inner outputs."""
         result, scope, inner = self._run(values, recorders=(tape,))
         leaves = leaves_of(in_order((result, list(scope.locals.values()))))
-        return inner, [leaf for leaf in leaves if isinstance(leaf, Tensor) and is_differentiable(leaf._value)]
+        return inner, [
+            leaf for leaf in leaves if isinstance(leaf, Tensor) and is_differentiable(leaf._value)
+        ]
 
 
 def call_with_tensors(fn: Callable) -> Callable:

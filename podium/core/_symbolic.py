@@ -40,7 +40,9 @@ class KerasTensor(Operators):
         self.shape: tuple[int | None, ...] = _checked_shape(shape)
         self.dtype = np.dtype(jax.numpy.dtype(standardize_dtype(dtype)))
         self.name = name or auto_name("keras_tensor")
-        self.node: Node | None = None  # the Node that makes this value; None for a free-standing one
+        self.node: Node | None = (
+            None  # the Node that makes this value; None for a free-standing one
+        )
         self.index = 0  # which of the Node's outputs it is
         self._keras_mask: Any = None
 
@@ -154,7 +156,9 @@ def map_structure(fn: Callable, structure: Any, *others: Any) -> Any:
         >>> podium.core.map_structure(lambda x: x.shape, {"a": podium.ops.ones((2, 3))})
         {'a': (2, 3)}
     """
-    mapped = jax.tree.map(fn, structure, *others, is_leaf=lambda value: isinstance(value, Operators))
+    mapped = jax.tree.map(
+        fn, structure, *others, is_leaf=lambda value: isinstance(value, Operators)
+    )
     return ordered_like(mapped, structure)
 
 
@@ -167,7 +171,10 @@ def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
     values = [leaf for leaf in leaves_of((args, kwargs)) if isinstance(leaf, KerasTensor)]
 
     def shapes(stand_in: int) -> Any:
-        specs = [jax.ShapeDtypeStruct([stand_in if d is None else d for d in v.shape], v.dtype) for v in values]
+        specs = [
+            jax.ShapeDtypeStruct([stand_in if d is None else d for d in v.shape], v.dtype)
+            for v in values
+        ]
 
         def run(arrays: list[Any]) -> Any:
             found = iter(arrays)
@@ -199,5 +206,7 @@ def _checked_shape(shape: Any) -> tuple[int | None, ...]:
             f"shape={shape!r} was given; a tuple of whole numbers and None was expected, such as (None, 32)."
         ) from error
     if any(d is not None and d < 0 for d in dims):
-        raise ValueError(f"shape={shape!r} has a negative length; use None for a length that is not known.")
+        raise ValueError(
+            f"shape={shape!r} has a negative length; use None for a length that is not known."
+        )
     return dims

@@ -68,7 +68,9 @@ class GradientTape(Recorder):
     def stop_recording(self) -> Iterator[None]:
         """Compute without recording on this tape, for the length of a `with` block."""
         if not self.recording:
-            raise RuntimeError("stop_recording() needs an open tape; call it inside the tape's `with` block.")
+            raise RuntimeError(
+                "stop_recording() needs an open tape; call it inside the tape's `with` block."
+            )
         self.recording = False
         try:
             yield
@@ -109,9 +111,15 @@ class GradientTape(Recorder):
         seeds: list[Any] = [None] * len(targets)
         if output_gradients is not None:
             given = _matching_seeds(leaves_of(target), output_gradients)
-            seeds = [seed for leaf, seed in zip(leaves_of(target), given, strict=True) if self._sees(self._node_of_target(leaf))]
+            seeds = [
+                seed
+                for leaf, seed in zip(leaves_of(target), given, strict=True)
+                if self._sees(self._node_of_target(leaf))
+            ]
         with clean_exit():
-            gradients = iter(Recording(self.entries, targets, sources_flat, self.tracks).gradients(seeds))
+            gradients = iter(
+                Recording(self.entries, targets, sources_flat, self.tracks).gradients(seeds)
+            )
         self._end()
         return _fill(sources, gradients, zero)
 
@@ -139,9 +147,13 @@ class GradientTape(Recorder):
         zero = _wants_zero(unconnected_gradients)
         targets, sources_flat = self._begin("jacobian", target, sources, zero)
         if len(targets) != 1:
-            raise ValueError(f"jacobian takes one target; {len(targets)} were given. Call it once for each.")
+            raise ValueError(
+                f"jacobian takes one target; {len(targets)} were given. Call it once for each."
+            )
         with clean_exit():
-            jacobians = Recording(self.entries, targets, sources_flat, self.tracks).jacobians(batched=False)
+            jacobians = Recording(self.entries, targets, sources_flat, self.tracks).jacobians(
+                batched=False
+            )
         self._end()
         return _fill(sources, iter(jacobians), zero, targets[0].shape)
 
@@ -175,7 +187,9 @@ class GradientTape(Recorder):
                 "first dimensions, the batch, must exist and be equal. Use `jacobian` otherwise."
             )
         with clean_exit():
-            jacobians = Recording(self.entries, targets, sources, self.tracks).jacobians(batched=True)
+            jacobians = Recording(self.entries, targets, sources, self.tracks).jacobians(
+                batched=True
+            )
         self._end()
         return _fill(source, iter(jacobians), zero, shapes[0], drop_batch=True)
 
@@ -219,7 +233,11 @@ class GradientTape(Recorder):
 def _unseen_target(method: str, target: Any) -> str:
     if isinstance(target, Tensor) and not is_differentiable(target):
         return f"tape.{method} was given a target of type {target.dtype}, which has no gradient. Compute the target in floats."
-    what = f"a {type(target).__name__}" if not isinstance(target, Tensor) else f"a Tensor of shape {target.shape}"
+    what = (
+        f"a {type(target).__name__}"
+        if not isinstance(target, Tensor)
+        else f"a Tensor of shape {target.shape}"
+    )
     return (
         f"tape.{method} was given {what} as target that this tape never saw. The target must be computed inside "
         "the tape's `with` block, by Podium's operators, layers or `podium.ops`, from trainable Variables or "
@@ -230,19 +248,31 @@ def _unseen_target(method: str, target: Any) -> str:
 
 
 def _wants_zero(unconnected_gradients: Any) -> bool:
-    name = getattr(unconnected_gradients, "value", unconnected_gradients)  # TensorFlow's enum has .value
+    name = getattr(
+        unconnected_gradients, "value", unconnected_gradients
+    )  # TensorFlow's enum has .value
     return check_choice("unconnected_gradients", str(name).lower(), ("none", "zero")) == "zero"
 
 
 def _matching_seeds(targets: list, output_gradients: Any) -> list:
     """Return one seed per target; None stands for ones."""
-    seeds = jax.tree.leaves(output_gradients, is_leaf=lambda value: value is None or isinstance(value, (Tensor, Variable)))
+    seeds = jax.tree.leaves(
+        output_gradients,
+        is_leaf=lambda value: value is None or isinstance(value, (Tensor, Variable)),
+    )
     if len(seeds) != len(targets):
-        raise ValueError(f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one for each target.")
-    return [seed if seed is None or isinstance(seed, (Tensor, Variable)) else wrap(jnp.asarray(seed)) for seed in seeds]
+        raise ValueError(
+            f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one for each target."
+        )
+    return [
+        seed if seed is None or isinstance(seed, (Tensor, Variable)) else wrap(jnp.asarray(seed))
+        for seed in seeds
+    ]
 
 
-def _fill(sources: Any, found: Iterator, zero: bool, outer: tuple = (), drop_batch: bool = False) -> Any:
+def _fill(
+    sources: Any, found: Iterator, zero: bool, outer: tuple = (), drop_batch: bool = False
+) -> Any:
     """Put results into the structure of `sources`, with zeros for None where that was asked for."""
 
     def one(source: Any) -> Any:

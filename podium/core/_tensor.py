@@ -162,7 +162,9 @@ def defer_or_unwrap(value: Any, unwrap: Callable[[], Any], frame: FrameType) -> 
     return unwrap()
 
 
-_JAX_CALL = re.compile(r"\b((?:jnp|jax\.numpy|jax\.nn|nn|jax\.lax|lax|jsp|jax\.scipy)(?:\.\w+)*\.\w+)\s*\(")
+_JAX_CALL = re.compile(
+    r"\b((?:jnp|jax\.numpy|jax\.nn|nn|jax\.lax|lax|jsp|jax\.scipy)(?:\.\w+)*\.\w+)\s*\("
+)
 
 
 def _jax_function_name(frame: FrameType | None) -> str:

@@ -73,7 +73,9 @@ must be equal; reshape the value, or make a new Variable.
     ):
         name = name or auto_name("variable")
         if not isinstance(name, str) or "/" in name:
-            raise ValueError(f"Variable name={name!r} was given; a string without '/' was expected.")
+            raise ValueError(
+                f"Variable name={name!r} was given; a string without '/' was expected."
+            )
         self._name = name
         self._path = current_path(name)
         self.trainable = bool(trainable)
@@ -87,7 +89,9 @@ must be equal; reshape the value, or make a new Variable.
         self.home: Store | None = None  # the compiled step's list that holds the value, if any does
         self.slot = 0
         self.exposed = False  # somebody outside holds the very array, so it must not be donated
-        self.source: Tensor | None = None  # the recorded Tensor last assigned: gradients pass through it
+        self.source: Tensor | None = (
+            None  # the recorded Tensor last assigned: gradients pass through it
+        )
         self.placement: Placement | None = None  # how a strategy spreads the value over devices
         self._value = _initial_value(self, initializer, shape, dtype)
         self._shape = tuple(self._value.shape)
@@ -265,7 +269,13 @@ must be equal; reshape the value, or make a new Variable.
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what `copy.copy` and `pickle` take: the value itself, not the step that holds it."""
-        own = {"_value": jnp.array(self._peek(), copy=True), "home": None, "slot": 0, "exposed": False, "source": None}
+        own = {
+            "_value": jnp.array(self._peek(), copy=True),
+            "home": None,
+            "slot": 0,
+            "exposed": False,
+            "source": None,
+        }
         if self.placement is not None:  # devices are of this process; a copy starts on one of them
             own |= {"_value": jnp.asarray(self.numpy()), "placement": None}
         return vars(self) | own
@@ -305,7 +315,9 @@ must be equal; reshape the value, or make a new Variable.
         if isinstance(value, Tensor) and value.dtype == self._dtype:
             new = value
         elif isinstance(value, (Tensor, Variable)):
-            with setting(autocast=None, arrays=False):  # the stored type, whatever a layer computes in
+            with setting(
+                autocast=None, arrays=False
+            ):  # the stored type, whatever a layer computes in
                 new = self._dispatch(_cast_copy, value, self._dtype)
         else:
             # A copy: JAX may share memory with NumPy, and the caller may reuse it.
@@ -414,7 +426,9 @@ must be equal; reshape the value, or make a new Variable.
             )
 
     def _check_indices(self, indices: Any, nd: bool) -> None:
-        raw = indices.read() if isinstance(indices, Variable) else getattr(indices, "_value", indices)
+        raw = (
+            indices.read() if isinstance(indices, Variable) else getattr(indices, "_value", indices)
+        )
         if isinstance(raw, jax.core.Tracer):
             return  # sizes are known only when it runs; JAX drops updates that fall outside
         array = np.asarray(raw)
@@ -445,7 +459,10 @@ def _kind(dtype: Any) -> int:
 def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any) -> Any:
     """Compute the first value, outside of every trace and tape."""
     dtype = None if dtype is None else standardize_dtype(dtype)
-    with jax.ensure_compile_time_eval(), setting(scope=None, recorders=(), autocast=None, arrays=False):
+    with (
+        jax.ensure_compile_time_eval(),
+        setting(scope=None, recorders=(), autocast=None, arrays=False),
+    ):
         if callable(initializer) and not isinstance(initializer, (Tensor, Variable)):
             if shape is not None:
                 value = initializer(tuple(shape), dtype=dtype or standardize_dtype(None))
@@ -468,11 +485,17 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
         array: Any
         if isinstance(raw, jax.Array):
             array = jnp.array(raw, dtype=dtype or raw.dtype, copy=True)
-        elif type(raw) is np.ndarray and raw.ndim and not any(raw.strides):  # one zero in all places: takes no memory yet
+        elif (
+            type(raw) is np.ndarray and raw.ndim and not any(raw.strides)
+        ):  # one zero in all places: takes no memory yet
             array = np.zeros(raw.shape, raw.dtype)
         else:
             numbers = _errors.as_number_array(raw, f"initial value of {variable.path!r}")
-            if dtype is None and isinstance(raw, (list, tuple, float)) and numbers.dtype.kind == "f":
+            if (
+                dtype is None
+                and isinstance(raw, (list, tuple, float))
+                and numbers.dtype.kind == "f"
+            ):
                 dtype = standardize_dtype(None)
             array = jnp.array(numbers, dtype=dtype, copy=True)
     if shape is not None and tuple(shape) != tuple(array.shape):

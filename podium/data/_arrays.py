@@ -12,7 +12,11 @@ from podium.core import Tensor
 from podium.data._structure import named_leaves, rebuilt
 from podium.data._values import check_values, fields_of, from_numbers, holds_numbers, shortened
 from podium.data.columns._column import Column
-from podium.data.columns._hugging_face import from_hugging_face, is_hugging_face_table, refuse_splits
+from podium.data.columns._hugging_face import (
+    from_hugging_face,
+    is_hugging_face_table,
+    refuse_splits,
+)
 from podium.data.columns._kinds import is_array_like, leaf_of
 
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -44,20 +48,30 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
     """
     if value is None:
         if not optional:
-            raise ValueError(f"`{name}` is None; an array was expected. Leave out inputs that the model does not have.")
+            raise ValueError(
+                f"`{name}` is None; an array was expected. Leave out inputs that the model does not have."
+            )
         return None
     value = fields_of(value)
     if is_hugging_face_table(value):
         return from_hugging_face(value, name)
-    if isinstance(value, dict) and not is_array_like(value):  # SciPy has a sparse matrix that is a dictionary
+    if isinstance(value, dict) and not is_array_like(
+        value
+    ):  # SciPy has a sparse matrix that is a dictionary
         _refuse_empty(value, name)
         refuse_splits(value, name)
-        return {key: prepared(part, f"{name}[{key!r}]", keep_tensors, optional) for key, part in value.items()}
+        return {
+            key: prepared(part, f"{name}[{key!r}]", keep_tensors, optional)
+            for key, part in value.items()
+        }
     if isinstance(value, (list, tuple)):
         _refuse_empty(value, name)
         if holds_numbers(value):
             return _with_samples(from_numbers(value, name), name)
-        parts = [prepared(part, f"{name}[{place}]", keep_tensors, optional) for place, part in enumerate(value)]
+        parts = [
+            prepared(part, f"{name}[{place}]", keep_tensors, optional)
+            for place, part in enumerate(value)
+        ]
         return rebuilt(value, parts)
     if isinstance(value, range):
         return np.asarray(value)
@@ -76,7 +90,12 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
 
 def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> int:
     """Return the number of samples that all arrays share, or name those that differ."""
-    lengths = {path: leaf.shape[0] for name, part in parts.items() for path, leaf in named_leaves(part, name) if leaf.ndim}
+    lengths = {
+        path: leaf.shape[0]
+        for name, part in parts.items()
+        for path, leaf in named_leaves(part, name)
+        if leaf.ndim
+    }
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"`{path}` has {length}" for path, length in lengths.items())
         names = " and ".join(name for name, part in parts.items() if part is not None)
@@ -104,4 +123,6 @@ def _with_samples(array: Any, name: str) -> Any:
 
 def _refuse_empty(value: Any, name: str) -> None:
     if not value:
-        raise ValueError(f"`{name}` is empty: {value!r} holds no arrays. Expect x to be a non-empty array or dataset.")
+        raise ValueError(
+            f"`{name}` is empty: {value!r} holds no arrays. Expect x to be a non-empty array or dataset."
+        )

@@ -38,7 +38,12 @@ def check_values(array: Any, name: str) -> None:
             f"`{name}` is an array of strings (dtype {dtype}). Podium computes with numbers and booleans only. Turn the "
             f"strings into numbers first, for example with `np.unique({name}, return_inverse=True)`."
         )
-    if isinstance(array, np.ndarray) and arriving_dtype(dtype) != dtype and dtype.kind in "iu" and array.size:
+    if (
+        isinstance(array, np.ndarray)
+        and arriving_dtype(dtype) != dtype
+        and dtype.kind in "iu"
+        and array.size
+    ):
         bounds = np.iinfo(arriving_dtype(dtype))
         low, high = array.min(), array.max()
         if low < bounds.min or high > bounds.max:

@@ -45,7 +45,9 @@ class ClassWeight:
                 "class weights into it, and leave out class_weight."
             )
         if y is None:
-            raise ValueError("class_weight was given, but the batches hold no targets y. Give tuples `(x, y)`.")
+            raise ValueError(
+                "class_weight was given, but the batches hold no targets y. Give tuples `(x, y)`."
+            )
         return x, y, self.of(y)
 
     def of(self, y: Any) -> Any:
@@ -71,7 +73,9 @@ class ClassWeight:
     def _named(self, y: dict) -> dict:
         unknown = [name for name in self._tables if name not in y]
         if unknown:
-            raise ValueError(f"class_weight names the outputs {unknown}, which y does not have; it has {list(y)}.")
+            raise ValueError(
+                f"class_weight names the outputs {unknown}, which y does not have; it has {list(y)}."
+            )
         return {
             name: _weights(part, self._tables[name], f"class_weight[{name!r}]", f"y[{name!r}]")
             if name in self._tables
@@ -88,8 +92,14 @@ def _table(weights: Mapping, name: str) -> dict[int, float]:
                 f"{name} has the key {key!r} ({type(key).__name__}); keys are class numbers, whole numbers such as 0. "
                 f"Write `{{int(key): weight for key, weight in {name}.items()}}` if they are numbers in another form."
             )
-        if not isinstance(value, (int, float, np.integer, np.floating)) or not np.isfinite(value) or value < 0:
-            raise ValueError(f"{name}[{key!r}]={value!r} was given; a finite weight of at least 0 was expected.")
+        if (
+            not isinstance(value, (int, float, np.integer, np.floating))
+            or not np.isfinite(value)
+            or value < 0
+        ):
+            raise ValueError(
+                f"{name}[{key!r}]={value!r} was given; a finite weight of at least 0 was expected."
+            )
         table[int(key)] = float(value)
     return table
 
@@ -100,7 +110,9 @@ class ClassWeightColumn(Column):
     fresh = True
 
     def __init__(self, labels: Column, table: dict[int, float], name: str, target: str):
-        super().__init__("sample_weight", labels.shape[:-1] if labels.ndim > 1 else labels.shape, floatx())
+        super().__init__(
+            "sample_weight", labels.shape[:-1] if labels.ndim > 1 else labels.shape, floatx()
+        )
         self._labels = labels
         self._look_up = table, name, target
 
@@ -134,4 +146,6 @@ def _weights(y: Any, table: dict[int, float], name: str, target: str) -> Any:
             f"{name} has no weight for the classes {missing[:10]}, which `{target}` holds; it has weights for {sorted(table)}. "
             "Give every class a weight; 1.0 changes nothing."
         )
-    return np.array([table[number] for number in found.tolist()], floatx())[places.reshape(classes.shape)]
+    return np.array([table[number] for number in found.tolist()], floatx())[
+        places.reshape(classes.shape)
+    ]

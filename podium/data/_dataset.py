@@ -19,10 +19,21 @@ from podium.data.pipelines._mapping import Filtered, Interleaved, Mapped, as_ten
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Pipeline
 from podium.data.pipelines._shuffling import Shuffled
 from podium.data.pipelines._sources import Generated, Single, Slices, frozen, signature_of, table_of
-from podium.data.pipelines._transforms import Cached, Chained, Repeated, Sharded, Skipped, Taken, counted, zipped
+from podium.data.pipelines._transforms import (
+    Cached,
+    Chained,
+    Repeated,
+    Sharded,
+    Skipped,
+    Taken,
+    counted,
+    zipped,
+)
 
 AUTOTUNE = -1
-_OPEN_AT_ONCE = 4  # datasets that `interleave` opens together when nobody says; the same on every machine
+_OPEN_AT_ONCE = (
+    4  # datasets that `interleave` opens together when nobody says; the same on every machine
+)
 
 
 class Cardinality(int):
@@ -72,7 +83,9 @@ class Dataset:
 
     def __init__(self, pipeline: Pipeline, options: Options | None = None):
         if not isinstance(pipeline, Pipeline):
-            raise TypeError("Make a Dataset with `Dataset.from_tensor_slices`, `from_tensors`, `from_generator` or `range`.")
+            raise TypeError(
+                "Make a Dataset with `Dataset.from_tensor_slices`, `from_tensors`, `from_generator` or `range`."
+            )
         self.pipeline = pipeline
         self._options = options
 
@@ -122,7 +135,11 @@ class Dataset:
         """Return a Dataset of whole numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
         numbers = range(*(int(value) for value in args))
         dataset = Dataset(counted(numbers.start, numbers.stop, numbers.step))
-        return dataset if output_type is None else dataset.map(lambda n: np.asarray(n).astype(np.dtype(output_type)))
+        return (
+            dataset
+            if output_type is None
+            else dataset.map(lambda n: np.asarray(n).astype(np.dtype(output_type)))
+        )
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -174,9 +191,15 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """Make a Dataset of each element and mix them: `cycle_length` (4) are open and give `block_length` (1) in turn."""
-        cycle = _OPEN_AT_ONCE if cycle_length in (None, AUTOTUNE) else check_count("cycle_length", cycle_length)
+        cycle = (
+            _OPEN_AT_ONCE
+            if cycle_length in (None, AUTOTUNE)
+            else check_count("cycle_length", cycle_length)
+        )
         block = 1 if block_length is None else check_count("block_length", block_length)
-        return self._then(Interleaved(self.pipeline, _checked_function("map_func", map_func), cycle, block))
+        return self._then(
+            Interleaved(self.pipeline, _checked_function("map_func", map_func), cycle, block)
+        )
 
     def reduce(self, initial_state: Any, reduce_func: Callable, name: str | None = None) -> Any:
         """Combine all elements: `state = reduce_func(state, element)`, from `initial_state` on. Returns Tensors."""
@@ -204,11 +227,15 @@ class Dataset:
         """
         size = check_count("buffer_size", buffer_size)
         seed = None if seed is None else int(seed)
-        return self._then(Shuffled(self.pipeline, size, seed, reshuffle_each_iteration is not False))
+        return self._then(
+            Shuffled(self.pipeline, size, seed, reshuffle_each_iteration is not False)
+        )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
         """Give the elements `count` times; for ever if it is None or -1."""
-        return self._then(Repeated(self.pipeline, -1 if count is None else check_count("count", count, -1)))
+        return self._then(
+            Repeated(self.pipeline, -1 if count is None else check_count("count", count, -1))
+        )
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """Keep the first `count` elements; all of them for -1."""
@@ -246,7 +273,9 @@ class Dataset:
         name: str | None = None,
     ) -> Dataset:
         """Stack elements in groups of `batch_size`. A last, shorter group is kept unless `drop_remainder` is True."""
-        return self._then(Batched(self.pipeline, check_count("batch_size", batch_size), bool(drop_remainder)))
+        return self._then(
+            Batched(self.pipeline, check_count("batch_size", batch_size), bool(drop_remainder))
+        )
 
     def padded_batch(
         self,
@@ -266,7 +295,9 @@ class Dataset:
             name: Accepted for tf.data's signature.
         """
         size = check_count("batch_size", batch_size)
-        return self._then(PaddedBatched(self.pipeline, size, padded_shapes, padding_values, bool(drop_remainder)))
+        return self._then(
+            PaddedBatched(self.pipeline, size, padded_shapes, padding_values, bool(drop_remainder))
+        )
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Take batches apart: give their rows one by one."""
@@ -306,7 +337,9 @@ class Dataset:
     def as_numpy_iterator(self) -> Any:
         """Walk the elements as NumPy arrays, which are copies."""
         for element in self.pipeline.elements():
-            yield map_leaves(lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, element)
+            yield map_leaves(
+                lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, element
+            )
 
     def __iter__(self) -> Iterator:
         return Iterator(self)
@@ -316,7 +349,9 @@ class Dataset:
         if size == INFINITE_CARDINALITY:
             raise TypeError("The dataset is infinite: it has no length. `take(n)` makes it finite.")
         if size == UNKNOWN_CARDINALITY:
-            raise TypeError("The length of the dataset is not known before it has been read: `sum(1 for _ in dataset)` counts.")
+            raise TypeError(
+                "The length of the dataset is not known before it has been read: `sum(1 for _ in dataset)` counts."
+            )
         return size
 
     def __bool__(self) -> bool:
@@ -324,7 +359,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         size = self.pipeline.size()
-        count = {INFINITE_CARDINALITY: "infinitely many", UNKNOWN_CARDINALITY: "an unknown number of"}.get(size, size)
+        count = {
+            INFINITE_CARDINALITY: "infinitely many",
+            UNKNOWN_CARDINALITY: "an unknown number of",
+        }.get(size, size)
         return f"<podium.data.Dataset of {count} elements>"
 
     def _then(self, pipeline: Pipeline) -> Dataset:

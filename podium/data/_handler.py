@@ -132,7 +132,9 @@ class DataHandler:
         words = CALLERS[check_choice("caller", caller, list(CALLERS))]
         steps = None if steps_per_epoch is None else check_count(words.steps, steps_per_epoch)
         if not isinstance(steps_per_execution, StepsPerExecution):
-            steps_per_execution = StepsPerExecution(1 if steps_per_execution is None else steps_per_execution)
+            steps_per_execution = StepsPerExecution(
+                1 if steps_per_execution is None else steps_per_execution
+            )
         self._words = words
         self._steps_asked = steps
         self._initial_epoch = check_count("initial_epoch", initial_epoch, 0)
@@ -182,10 +184,16 @@ class DataHandler:
             for epoch in range(self._first_epoch, self._epochs):
                 if self._insufficient_data:
                     return
-                if not self._fresh and epoch > self._first_epoch and self._adapter.should_recreate_iterator():
+                if (
+                    not self._fresh
+                    and epoch > self._first_epoch
+                    and self._adapter.should_recreate_iterator()
+                ):
                     self._start(epoch)
                 iterator = self._iterator
-                if iterator.exhausted() and not self._first_step:  # an epoch without a batch never begins
+                if (
+                    iterator.exhausted() and not self._first_step
+                ):  # an epoch without a batch never begins
                     self._run_out()
                     return
                 self._epoch, self._fresh = epoch, False
@@ -199,7 +207,9 @@ class DataHandler:
         self._current_step = self._first_step
         limit = self._limit()
         may_end = self._steps_asked is not None or limit is None
-        self._iterator.allow(None if limit is None else limit - self._current_step, self._steps_per_execution.value)
+        self._iterator.allow(
+            None if limit is None else limit - self._current_step, self._steps_per_execution.value
+        )
         while limit is None or self._current_step < limit:
             if self._insufficient_data:
                 return
@@ -213,7 +223,9 @@ class DataHandler:
             try:
                 yield self._current_step
             finally:
-                if self._steps_per_execution.value == count:  # nobody has set another number meanwhile
+                if (
+                    self._steps_per_execution.value == count
+                ):  # nobody has set another number meanwhile
                     self._steps_per_execution.value = self._steps_per_execution.full
             if limit is None:
                 self._warn_if_endless()
@@ -265,7 +277,9 @@ class DataHandler:
         """
         self._check_seekable()
         if not isinstance(position, dict) or set(position) != {"epoch", "step", "walk", "place"}:
-            raise ValueError(f"seek({position!r}): a position that `position()` returned was expected.")
+            raise ValueError(
+                f"seek({position!r}): a position that `position()` returned was expected."
+            )
         self._first_epoch, self._first_step = position["epoch"], position["step"]
         limit = self._limit()
         self._start(position["walk"], position["place"])

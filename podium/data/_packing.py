@@ -61,7 +61,11 @@ def expand_1d(data: Any) -> Any:
     def expand(leaf: Any) -> Any:
         if leaf is None or len(getattr(leaf, "shape", ())) != 1:
             return leaf
-        return leaf[:, None] if isinstance(leaf, np.ndarray) else dispatch(lambda array: array[:, None], leaf)
+        return (
+            leaf[:, None]
+            if isinstance(leaf, np.ndarray)
+            else dispatch(lambda array: array[:, None], leaf)
+        )
 
     return map_structure(expand, data)
 
@@ -82,10 +86,16 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
         >>> train, validation
         ((array([0, 1, 2]), None), (array([3, 4]), None))
     """
-    if isinstance(validation_split, bool) or not isinstance(validation_split, (int, float, np.number)):
-        raise TypeError(f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected.")
+    if isinstance(validation_split, bool) or not isinstance(
+        validation_split, (int, float, np.number)
+    ):
+        raise TypeError(
+            f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected."
+        )
     if not 0 < validation_split < 1:
-        raise ValueError(f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected, such as 0.2.")
+        raise ValueError(
+            f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected, such as 0.2."
+        )
     parts = arrays if isinstance(arrays, tuple) else (arrays,)
     if 1 < len(parts) <= 3:
         parts = taken_out(*parts, *[None] * (3 - len(parts)))[: len(parts)]
@@ -104,5 +114,8 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
             f"validation_split={validation_split!r} of {total} samples leaves nothing to "
             f"{'train' if at == 0 else 'validate'} on. Give more data, or another validation_split."
         )
-    halves = tuple(map_leaves(lambda array, part=part: array[part], ready) for part in (slice(0, at), slice(at, total)))
+    halves = tuple(
+        map_leaves(lambda array, part=part: array[part], ready)
+        for part in (slice(0, at), slice(at, total))
+    )
     return halves if isinstance(arrays, tuple) else (halves[0][0], halves[1][0])

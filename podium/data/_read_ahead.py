@@ -55,11 +55,15 @@ class ReadAhead:
             shelf.read += 1
             self._slow_reads += time.perf_counter() - start > _SLOW
             if self._slow_reads == _SLOW_READS and not shelf.ended:
-                self._thread = threading.Thread(target=shelf.fill, name="podium-read-ahead", daemon=True)
+                self._thread = threading.Thread(
+                    target=shelf.fill, name="podium-read-ahead", daemon=True
+                )
                 self._thread.start()
             return element
         with shelf.changed:
-            shelf.allowed = max(shelf.allowed, shelf.read - len(shelf.ready) + 1)  # what is asked for may be read
+            shelf.allowed = max(
+                shelf.allowed, shelf.read - len(shelf.ready) + 1
+            )  # what is asked for may be read
             shelf.changed.notify_all()
             while not shelf.ready:
                 shelf.changed.wait()
@@ -112,14 +116,18 @@ class _Shelf:
         """Read until the source ends or fails, or nobody wants more. The thread does this."""
         while True:
             with self.changed:
-                while not self.ended and (len(self.ready) >= self.ahead or self.read >= self.allowed):
+                while not self.ended and (
+                    len(self.ready) >= self.ahead or self.read >= self.allowed
+                ):
                     self.changed.wait()
                 if self.ended:
                     return
             element, error = None, None
             try:
                 element = next(self.elements)
-            except BaseException as raised:  # the caller's thread raises it, the end of the source included
+            except (
+                BaseException
+            ) as raised:  # the caller's thread raises it, the end of the source included
                 error = raised
             with self.changed:
                 self.read += 1

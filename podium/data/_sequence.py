@@ -49,18 +49,24 @@ class PyDataset:
     max_queue_size: int = 10
     num_batches: Any = _NumBatches()
 
-    def __init__(self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10):
+    def __init__(
+        self, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10
+    ):
         self.workers = workers
         self.use_multiprocessing = use_multiprocessing
         self.max_queue_size = max_queue_size
 
     def __len__(self) -> int:
         """Return the number of batches."""
-        raise NotImplementedError(f"{type(self).__name__} has no `__len__`: define it to return the number of batches.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no `__len__`: define it to return the number of batches."
+        )
 
     def __getitem__(self, index: int) -> Any:
         """Return a batch: `(x, y)`, or `(x, y, sample_weight)`."""
-        raise NotImplementedError(f"{type(self).__name__} has no `__getitem__`: define it to return batch `index`.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no `__getitem__`: define it to return batch `index`."
+        )
 
     def on_epoch_begin(self) -> None:
         """Called before each epoch of `fit`."""

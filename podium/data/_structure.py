@@ -12,7 +12,10 @@ from typing import Any
 def map_leaves(fn: Callable, structure: Any, *others: Any) -> Any:
     """Apply `fn` to every leaf, and to the leaves at the same places of `others`. None stays None."""
     if isinstance(structure, dict):
-        return {key: map_leaves(fn, value, *(other[key] for other in others)) for key, value in structure.items()}
+        return {
+            key: map_leaves(fn, value, *(other[key] for other in others))
+            for key, value in structure.items()
+        }
     if isinstance(structure, (tuple, list)):
         parts = [map_leaves(fn, *row) for row in zip(structure, *others, strict=True)]
         return rebuilt(structure, parts)
@@ -34,16 +37,30 @@ def leaves(structure: Any) -> list:
 def named_leaves(structure: Any, name: str) -> list[tuple[str, Any]]:
     """List `(path, leaf)`, the path written as one would type it: `x['a'][0]`."""
     if isinstance(structure, dict):
-        return [row for key, value in structure.items() for row in named_leaves(value, f"{name}[{key!r}]")]
+        return [
+            row
+            for key, value in structure.items()
+            for row in named_leaves(value, f"{name}[{key!r}]")
+        ]
     if isinstance(structure, (tuple, list)):
-        return [row for place, value in enumerate(structure) for row in named_leaves(value, f"{name}[{place}]")]
+        return [
+            row
+            for place, value in enumerate(structure)
+            for row in named_leaves(value, f"{name}[{place}]")
+        ]
     return [] if structure is None else [(name, structure)]
 
 
 def outline(structure: Any) -> Any:
     """Return what two structures of the same form share, to be compared with `==`."""
     if isinstance(structure, dict):
-        return ("dict", tuple((key, outline(value)) for key, value in sorted(structure.items(), key=lambda row: str(row[0]))))
+        return (
+            "dict",
+            tuple(
+                (key, outline(value))
+                for key, value in sorted(structure.items(), key=lambda row: str(row[0]))
+            ),
+        )
     if isinstance(structure, (tuple, list)):
         return ("list", tuple(outline(value) for value in structure))
     return None if structure is None else "leaf"
@@ -52,7 +69,11 @@ def outline(structure: Any) -> Any:
 def describe(structure: Any, leaf: str = "array") -> str:
     """Write a structure's form: `(array, {'a': array})`."""
     if isinstance(structure, dict):
-        return "{" + ", ".join(f"{key!r}: {describe(value, leaf)}" for key, value in structure.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{key!r}: {describe(value, leaf)}" for key, value in structure.items())
+            + "}"
+        )
     if isinstance(structure, tuple):
         parts = [describe(value, leaf) for value in structure]
         return f"({parts[0]},)" if len(parts) == 1 else "(" + ", ".join(parts) + ")"
@@ -65,5 +86,7 @@ def describe_batch(batch: Any) -> str:
     """Write a batch's form in the words of `fit`: `(x, y, sample_weight)`."""
     if not isinstance(batch, tuple) or not 1 <= len(batch) <= 3:
         return describe(batch, "x" if not isinstance(batch, tuple) else "array")
-    parts = [describe(part, word) for part, word in zip(batch, ("x", "y", "sample_weight"), strict=False)]
+    parts = [
+        describe(part, word) for part, word in zip(batch, ("x", "y", "sample_weight"), strict=False)
+    ]
     return f"({parts[0]},)" if len(parts) == 1 else "(" + ", ".join(parts) + ")"

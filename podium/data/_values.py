@@ -42,7 +42,9 @@ def owned(value: Any, name: str) -> Any:
             f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array, a Tensor or a number was expected."
         )
     array = as_numpy(value, name)
-    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
+    with np.errstate(
+        over="ignore"
+    ):  # a float64 beyond float32 becomes inf, which the loss will show
         return np.array(array, dtype=arriving_dtype(array.dtype), order="C")
 
 
@@ -71,11 +73,19 @@ def fields_of(value: Any) -> Any:
 
     JAX takes no dataclass apart unless it has been registered, so records reach a step as dictionaries.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "__iter__"):
+    if (
+        dataclasses.is_dataclass(value)
+        and not isinstance(value, type)
+        and not hasattr(value, "__iter__")
+    ):
         if is_array_like(value) or hasattr(value, "__getitem__"):
-            return value  # an array or a source of batches that happens to be written as a dataclass
+            return (
+                value  # an array or a source of batches that happens to be written as a dataclass
+            )
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else value  # such as a group of a file
+    return (
+        dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else value
+    )  # such as a group of a file
 
 
 def own_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = owned) -> Any:
@@ -85,9 +95,14 @@ def own_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = ow
     """
     structure = fields_of(structure)
     if isinstance(structure, dict) and not is_array_like(structure):
-        return {key: own_structure(value, f"{name}[{key!r}]", own) for key, value in structure.items()}
+        return {
+            key: own_structure(value, f"{name}[{key!r}]", own) for key, value in structure.items()
+        }
     if isinstance(structure, (tuple, list)):
         if isinstance(structure, list) and holds_numbers(structure):
             return own(from_numbers(structure, name), name)
-        return rebuilt(structure, [own_structure(value, f"{name}[{i}]", own) for i, value in enumerate(structure)])
+        return rebuilt(
+            structure,
+            [own_structure(value, f"{name}[{i}]", own) for i, value in enumerate(structure)],
+        )
     return None if structure is None else own(structure, name)

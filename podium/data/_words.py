@@ -19,7 +19,9 @@ class Words:
     sample_weight: str = "sample_weight"
     batch_size: str = "batch_size"
     steps: str = "steps_per_epoch"
-    may_never_end: bool = False  # whether data without an end are welcome, and are read for as long as somebody asks
+    may_never_end: bool = (
+        False  # whether data without an end are welcome, and are read for as long as somebody asks
+    )
 
     def steps_of_endless(self, message: str) -> int:
         """Return how many batches to take of a source without an end when nobody said; refuse it if it must have one."""
@@ -34,7 +36,11 @@ CALLERS = {
     "predict": Words(steps="steps"),
     "predict_iter": Words(steps="steps", may_never_end=True),
     "validation": Words(
-        "validation_data[0]", "validation_data[1]", "validation_data[2]", "validation_batch_size", "validation_steps"
+        "validation_data[0]",
+        "validation_data[1]",
+        "validation_data[2]",
+        "validation_batch_size",
+        "validation_steps",
     ),
 }
 
@@ -48,7 +54,9 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
         try:
             value = operator.index(value)  # a Tensor or array that holds one integer
         except TypeError:
-            raise TypeError(f"{name}={value!r} was given ({type(value).__name__}); {expected}.") from None
+            raise TypeError(
+                f"{name}={value!r} was given ({type(value).__name__}); {expected}."
+            ) from None
     if value != value or value in (float("inf"), float("-inf")) or int(value) != value:
         raise ValueError(f"{name}={value!r} was given; {expected}.")
     if value < least:

@@ -7,7 +7,9 @@ from podium.utils import get_file
 _HASH = "f553886a1f8d56431e820c5b82552d9d95cfcb96d1e678153f8839538947dff5"
 
 
-def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: int = 113) -> tuple[Arrays, Arrays]:
+def load_data(
+    path: str = "boston_housing.npz", test_split: float = 0.2, seed: int = 113
+) -> tuple[Arrays, Arrays]:
     """Load the prices, fetching them the first time.
 
     One of the 13 numbers is built on the assumption that people of one skin colour want to live among themselves: use it to
@@ -27,4 +29,8 @@ def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: i
         ValueError: test_split=1.5 was given; a fraction from 0 to (but not) 1 was expected.
     """
     check_test_split(test_split)
-    return split(*read_table(get_file(path, f"{ORIGIN}boston_housing.npz", file_hash=_HASH)), test_split, seed)
+    return split(
+        *read_table(get_file(path, f"{ORIGIN}boston_housing.npz", file_hash=_HASH)),
+        test_split,
+        seed,
+    )

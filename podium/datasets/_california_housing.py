@@ -10,7 +10,10 @@ _SMALL = 600
 
 
 def load_data(
-    version: str = "large", path: str = "california_housing.npz", test_split: float = 0.2, seed: int = 113
+    version: str = "large",
+    path: str = "california_housing.npz",
+    test_split: float = 0.2,
+    seed: int = 113,
 ) -> tuple[Arrays, Arrays]:
     """Load the prices, fetching them the first time.
 

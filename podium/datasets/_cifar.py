@@ -23,4 +23,6 @@ def read_batches(name: str, file_hash: str, batches: list[str], label_key: bytes
         images.append(content[b"data"].reshape(-1, 3, 32, 32))
         labels.append(np.asarray(content[label_key], "uint8").reshape(-1, 1))
     x = np.concatenate(images)
-    return (x.transpose(0, 2, 3, 1) if image_data_format() == "channels_last" else x), np.concatenate(labels)
+    return (
+        x.transpose(0, 2, 3, 1) if image_data_format() == "channels_last" else x
+    ), np.concatenate(labels)

@@ -15,5 +15,7 @@ def load_data() -> tuple[Arrays, Arrays]:
         >>> callable(podium.datasets.cifar10.load_data)  # (x_train, y_train), (x_test, y_test) = ...load_data()
         True
     """
-    train = read_batches("cifar-10-python", _HASH, [f"data_batch_{i}" for i in range(1, 6)], b"labels")
+    train = read_batches(
+        "cifar-10-python", _HASH, [f"data_batch_{i}" for i in range(1, 6)], b"labels"
+    )
     return train, read_batches("cifar-10-python", _HASH, ["test_batch"], b"labels")

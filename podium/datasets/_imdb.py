@@ -44,7 +44,9 @@ def load_data(
         True
     """
     found = get_file(path, f"{ORIGIN}imdb.npz", file_hash=_HASH)
-    x_train, y_train, x_test, y_test = read_object_arrays(found, "x_train", "y_train", "x_test", "y_test")
+    x_train, y_train, x_test, y_test = read_object_arrays(
+        found, "x_train", "y_train", "x_test", "y_test"
+    )
     dice = np.random.RandomState(seed)  # Keras's way of mixing, so that one seed gives its order
     choice = WordChoice(num_words, skip_top, maxlen, start_char, oov_char, index_from)
     parts = []
@@ -62,6 +64,8 @@ def get_word_index(path: str = "imdb_word_index.json") -> dict[str, int]:
         >>> callable(podium.datasets.imdb.get_word_index)  # get_word_index()["film"] is 19
         True
     """
-    found = get_file(path, f"{ORIGIN}imdb_word_index.json", file_hash="bfafd718b763782e994055a2d397834f")
+    found = get_file(
+        path, f"{ORIGIN}imdb_word_index.json", file_hash="bfafd718b763782e994055a2d397834f"
+    )
     with open(found) as file:
         return json.load(file)

@@ -47,7 +47,11 @@ def read_object_arrays(path: str, *names: str) -> list[np.ndarray]:
         for name in names:
             with archive.open(f"{name}.npy") as file:
                 version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                read = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
                 shape, _, dtype = read(file)
                 if dtype.hasobject:
                     found.append(ArrayUnpickler(file, encoding="latin1").load())

@@ -56,7 +56,9 @@ def load_data(
     check_test_split(test_split)
     x, y = read_object_arrays(get_file(path, f"{ORIGIN}reuters.npz", file_hash=_HASH), "x", "y")
     order = np.arange(len(x))
-    np.random.RandomState(seed).shuffle(order)  # Keras's way of mixing, so that one seed gives its order
+    np.random.RandomState(seed).shuffle(
+        order
+    )  # Keras's way of mixing, so that one seed gives its order
     choice = WordChoice(num_words, skip_top, maxlen, start_char, oov_char, index_from)
     texts, topics = choice.texts(x[order], y[order])
     count = int(len(texts) * (1 - test_split))

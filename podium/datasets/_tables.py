@@ -12,10 +12,14 @@ Arrays = tuple[np.ndarray, np.ndarray]
 def check_test_split(test_split: Any) -> None:
     """Refuse what is no fraction, before anything is fetched."""
     if not 0 <= test_split < 1:
-        raise ValueError(f"test_split={test_split!r} was given; a fraction from 0 to (but not) 1 was expected.")
+        raise ValueError(
+            f"test_split={test_split!r} was given; a fraction from 0 to (but not) 1 was expected."
+        )
 
 
-def split(x: np.ndarray, y: np.ndarray, test_split: float, seed: int | None) -> tuple[Arrays, Arrays]:
+def split(
+    x: np.ndarray, y: np.ndarray, test_split: float, seed: int | None
+) -> tuple[Arrays, Arrays]:
     """Mix the rows in Keras's way, so that one seed gives its order, and cut off the last ones for testing."""
     order = np.arange(len(x))
     np.random.RandomState(seed).shuffle(order)

@@ -25,11 +25,16 @@ class WordChoice:
         """Return the texts that are short enough, with the words that are frequent enough."""
         first = [] if self.start_char is None else [self.start_char]
         shift = self.index_from or 0
-        rows = [(first + [word + shift for word in text], label) for text, label in zip(x, y, strict=True)]
+        rows = [
+            (first + [word + shift for word in text], label)
+            for text, label in zip(x, y, strict=True)
+        ]
         if self.maxlen:
             rows = [(words, label) for words, label in rows if len(words) < self.maxlen]
             if not rows:
-                raise ValueError(f"maxlen={self.maxlen} was given; no text is shorter than that. Give a larger one.")
+                raise ValueError(
+                    f"maxlen={self.maxlen} was given; no text is shorter than that. Give a larger one."
+                )
         lists = np.empty(len(rows), dtype=object)
         lists[:] = [self._kept(words) for words, _ in rows]
         return lists, np.array([label for _, label in rows])

@@ -7,7 +7,9 @@ from podium.distribute._distributed_dataset import DistributedDataset as Distrib
 from podium.distribute._layout_map import LayoutMap as LayoutMap
 from podium.distribute._mesh_strategy import MeshStrategy as MeshStrategy
 from podium.distribute._mirrored import MirroredStrategy as MirroredStrategy
-from podium.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from podium.distribute._multi_worker import (
+    MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy,
+)
 from podium.distribute._one_device import OneDeviceStrategy as OneDeviceStrategy
 from podium.distribute._reducing import reduce_per_replica as reduce_per_replica
 from podium.distribute._reducing import spread_between_replicas as spread_between_replicas

@@ -8,7 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_PORTS = (20_000, 12_000)  # a job's port: the first, and how many to choose from; below those that systems give out themselves
+_PORTS = (
+    20_000,
+    12_000,
+)  # a job's port: the first, and how many to choose from; below those that systems give out themselves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +46,10 @@ class Cluster:
 
 
 def find_cluster(
-    environment: Mapping[str, str], coordinator: str | None = None, num_workers: int | None = None, worker: int | None = None
+    environment: Mapping[str, str],
+    coordinator: str | None = None,
+    num_workers: int | None = None,
+    worker: int | None = None,
 ) -> Cluster:
     """Return the cluster from arguments, or else from `TF_CONFIG`, Open MPI's or Slurm's environment.
 
@@ -64,7 +70,9 @@ def find_cluster(
                 f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} were given; give all three, or "
                 "none and let the environment say."
             )
-        return _checked(Cluster(str(coordinator), int(num_workers or 0), int(worker or 0), "arguments"))
+        return _checked(
+            Cluster(str(coordinator), int(num_workers or 0), int(worker or 0), "arguments")
+        )
     for find in (_from_tf_config, _from_open_mpi, _from_slurm):
         found = find(environment)
         if found is not None:
@@ -114,19 +122,28 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
         return None
     rank, size = int(environment["OMPI_COMM_WORLD_RANK"]), int(environment["OMPI_COMM_WORLD_SIZE"])
     # Where mpirun runs: up to version 4 "number.0;tcp://address,...:port", from version 5 "prterun-host-process@1".
-    launcher, space = environment.get("OMPI_MCA_orte_hnp_uri", ""), environment.get("PMIX_NAMESPACE", "")
+    launcher, space = (
+        environment.get("OMPI_MCA_orte_hnp_uri", ""),
+        environment.get("PMIX_NAMESPACE", ""),
+    )
     host = environment.get("PODIUM_COORDINATOR_HOST")
     if host is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
         host = "127.0.0.1"
     if host is None:
-        found = re.search(r"tcp://([^,:]+)|tcp6://\[([^,\]]+)", launcher) or re.match(r"prterun-(.+)-\d+@\d+$", space)
+        found = re.search(r"tcp://([^,:]+)|tcp6://\[([^,\]]+)", launcher) or re.match(
+            r"prterun-(.+)-\d+@\d+$", space
+        )
         host = next((name for name in found.groups() if name), None) if found else None
     if host is None:
         raise ValueError(
             f"Open MPI's environment has {size} workers on several machines and does not say where worker 0 is. Say it: "
             "mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name of the first machine."
         )
-    job = re.match(r"(\d+)\.", launcher) or re.search(r"-(\d+)@\d+$", space) or re.match(r"(\d+)$", space)
+    job = (
+        re.match(r"(\d+)\.", launcher)
+        or re.search(r"-(\d+)@\d+$", space)
+        or re.match(r"(\d+)$", space)
+    )
     number = 0 if job is None else int(job[1])
     return Cluster(_address(host, number // 4096 if launcher else number), size, rank, "Open MPI")
 
@@ -135,14 +152,30 @@ def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
     tasks = environment.get("SLURM_STEP_NUM_TASKS") or environment.get("SLURM_NTASKS")
     if "SLURM_PROCID" not in environment or tasks is None:
         return None
-    if int(tasks) > 1 and "SLURM_STEP_ID" not in environment and "SLURM_STEP_NODELIST" not in environment:
+    if (
+        int(tasks) > 1
+        and "SLURM_STEP_ID" not in environment
+        and "SLURM_STEP_NODELIST" not in environment
+    ):
         raise ValueError(
             f"This is a batch script of Slurm, which runs once, not one of the {tasks} tasks of its job. Start the tasks with "
             "srun: `srun python train.py`."
         )
-    nodes = environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_JOB_NODELIST") or "localhost"
-    job, step = int(environment.get("SLURM_JOB_ID", "0")), int(environment.get("SLURM_STEP_ID", "0"))
-    return Cluster(_address(first_node(nodes), job + 1009 * step), int(tasks), int(environment["SLURM_PROCID"]), "Slurm")
+    nodes = (
+        environment.get("SLURM_STEP_NODELIST")
+        or environment.get("SLURM_JOB_NODELIST")
+        or "localhost"
+    )
+    job, step = (
+        int(environment.get("SLURM_JOB_ID", "0")),
+        int(environment.get("SLURM_STEP_ID", "0")),
+    )
+    return Cluster(
+        _address(first_node(nodes), job + 1009 * step),
+        int(tasks),
+        int(environment["SLURM_PROCID"]),
+        "Slurm",
+    )
 
 
 def first_node(nodes: str) -> str:

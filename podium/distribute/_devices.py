@@ -29,7 +29,9 @@ def find_device(name: str) -> Any:
     """
     found = _NAME.match(name) if isinstance(name, str) else None
     if found is None:
-        raise ValueError(f"device={name!r} was given; a name such as '/cpu:0' or '/gpu:0' was expected.")
+        raise ValueError(
+            f"device={name!r} was given; a name such as '/cpu:0' or '/gpu:0' was expected."
+        )
     kind, number = found["kind"].lower(), int(found["number"] or 0)
     try:
         devices = jax.local_devices(backend=kind)
@@ -37,13 +39,17 @@ def find_device(name: str) -> Any:
         devices = []
     if number >= len(devices):
         here = ", ".join(f"'/{device.platform}:{device.id}'" for device in jax.local_devices())
-        raise ValueError(f"device={name!r} was given, and this machine has no such device. JAX sees {here} here.")
+        raise ValueError(
+            f"device={name!r} was given, and this machine has no such device. JAX sees {here} here."
+        )
     return devices[number]
 
 
 def default_device(device: Any) -> contextlib.AbstractContextManager:
     """Return a context in which new values lie on a device."""
-    if device == jax.local_devices()[0]:  # the default already; naming it would compile everything a second time
+    if (
+        device == jax.local_devices()[0]
+    ):  # the default already; naming it would compile everything a second time
         return contextlib.nullcontext() if current.layout is None else setting(layout=None)
     return jax.default_device(device)
 
@@ -60,10 +66,14 @@ def find_devices(devices: Sequence[Any] | int | None) -> list[Any]:
     if isinstance(devices, int) and not isinstance(devices, bool):
         return first_devices("devices", devices)
     if isinstance(devices, str) or not isinstance(devices, Sequence) or not devices:
-        raise ValueError(f"devices={devices!r} was given; a list of names such as ['/cpu:0', '/cpu:1'] was expected.")
+        raise ValueError(
+            f"devices={devices!r} was given; a list of names such as ['/cpu:0', '/cpu:1'] was expected."
+        )
     found = [find_device(one) if isinstance(one, str) else one for one in devices]
     if len(set(found)) < len(found):
-        raise ValueError(f"devices={list(devices)!r} names a device twice; each replica needs one of its own.")
+        raise ValueError(
+            f"devices={list(devices)!r} names a device twice; each replica needs one of its own."
+        )
     return found
 
 

@@ -45,7 +45,9 @@ class FromFunction(DistributedDataset):
     """A dataset of this worker's own: the parts of all workers together make the global batch."""
 
     def __iter__(self) -> Stream:
-        return _Split(iter(self.source), self._layout, joins=not self._layout.everywhere.is_fully_addressable)
+        return _Split(
+            iter(self.source), self._layout, joins=not self._layout.everywhere.is_fully_addressable
+        )
 
 
 class _Split(Stream):
@@ -59,7 +61,11 @@ class _Split(Stream):
 
     def pull(self) -> Any:
         """Return the next batch with PerReplica in the place of arrays."""
-        element = self._elements.take_raw() if isinstance(self._elements, Stream) else next(self._elements)
+        element = (
+            self._elements.take_raw()
+            if isinstance(self._elements, Stream)
+            else next(self._elements)
+        )
         arrays = map_structure(_array, element)
         sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arrays) if leaf.ndim}
         parts = self._layout.parts // (jax.process_count() if self._joins else 1)

@@ -17,7 +17,9 @@ import time
 from typing import IO, Any
 
 _GRACE = 10.0  # seconds between asking a worker to end and ending it
-_MOMENT = 5.0  # seconds to wait for the worker that is to blame, after one has ended because of another
+_MOMENT = (
+    5.0  # seconds to wait for the worker that is to blame, after one has ended because of another
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -28,17 +30,27 @@ def main(arguments: list[str]) -> int:
         "output is shown with the number of the worker in front. When one fails, all are stopped.",
     )
     parser.add_argument("--workers", type=int, default=2, help="how many workers (2)")
-    parser.add_argument("--devices", type=int, help="how many virtual CPU devices each worker has (1)")
-    parser.add_argument("--heartbeat", type=float, help="seconds of silence after which a worker counts as lost (30)")
+    parser.add_argument(
+        "--devices", type=int, help="how many virtual CPU devices each worker has (1)"
+    )
+    parser.add_argument(
+        "--heartbeat",
+        type=float,
+        help="seconds of silence after which a worker counts as lost (30)",
+    )
     parser.add_argument("script", help="the script, or -m for a module")
     parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="arguments", help="its arguments")
     options = parser.parse_args(arguments)
     if options.workers < 1:
         parser.error(f"--workers {options.workers}: at least 1 was expected.")
-    return launch([options.script, *options.rest], options.workers, options.devices, options.heartbeat)
+    return launch(
+        [options.script, *options.rest], options.workers, options.devices, options.heartbeat
+    )
 
 
-def launch(command: list[str], workers: int, devices: int | None = None, heartbeat: float | None = None) -> int:
+def launch(
+    command: list[str], workers: int, devices: int | None = None, heartbeat: float | None = None
+) -> int:
     """Run workers until they end.
 
     Args:
@@ -56,7 +68,9 @@ def launch(command: list[str], workers: int, devices: int | None = None, heartbe
     pumps = []
     for worker, process in enumerate(running):
         for stream, target in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
-            pump = threading.Thread(target=_prefix, args=(f"[{worker}] ", stream, target, lock), daemon=True)
+            pump = threading.Thread(
+                target=_prefix, args=(f"[{worker}] ", stream, target, lock), daemon=True
+            )
             pump.start()
             pumps.append(pump)
     status = 0
@@ -71,18 +85,32 @@ def launch(command: list[str], workers: int, devices: int | None = None, heartbe
     return status
 
 
-def _start(command: list[str], worker: int, addresses: list[str], devices: int | None, heartbeat: float | None) -> Any:
+def _start(
+    command: list[str],
+    worker: int,
+    addresses: list[str],
+    devices: int | None,
+    heartbeat: float | None,
+) -> Any:
     environment = {
         **os.environ,
-        "TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": worker}}),
+        "TF_CONFIG": json.dumps(
+            {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": worker}}
+        ),
         "PYTHONUNBUFFERED": "1",
     }
     if devices is not None:
-        environment["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}".strip()
+        environment["XLA_FLAGS"] = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}".strip()
+        )
     if heartbeat is not None:
         environment["PODIUM_HEARTBEAT"] = str(heartbeat)
     return subprocess.Popen(
-        [sys.executable, *command], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, *command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
@@ -94,18 +122,28 @@ def _wait(running: list[Any], patience: float) -> int:
         ended = [process.poll() for process in running]
         if first is None:
             failed = [(worker, code) for worker, code in enumerate(ended) if code not in (None, 0)]
-            cause = [each for each in failed if each[1] != 75]  # 75: it ended because of another, which may take a moment longer
+            cause = [
+                each for each in failed if each[1] != 75
+            ]  # 75: it ended because of another, which may take a moment longer
             waited = failed and all(code is not None for code in ended)
             if failed and not cause and not waited:
                 suspected = min(suspected, time.monotonic() + _MOMENT)
                 waited = time.monotonic() > suspected
             if cause or waited:
                 first = (cause or failed)[0]
-                how = f"was ended by signal {-first[1]}" if first[1] < 0 else f"ended with status {first[1]}"
-                silent = [] if cause else [worker for worker, code in enumerate(ended) if code is None]
+                how = (
+                    f"was ended by signal {-first[1]}"
+                    if first[1] < 0
+                    else f"ended with status {first[1]}"
+                )
+                silent = (
+                    [] if cause else [worker for worker, code in enumerate(ended) if code is None]
+                )
                 how += f", because of worker {silent[0]} which does not end" if silent else ""
                 deadline = time.monotonic() + (0.0 if silent else patience)
-                sys.stderr.write(f"podium launch: worker {first[0]} {how}; all workers are stopped.\n")
+                sys.stderr.write(
+                    f"podium launch: worker {first[0]} {how}; all workers are stopped.\n"
+                )
                 sys.stderr.flush()
         if all(code is not None for code in ended) or time.monotonic() > deadline:
             if first is None:

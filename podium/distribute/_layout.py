@@ -20,7 +20,11 @@ _warned: set[str] = set()
 
 def make_mesh(devices: Sequence[Any], shape: Sequence[int], names: Sequence[str]) -> Mesh:
     """Return devices as a mesh whose axes XLA handles by itself."""
-    return Mesh(np.asarray(devices).reshape(tuple(shape)), tuple(names), axis_types=(AxisType.Auto,) * len(names))
+    return Mesh(
+        np.asarray(devices).reshape(tuple(shape)),
+        tuple(names),
+        axis_types=(AxisType.Auto,) * len(names),
+    )
 
 
 class Layout:
@@ -54,7 +58,12 @@ class Layout:
         spec = None if self._spec_of is None else self._spec_of(variable, tuple(value.shape))
         if spec is None or not any(spec):
             return Placement(self.everywhere, self.everywhere, scope=self.scope)
-        return Placement(NamedSharding(self.mesh, PartitionSpec(*spec)), self.everywhere, self._gathered, self.scope)
+        return Placement(
+            NamedSharding(self.mesh, PartitionSpec(*spec)),
+            self.everywhere,
+            self._gathered,
+            self.scope,
+        )
 
     def first_value(self, value: Any) -> Any:
         """Return the first value of a new Variable; across processes it would have to be made equal."""
@@ -68,7 +77,9 @@ class Layout:
 
     def place_batch(self, arrays: list[Any], axis: int = 0, quietly: bool = False) -> list[Any]:
         """Put the arrays of a batch on the devices: split along the axis of samples, or whole if they do not divide."""
-        smallest = min((array.shape[axis] for array in arrays if len(array.shape) > axis), default=self.parts)
+        smallest = min(
+            (array.shape[axis] for array in arrays if len(array.shape) > axis), default=self.parts
+        )
         if smallest < self.parts and not quietly and "small" not in _warned:
             _warned.add("small")
             warn_user(

@@ -37,7 +37,9 @@ class LayoutMap:
         try:
             re.compile(pattern)
         except (re.error, TypeError) as error:
-            raise ValueError(f"LayoutMap was given the pattern {pattern!r}, which is no regular expression: {error}.") from None
+            raise ValueError(
+                f"LayoutMap was given the pattern {pattern!r}, which is no regular expression: {error}."
+            ) from None
         spec = (axes,) if isinstance(axes, str) else tuple(axes)
         if not all(axis is None or isinstance(axis, str) for axis in spec):
             raise TypeError(
@@ -46,7 +48,9 @@ class LayoutMap:
         self._rules[pattern] = spec
 
     def __getitem__(self, path: str) -> Spec | None:
-        return next((axes for pattern, axes in self._rules.items() if re.search(pattern, path)), None)
+        return next(
+            (axes for pattern, axes in self._rules.items() if re.search(pattern, path)), None
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rules)
@@ -125,4 +129,7 @@ def by_size(axis: str, parts: int, smallest: int) -> Callable[[Any, tuple[int, .
 
 def _that_divide(axes: Spec, shape: tuple[int, ...], mesh: Any) -> Spec:
     lengths = zip(axes, shape, strict=False)
-    return tuple(axis if axis is not None and length and length % mesh.shape[axis] == 0 else None for axis, length in lengths)
+    return tuple(
+        axis if axis is not None and length and length % mesh.shape[axis] == 0 else None
+        for axis, length in lengths
+    )

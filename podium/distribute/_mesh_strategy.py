@@ -63,9 +63,15 @@ class MeshStrategy(Strategy):
     def _placing(self) -> contextlib.AbstractContextManager:
         if self.placed_by is None:
             return default_device(self.mesh.devices.flat[0])
-        return setting(layout=self._layout) if current.layout is not self._layout else contextlib.nullcontext()
+        return (
+            setting(layout=self._layout)
+            if current.layout is not self._layout
+            else contextlib.nullcontext()
+        )
 
-    def run(self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None) -> Any:
+    def run(
+        self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None
+    ) -> Any:
         """Run a step on every replica at once, compiled.
 
         Inside, the code sees its replica's part: PerReplica arguments (as distributed datasets give them) come as that
@@ -115,7 +121,11 @@ class MeshStrategy(Strategy):
             value: A result of `run`: PerReplica, or a structure of them. What is the same on all replicas is left as it is.
             axis: An axis of each replica's value to combine as well, usually 0 for the batch.
         """
-        how = jnp.sum if check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean")) == "sum" else jnp.mean
+        how = (
+            jnp.sum
+            if check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean")) == "sum"
+            else jnp.mean
+        )
 
         def reduced(leaf: Any) -> Any:
             if not is_per_replica(leaf):
@@ -132,13 +142,17 @@ class MeshStrategy(Strategy):
             if not is_per_replica(leaf):
                 return leaf
             if leaf.array.ndim == 1:
-                raise ValueError("gather was given numbers, which have no axis to join them along. Use `reduce` or `unwrap`.")
+                raise ValueError(
+                    "gather was given numbers, which have no axis to join them along. Use `reduce` or `unwrap`."
+                )
             place = axis if axis >= 0 else leaf.array.ndim - 1 + axis
 
             def joined(array: Any) -> Any:
                 moved = jnp.moveaxis(array, 0, place)
                 shape = array.shape[1:]
-                return moved.reshape(*shape[:place], array.shape[0] * shape[place], *shape[place + 1 :])
+                return moved.reshape(
+                    *shape[:place], array.shape[0] * shape[place], *shape[place + 1 :]
+                )
 
             return wrap(self._on_all(joined, leaf.array))
 
@@ -167,7 +181,11 @@ class MeshStrategy(Strategy):
                 replicas of the worker together, where TensorFlow wants one replica's.
             options: Accepted for TensorFlow's signature.
         """
-        context = InputContext(jax.process_count() if self.spans_processes else 1, self._worker, self.num_replicas_in_sync)
+        context = InputContext(
+            jax.process_count() if self.spans_processes else 1,
+            self._worker,
+            self.num_replicas_in_sync,
+        )
         made = dataset_fn(context)
         return made if self.placed_by is None else FromFunction(made, self._layout)
 

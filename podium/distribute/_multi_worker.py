@@ -19,7 +19,9 @@ from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
 from podium.distribute._watch import Watch, end_process
 
-_NEVER = 7 * 86_400  # seconds; JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not
+_NEVER = (
+    7 * 86_400
+)  # seconds; JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not
 _joined: dict[str, Any] = {}  # the cluster that this process belongs to: JAX joins one, once
 
 
@@ -63,13 +65,19 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         communication_options: Any = None,
     ):
         self.cluster = find_cluster(os.environ, coordinator, num_workers, worker)
-        seconds = float(os.environ.get("PODIUM_HEARTBEAT", "30") if heartbeat is None else heartbeat)
+        seconds = float(
+            os.environ.get("PODIUM_HEARTBEAT", "30") if heartbeat is None else heartbeat
+        )
         if not seconds > 0:
-            raise ValueError(f"heartbeat={seconds} was given; a number of seconds above 0 was expected.")
+            raise ValueError(
+                f"heartbeat={seconds} was given; a number of seconds above 0 was expected."
+            )
         _join(self.cluster, seconds, initialization_timeout)
         devices = jax.devices()
         super().__init__(Layout(make_mesh(devices, (len(devices),), ("data",)), ("data",)))
-        if not seedings():  # nobody has chosen a seed: the chief's, so that all workers begin with the same weights
+        if (
+            not seedings()
+        ):  # nobody has chosen a seed: the chief's, so that all workers begin with the same weights
             set_random_seed(int(self.agreed(np.uint32(secrets.randbits(31)), how="chief")))
 
     @property
@@ -103,8 +111,12 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         found = list(variables)
         if self.cluster.num_workers == 1 or not found:
             return
-        sums = np.array([zlib.crc32(np.ascontiguousarray(v.numpy()).tobytes()) for v in found], np.uint32)
-        of_all = np.asarray(multihost_utils.process_allgather(np.append(sums, np.uint32(len(sums)))))
+        sums = np.array(
+            [zlib.crc32(np.ascontiguousarray(v.numpy()).tobytes()) for v in found], np.uint32
+        )
+        of_all = np.asarray(
+            multihost_utils.process_allgather(np.append(sums, np.uint32(len(sums))))
+        )
         for worker, theirs in enumerate(of_all):
             if not np.array_equal(theirs, of_all[0]):
                 place = int(np.argmax(theirs != of_all[0]))
@@ -125,13 +137,17 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
     """Join the cluster, once in a process."""
     if _joined:
         if _joined["cluster"] != cluster:
-            raise RuntimeError(f"This process belongs to {_joined['cluster']} already, and cannot join {cluster}.")
+            raise RuntimeError(
+                f"This process belongs to {_joined['cluster']} already, and cannot join {cluster}."
+            )
         return
     allow_for_collectives()
     if cluster.num_workers > 1:
         os.environ.setdefault("PJRT_NPROC", str(max(8, os.cpu_count() or 1)))
     jax.config.update("jax_enable_preemption_service", False)  # it would swallow SIGTERM
-    jax.config.update("jax_enable_recoverability", True)  # ours to say who was lost, before JAX aborts
+    jax.config.update(
+        "jax_enable_recoverability", True
+    )  # ours to say who was lost, before JAX aborts
     loopback = cluster.host in ("localhost", "127.0.0.1", "::1")
     try:
         jax.distributed.initialize(
@@ -160,15 +176,19 @@ def _watched(cluster: Cluster, heartbeat: float, timeout: int, loopback: bool) -
     from jax.experimental import multihost_utils
 
     watch = Watch(cluster.worker, cluster.num_workers, heartbeat)
-    late = (
-        f"podium: the workers have not all met within {timeout} seconds (initialization_timeout). Worker {cluster.worker} stops."
-    )
-    guard = threading.Timer(timeout, end_process, [late])  # one may be lost before the watch has begun
+    late = f"podium: the workers have not all met within {timeout} seconds (initialization_timeout). Worker {cluster.worker} stops."
+    guard = threading.Timer(
+        timeout, end_process, [late]
+    )  # one may be lost before the watch has begun
     guard.daemon = True
     guard.start()
     mine = np.zeros(3, np.uint32)
     if cluster.is_chief:
-        mine[:] = watch.listen(cluster.host if loopback else ""), secrets.randbits(32), secrets.randbits(32)
+        mine[:] = (
+            watch.listen(cluster.host if loopback else ""),
+            secrets.randbits(32),
+            secrets.randbits(32),
+        )
     port, *token = np.asarray(multihost_utils.broadcast_one_to_all(mine)).tolist()
     watch.meet(cluster.host, int(port), "-".join(map(str, token)))
     guard.cancel()

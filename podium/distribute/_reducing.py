@@ -43,7 +43,11 @@ def reduce_per_replica(values: Any, strategy: Any, reduction: str = "auto") -> A
         if how == "first":
             return strategy.unwrap(value)[0]
         if how == "concat":
-            return wrap(value.array.reshape(-1)) if value.array.ndim == 1 else strategy.gather(value, axis=0)
+            return (
+                wrap(value.array.reshape(-1))
+                if value.array.ndim == 1
+                else strategy.gather(value, axis=0)
+            )
         return strategy.reduce(how, value)
 
     return over_replicas(reduced, values)

@@ -24,7 +24,12 @@ class InputContext:
         16
     """
 
-    def __init__(self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1):
+    def __init__(
+        self,
+        num_input_pipelines: int = 1,
+        input_pipeline_id: int = 0,
+        num_replicas_in_sync: int = 1,
+    ):
         self.num_input_pipelines = num_input_pipelines
         self.input_pipeline_id = input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
@@ -83,7 +88,9 @@ class ReplicaContext:
         if axes is None:
             return value
         combine = jax.lax.psum if how == "sum" else jax.lax.pmean
-        return map_structure(lambda each: dispatch(lambda x: combine(jnp.asarray(x), axes), each), value)
+        return map_structure(
+            lambda each: dispatch(lambda x: combine(jnp.asarray(x), axes), each), value
+        )
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """Join the values of all replicas along an axis; each gets the result.
@@ -96,7 +103,12 @@ class ReplicaContext:
         axes = current.replica
         if axes is None:
             return value
-        return map_structure(lambda each: dispatch(lambda x: jax.lax.all_gather(x, axes, axis=axis, tiled=True), each), value)
+        return map_structure(
+            lambda each: dispatch(
+                lambda x: jax.lax.all_gather(x, axes, axis=axis, tiled=True), each
+            ),
+            value,
+        )
 
     def merge_call(self, merge_fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
         """Call `merge_fn(strategy, *args)` once for all replicas."""

@@ -33,12 +33,16 @@ class Replicated:
         self._layout = layout
         self._functions: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         self.running = 0
-        self._wrote: list[Variable] = []  # Variables that the step traced last wrote without saying how replicas combine them
+        self._wrote: list[
+            Variable
+        ] = []  # Variables that the step traced last wrote without saying how replicas combine them
 
     def __call__(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Run a function. Outside of compiled functions it is compiled, once for each function and each shape."""
         if self.running:
-            raise RuntimeError("`strategy.run` was called inside of `strategy.run`. Call the function itself there.")
+            raise RuntimeError(
+                "`strategy.run` was called inside of `strategy.run`. Call the function itself there."
+            )
         if current.scope is not None:
             return self._traced(fn, args, kwargs)
         self._wrote = []
@@ -48,7 +52,10 @@ class Replicated:
         return result
 
     def _compiled(self, fn: Callable) -> Callable:
-        owner, plain = getattr(fn, "__self__", None), getattr(fn, "__func__", fn)  # bound methods are made anew at each access
+        owner, plain = (
+            getattr(fn, "__self__", None),
+            getattr(fn, "__func__", fn),
+        )  # bound methods are made anew at each access
         known = self._functions.setdefault(plain, {})  # type: ignore[arg-type]
         key = id(owner)
         if key not in known:  # type: ignore[operator]
@@ -89,7 +96,9 @@ class Replicated:
                 made[:] = [structure, *results]
                 stacked = [jnp.asarray(leaf)[None] for leaf in results if _is_number(leaf)]
                 new = list(scope.writes.values())
-                return stacked, [value if whole else combined(variable, value) for variable, value in new]
+                return stacked, [
+                    value if whole else combined(variable, value) for variable, value in new
+                ]
 
         self.running = 1 if whole else self._layout.parts
         try:
@@ -98,7 +107,11 @@ class Replicated:
             else:
                 split = PartitionSpec(axes)
                 mapped = jax.shard_map(
-                    body, mesh=self._layout.mesh, in_specs=split, out_specs=(split, PartitionSpec()), check_vma=False
+                    body,
+                    mesh=self._layout.mesh,
+                    in_specs=split,
+                    out_specs=(split, PartitionSpec()),
+                    check_vma=False,
                 )
                 stacked, written = mapped(*given)
         finally:
@@ -110,10 +123,14 @@ class Replicated:
         assert outer is not None
         for (variable, _), value in zip(scope.writes.values(), written, strict=True):
             outer.write(variable, value)
-        self._wrote = [variable for variable, _ in scope.writes.values() if variable.aggregation == "none"]
+        self._wrote = [
+            variable for variable, _ in scope.writes.values() if variable.aggregation == "none"
+        ]
         found = iter(stacked)
         structure, *results = made
-        return jax.tree.unflatten(structure, [PerReplica(wrap(next(found))) if _is_number(r) else r for r in results])
+        return jax.tree.unflatten(
+            structure, [PerReplica(wrap(next(found))) if _is_number(r) else r for r in results]
+        )
 
     def _alone(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Trace a function for the only replica: nothing is split, so what it returns is the value of all."""

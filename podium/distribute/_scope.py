@@ -65,4 +65,6 @@ def scale_loss_for_distribution(loss_value: Any) -> Any:
         3.0
     """
     replicas = get_strategy().num_replicas_in_sync
-    return loss_value if replicas == 1 or in_cross_replica_context() else loss_value * (1.0 / replicas)
+    return (
+        loss_value if replicas == 1 or in_cross_replica_context() else loss_value * (1.0 / replicas)
+    )

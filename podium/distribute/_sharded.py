@@ -57,7 +57,9 @@ class ShardedStrategy(MeshStrategy):
             check_choice("layout", layout, _PRESETS)
         elif not isinstance(layout, LayoutMap):
             if not isinstance(layout, Mapping):
-                raise TypeError(f"layout={layout!r} was given; one of {', '.join(_PRESETS)}, or a LayoutMap, was expected.")
+                raise TypeError(
+                    f"layout={layout!r} was given; one of {', '.join(_PRESETS)}, or a LayoutMap, was expected."
+                )
             layout = LayoutMap(layout)
         found = find_devices(devices) if devices is not None or mesh is None else []
         lengths = dict(mesh) if mesh is not None else _lengths_for(layout, len(found))
@@ -91,4 +93,6 @@ def _check_lengths(lengths: dict[str, int], layout: str | LayoutMap) -> None:
     whole = all(isinstance(length, int) and length >= 1 for length in lengths.values())
     if "data" not in lengths or not whole or (layout == "tensor" and "model" not in lengths):
         needed = "'data' and 'model'" if layout == "tensor" else "'data'"
-        raise ValueError(f"mesh={lengths!r} was given; whole numbers of devices for the axes {needed} were expected.")
+        raise ValueError(
+            f"mesh={lengths!r} was given; whole numbers of devices for the axes {needed} were expected."
+        )

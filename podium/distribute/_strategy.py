@@ -57,7 +57,11 @@ class Strategy:
     def scope(self) -> Iterator[Strategy]:
         """Make this the strategy that `get_strategy` returns, and place Variables made meanwhile."""
         open_now = _open.get()
-        if open_now and open_now[-1] is not self and Strategy not in (type(self), type(open_now[-1])):
+        if (
+            open_now
+            and open_now[-1] is not self
+            and Strategy not in (type(self), type(open_now[-1]))
+        ):
             raise RuntimeError(
                 f"The scope of {self!r} was opened inside the scope of {open_now[-1]!r}. Strategies do not nest; leave one scope "
                 "before you open another."
@@ -73,7 +77,9 @@ class Strategy:
         """Return a context in which new values live where this strategy wants them."""
         return contextlib.nullcontext() if current.layout is None else setting(layout=None)
 
-    def run(self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None) -> Any:
+    def run(
+        self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None
+    ) -> Any:
         """Run a step on every replica.
 
         Args:
@@ -107,7 +113,9 @@ class Strategy:
         how = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
         if axis is None:
             return value
-        return map_structure(lambda each: (ops.sum if how == "sum" else ops.mean)(each, axis=axis), value)
+        return map_structure(
+            lambda each: (ops.sum if how == "sum" else ops.mean)(each, axis=axis), value
+        )
 
     def gather(self, value: Any, axis: int) -> Any:
         """Join what the replicas returned along an axis."""

@@ -29,10 +29,17 @@ def check_in_sync(variables: Iterable[Any]) -> bool:
     """
     for variable in variables:
         value = variable.stored
-        if variable.placement is None or not isinstance(value, jax.Array) or not value.is_fully_replicated:
+        if (
+            variable.placement is None
+            or not isinstance(value, jax.Array)
+            or not value.is_fully_replicated
+        ):
             continue
         copies = [np.asarray(shard.data) for shard in value.addressable_shards]
-        if any(not np.array_equal(copies[0], other, equal_nan=copies[0].dtype.kind == "f") for other in copies[1:]):
+        if any(
+            not np.array_equal(copies[0], other, equal_nan=copies[0].dtype.kind == "f")
+            for other in copies[1:]
+        ):
             warn_user(
                 f"The devices disagree about Variable {variable.path!r}: a step in `strategy.run` wrote a value of its own "
                 "replica to it. Write what is equal on all replicas (`get_replica_context().all_reduce`), or make the Variable "

@@ -66,8 +66,15 @@ class PerReplica:
     def values(self) -> tuple[Tensor, ...]:
         """The values of the replicas of this process."""
         array = self.array
-        if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) and not array.is_fully_addressable:
-            own = {shard.index[0].start or 0: np.asarray(shard.data)[0] for shard in array.addressable_shards}
+        if (
+            isinstance(array, jax.Array)
+            and not isinstance(array, jax.core.Tracer)
+            and not array.is_fully_addressable
+        ):
+            own = {
+                shard.index[0].start or 0: np.asarray(shard.data)[0]
+                for shard in array.addressable_shards
+            }
             return tuple(wrap(jax.numpy.asarray(own[place])) for place in sorted(own))
         return tuple(wrap(array[place]) for place in range(len(self)))
 
@@ -78,7 +85,9 @@ class PerReplica:
         return f"<podium.distribute.PerReplica of {len(self)} values of shape {tuple(self.stacked.shape[1:])}>"
 
 
-jax.tree_util.register_pytree_node(PerReplica, lambda value: ((value.array,), None), lambda _, children: PerReplica(children[0]))
+jax.tree_util.register_pytree_node(
+    PerReplica, lambda value: ((value.array,), None), lambda _, children: PerReplica(children[0])
+)
 
 
 def is_per_replica(value: Any) -> bool:

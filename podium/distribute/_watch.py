@@ -32,7 +32,13 @@ class Watch:
         stop: Called with what is to be said when another worker is lost or has failed; ends this process.
     """
 
-    def __init__(self, worker: int, num_workers: int, heartbeat: float, stop: Callable[[str], None] | None = None):
+    def __init__(
+        self,
+        worker: int,
+        num_workers: int,
+        heartbeat: float,
+        stop: Callable[[str], None] | None = None,
+    ):
         self._worker = worker
         self._num_workers = num_workers
         self._heartbeat = heartbeat
@@ -60,7 +66,9 @@ class Watch:
         patience = max(30.0, self._heartbeat)
         if self._listener is None:
             connection = socket.create_connection((host, port), timeout=patience)
-            connection.sendall(f"hello {self._worker} {os.getpid()} {socket.gethostname()} {token}\n".encode())
+            connection.sendall(
+                f"hello {self._worker} {os.getpid()} {socket.gethostname()} {token}\n".encode()
+            )
             self._peers[0] = _Peer(connection, f"worker 0 (the chief, on {host})")
         else:
             self._listener.settimeout(patience)
@@ -69,7 +77,9 @@ class Watch:
                     self._welcome(token)
             except TimeoutError:
                 missing = sorted(set(range(1, self._num_workers)) - set(self._peers))
-                raise RuntimeError(f"Workers {missing} have not come within {patience:.0f} seconds.") from None
+                raise RuntimeError(
+                    f"Workers {missing} have not come within {patience:.0f} seconds."
+                ) from None
             finally:
                 self._listener.close()
         for peer in self._peers.values():
@@ -87,7 +97,9 @@ class Watch:
         with contextlib.suppress(OSError, ValueError):
             word, number, process, name, said = _first_line(connection).split()
             if word == "hello" and said == token:
-                self._peers[int(number)] = _Peer(connection, f"worker {number} (process {process} on {name}, {address[0]})")
+                self._peers[int(number)] = _Peer(
+                    connection, f"worker {number} (process {process} on {name}, {address[0]})"
+                )
                 return
         connection.close()
 
@@ -114,11 +126,15 @@ class Watch:
                     selector.unregister(peer.connection)
                     peer.gone = True
                     if not peer.left and not self._closing.is_set():
-                        self._lost(peer, "its connection was closed; the process has probably been killed")
+                        self._lost(
+                            peer, "its connection was closed; the process has probably been killed"
+                        )
                 for line in lines or ():
                     self._hear(peer, line)
             for peer in self._peers.values():
-                silent = looked - peer.heard  # as of when this worker last listened: it may have been stopped since
+                silent = (
+                    looked - peer.heard
+                )  # as of when this worker last listened: it may have been stopped since
                 if not peer.left and silent > self._heartbeat:
                     self._lost(peer, f"it has not been heard of for {silent:.0f} seconds")
 
@@ -189,7 +205,9 @@ class Watch:
         """Hear of an error that ends this process; one of a collective is usually another worker's fault, which is waited for."""
         text = "".join(traceback.format_exception_only(kind, error)).strip()
         if any(word in text for word in _FROM_COLLECTIVES):
-            time.sleep(min(5.0, self._heartbeat))  # the watch knows better which worker it was, and ends the process
+            time.sleep(
+                min(5.0, self._heartbeat)
+            )  # the watch knows better which worker it was, and ends the process
         self._failed = True
         self._tell(f"failed {text}")
         self._before(kind, error, frames)

@@ -34,10 +34,23 @@ from podium.execution._working_memory import keep_working_memory
 
 _IN_FLIGHT = 8  # single steps that may be under way at a time
 _ROWS_IN_FLIGHT = 2  # rows of fused ones
-_ARRAYS: set[type] = {np.ndarray}  # types that need no second look; JAX's own joins when it is met, as making one takes time
+_ARRAYS: set[type] = {
+    np.ndarray
+}  # types that need no second look; JAX's own joins when it is met, as making one takes time
 _counts: dict[int, jax.Array] = {}  # numbers of turns, which are few
 _READY = frozenset(
-    np.dtype(name) for name in ("float32", "float16", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool")
+    np.dtype(name)
+    for name in (
+        "float32",
+        "float16",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "uint16",
+        "uint32",
+        "bool",
+    )
 )
 
 
@@ -73,14 +86,18 @@ class Execution:
         self._run_eagerly = run_eagerly
         self._finish = finish
         self._programs: dict[Any, Program] = {}
-        self._lengths: dict[Any, int] = {}  # shapes of batches met in fused steps, and the length of their rows
+        self._lengths: dict[
+            Any, int
+        ] = {}  # shapes of batches met in fused steps, and the length of their rows
         self._compilations = Compilations()
         self._in_flight: deque = deque()  # one value of each execution that may still be running
         self._foresee: Callable[[Any], None] | None = None
         self.latest: tuple = ()  # the key of the latest batch: how it is made of arrays, and their shapes and types
         self._run_number = 0  # of the run, and how many steps of it have been taken
         self._steps = 0
-        self.paces: dict[tuple, Any] = {}  # what whoever sets the number of steps has measured for batches of such a key
+        self.paces: dict[
+            tuple, Any
+        ] = {}  # what whoever sets the number of steps has measured for batches of such a key
 
     @property
     def runs_eagerly(self) -> bool:
@@ -120,7 +137,9 @@ class Execution:
         """The number of compiled programs: one per shape of a batch, and one more per shape for fused steps."""
         return len(self._programs)
 
-    def for_run(self, steps_per_execution: Any, foresee: Callable[[Any], None] | None = None) -> Execution:
+    def for_run(
+        self, steps_per_execution: Any, foresee: Callable[[Any], None] | None = None
+    ) -> Execution:
         """Return an execution of the same step with the same programs, for one run that others may go beside.
 
         Args:
@@ -159,7 +178,11 @@ class Execution:
                     data = _as_tensors(one)
                     with self._body.around() as met:
                         result = self._body.function(data)
-                    results.append(result if self._body.conclude is None else self._body.conclude(result, met, data))
+                    results.append(
+                        result
+                        if self._body.conclude is None
+                        else self._body.conclude(result, met, data)
+                    )
                 return StepValues.of_results(results)
             if count == 1:
                 call = _Call.of(batches[0]).gathered()
@@ -182,21 +205,39 @@ class Execution:
                     keep_working_memory()
                     start = time.perf_counter()
                     program = call.program(self._body)
-                    for trace in program.traces(call.arrays):  # traced from here: few frames stand above the user's step
+                    for trace in program.traces(
+                        call.arrays
+                    ):  # traced from here: few frames stand above the user's step
                         trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
                     self._tell_types(program)
                     found.append(StepValues(program, program.run(call.arrays), call.turns))
                     self._programs[call.key] = program
-                    self._compilations.note(call.kind, before, self._run_number, self._steps + 1, time.perf_counter() - start)
+                    self._compilations.note(
+                        call.kind,
+                        before,
+                        self._run_number,
+                        self._steps + 1,
+                        time.perf_counter() - start,
+                    )
                 else:
                     self._tell_types(program)
-                    found.append(StepValues(program, self._bounded(program.run(call.arrays), _ROWS_IN_FLIGHT), call.turns))
+                    found.append(
+                        StepValues(
+                            program,
+                            self._bounded(program.run(call.arrays), _ROWS_IN_FLIGHT),
+                            call.turns,
+                        )
+                    )
                 before = call.kind
                 self._steps += call.turns or 1
             return found[0] if len(found) == 1 else StepValues.joined(found)
         except StopIteration as error:  # would be taken for the end of the data
-            raise RuntimeError("The step raised StopIteration. Reading past the end of an iterator in it?") from error
-        except Exception as error:  # in an error of the step, the user's own frames are what matters
+            raise RuntimeError(
+                "The step raised StopIteration. Reading past the end of an iterator in it?"
+            ) from error
+        except (
+            Exception
+        ) as error:  # in an error of the step, the user's own frames are what matters
             raise without_machinery(error) from error.__cause__
 
     def _in_rows(self, batches: list, count: int) -> Iterator[_Call]:
@@ -221,7 +262,9 @@ class Execution:
     def _bounded(self, outputs: list, most: int) -> list:
         """Wait for an older execution if more than `most` are under way: memory stays bounded, and Ctrl-C finds an end soon."""
         if outputs:
-            while self._in_flight and self._in_flight[0].is_ready():  # only what is under way is held
+            while (
+                self._in_flight and self._in_flight[0].is_ready()
+            ):  # only what is under way is held
                 self._in_flight.popleft()
             self._in_flight.append(outputs[0])
             while len(self._in_flight) > most:
@@ -268,8 +311,12 @@ class _Call:
 
     __slots__ = ("arrays", "key", "selection", "turns")
 
-    def __init__(self, key: tuple, arrays: list, selection: Selection | None = None, turns: int | None = None):
-        self.key = key  # how leaves make a batch, then shape and type of each; then the length of a row
+    def __init__(
+        self, key: tuple, arrays: list, selection: Selection | None = None, turns: int | None = None
+    ):
+        self.key = (
+            key  # how leaves make a batch, then shape and type of each; then the length of a row
+        )
         self.arrays = arrays
         self.selection = selection
         self.turns = turns
@@ -316,10 +363,16 @@ class _Call:
         """Make one call of several that can go into one row, of that length."""
         count, selection = sum(call.count for call in calls), calls[0].selection
         if selection is not None:
-            parts = [np.atleast_2d(call.selection.index) for call in calls if call.selection is not None]
-            arrays = selection.table.gather(parts[0] if len(parts) == 1 else np.concatenate(parts), length)
+            parts = [
+                np.atleast_2d(call.selection.index) for call in calls if call.selection is not None
+            ]
+            arrays = selection.table.gather(
+                parts[0] if len(parts) == 1 else np.concatenate(parts), length
+            )
         else:
-            arrays = [_row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)]
+            arrays = [
+                _row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)
+            ]
         if current.layout is not None:
             arrays = current.layout.place_batch(arrays, axis=1)
         return cls((*calls[0].key, length), [*arrays, _on_device(count)], turns=count)
@@ -341,12 +394,20 @@ class _Plain(Stream):
         """Return the next batch as arrays that are ours."""
 
         def own(leaf: Any) -> Any:
-            return leaf._value if isinstance(leaf, Tensor) else np.array(leaf) if isinstance(leaf, np.ndarray) else leaf
+            return (
+                leaf._value
+                if isinstance(leaf, Tensor)
+                else np.array(leaf)
+                if isinstance(leaf, np.ndarray)
+                else leaf
+            )
 
         return map_structure(own, next(self._iterator))
 
 
-def direct(function: Callable, steps: Any = None, foresee: Callable[[Any], None] | None = None) -> Callable:
+def direct(
+    function: Callable, steps: Any = None, foresee: Callable[[Any], None] | None = None
+) -> Callable:
     """Begin a run, and return the quickest way to call what takes an iterator: an Execution's `run`, or the function itself."""
     if not isinstance(function, Execution):
         return function

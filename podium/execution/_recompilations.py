@@ -55,7 +55,10 @@ class Recompilations(list[Recompilation]):
         if not self:
             return "Nothing was compiled again."
         times = f"{len(self)} times" if len(self) > 1 else "once"
-        lines = [f"Compiled again {times}, in {sum(one.seconds for one in self):.2f} s:", *(f"  {one!r}" for one in self)]
+        lines = [
+            f"Compiled again {times}, in {sum(one.seconds for one in self):.2f} s:",
+            *(f"  {one!r}" for one in self),
+        ]
         return "\n".join(lines)
 
 
@@ -86,7 +89,11 @@ class Compilations:
             seconds: What it cost.
         """
         if key not in self._seconds and self._seconds:
-            self.again.append(Recompilation(run, step, _changes(before or next(reversed(self._seconds)), key), seconds))
+            self.again.append(
+                Recompilation(
+                    run, step, _changes(before or next(reversed(self._seconds)), key), seconds
+                )
+            )
         self.add(key, seconds)
         count = _without_remainders(self._seconds)
         if count >= _MANY_SHAPES and not self._warned:

@@ -78,7 +78,11 @@ class StepValues:
     @classmethod
     def joined(cls, parts: list[StepValues]) -> StepValues:
         """Put the values of several executions one behind the other."""
-        values = cls(None, [leaf for part in parts for leaf in part.arrays], sum(part.count for part in parts))
+        values = cls(
+            None,
+            [leaf for part in parts for leaf in part.arrays],
+            sum(part.count for part in parts),
+        )
         values._parts = parts
         return values
 
@@ -89,7 +93,9 @@ class StepValues:
             if index < part.count:
                 return part._each(index)
             index -= part.count
-        leaves = self._leaves if self._turns is None else [Row(values, index) for values in self._leaves]
+        leaves = (
+            self._leaves if self._turns is None else [Row(values, index) for values in self._leaves]
+        )
         return jax.tree.unflatten(self._program.structure, leaves)
 
     @property

@@ -28,4 +28,6 @@ def keep_working_memory() -> bool:
     if chosen or not sys.platform.startswith("linux") or jax.default_backend() != "cpu":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    return mallopt is not None and bool(mallopt(_MMAP_THRESHOLD, _LARGEST) and mallopt(_TRIM_THRESHOLD, _KEPT))
+    return mallopt is not None and bool(
+        mallopt(_MMAP_THRESHOLD, _LARGEST) and mallopt(_TRIM_THRESHOLD, _KEPT)
+    )

@@ -63,7 +63,9 @@ class Constant(Initializer):
                 f"Constant holds a value of shape {value.shape}, which does not broadcast to the weight's shape {shape}. "
                 "Give a number, or an array of the weight's shape."
             )
-        return convert_to_tensor(jnp.broadcast_to(jnp.asarray(value, standardize_dtype(dtype)), shape))
+        return convert_to_tensor(
+            jnp.broadcast_to(jnp.asarray(value, standardize_dtype(dtype)), shape)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the value; an array is written the way Keras writes arrays."""
@@ -79,7 +81,9 @@ class Constant(Initializer):
 
 
 def _broadcasts(small: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    return len(small) <= len(shape) and all(s in (1, n) for s, n in zip(small[::-1], shape[::-1], strict=False))
+    return len(small) <= len(shape) and all(
+        s in (1, n) for s, n in zip(small[::-1], shape[::-1], strict=False)
+    )
 
 
 def _value_config(value: Any) -> Any:
@@ -88,7 +92,10 @@ def _value_config(value: Any) -> Any:
     array = np.asarray(value)
     if array.ndim == 0:
         return array.item()
-    return {"class_name": "__numpy__", "config": {"value": array.tolist(), "dtype": array.dtype.name}}
+    return {
+        "class_name": "__numpy__",
+        "config": {"value": array.tolist(), "dtype": array.dtype.name},
+    }
 
 
 class Identity(Initializer):
@@ -118,7 +125,9 @@ class Identity(Initializer):
                 f"Identity was asked for shape={shape}; a matrix, so two dimensions, was expected. For other "
                 "weights use Orthogonal or Zeros."
             )
-        return convert_to_tensor(jnp.eye(shape[0], shape[1], dtype=dtype) * jnp.asarray(self.gain, dtype))
+        return convert_to_tensor(
+            jnp.eye(shape[0], shape[1], dtype=dtype) * jnp.asarray(self.gain, dtype)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this initializer again."""

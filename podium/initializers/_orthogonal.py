@@ -47,7 +47,9 @@ class Orthogonal(RandomInitializer):
         rows, columns = math.prod(shape[:-1]), shape[-1]
         # The decomposition does not exist in 16 bits, so short types are cast at the end.
         draw_dtype = "float32" if dtype in ("float16", "bfloat16") else dtype
-        draws = random.normal((max(rows, columns), min(rows, columns)), dtype=draw_dtype, seed=self.seed)
+        draws = random.normal(
+            (max(rows, columns), min(rows, columns)), dtype=draw_dtype, seed=self.seed
+        )
         matrix = dispatch(_orthonormal, draws, rows < columns)
         return convert_to_tensor(dispatch(_scaled, matrix, self.gain, shape), dtype)
 

@@ -26,8 +26,12 @@ class RandomInitializer(Initializer):
     def __init__(self, seed: Any = None):
         if isinstance(seed, dict):
             seed = SeedGenerator.from_config(seed["config"])
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer, SeedGenerator, type(None))):
-            raise TypeError(f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected.")
+        if isinstance(seed, bool) or not isinstance(
+            seed, (int, np.integer, SeedGenerator, type(None))
+        ):
+            raise TypeError(
+                f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected."
+            )
         self._given_seed = int(seed) if isinstance(seed, np.integer) else seed
         self.seed = _fresh_seed() if seed is None else self._given_seed
 
@@ -36,7 +40,12 @@ class RandomInitializer(Initializer):
         if not isinstance(self._given_seed, SeedGenerator):
             return {"seed": self._given_seed}
         config = self._given_seed.get_config()
-        generator = {"module": "keras.random", "class_name": "SeedGenerator", "config": config, "registered_name": None}
+        generator = {
+            "module": "keras.random",
+            "class_name": "SeedGenerator",
+            "config": config,
+            "registered_name": None,
+        }
         return {"seed": generator}
 
 
@@ -89,7 +98,9 @@ class TruncatedNormal(RandomInitializer):
 
     def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
         """Draw a Tensor of the shape."""
-        return random.truncated_normal(checked_shape(shape), self.mean, self.stddev, dtype, self.seed)
+        return random.truncated_normal(
+            checked_shape(shape), self.mean, self.stddev, dtype, self.seed
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this initializer again."""

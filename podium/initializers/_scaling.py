@@ -45,11 +45,17 @@ class VarianceScaling(RandomInitializer):
         output_axes: Sequence[int] | None = None,
     ):
         if not scale > 0:
-            raise ValueError(f"scale={scale!r} was given to {type(self).__name__}; a number above zero was expected.")
-        distribution = "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
+            raise ValueError(
+                f"scale={scale!r} was given to {type(self).__name__}; a number above zero was expected."
+            )
+        distribution = (
+            "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
+        )
         self.scale = scale
         self.mode = check_choice("mode", mode, ("fan_in", "fan_out", "fan_avg"))
-        self.distribution = check_choice("distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform"))
+        self.distribution = check_choice(
+            "distribution", distribution, ("truncated_normal", "untruncated_normal", "uniform")
+        )
         self.input_axes = input_axes
         self.output_axes = output_axes
         super().__init__(seed)
@@ -65,7 +71,9 @@ class VarianceScaling(RandomInitializer):
             return random.uniform(shape, -limit, limit, dtype, self.seed)
         if self.distribution == "untruncated_normal":
             return random.normal(shape, 0.0, math.sqrt(variance), dtype, self.seed)
-        return random.truncated_normal(shape, 0.0, math.sqrt(variance) / _TRUNCATED_STDDEV, dtype, self.seed)
+        return random.truncated_normal(
+            shape, 0.0, math.sqrt(variance) / _TRUNCATED_STDDEV, dtype, self.seed
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this initializer again."""
@@ -84,7 +92,12 @@ class _Setting(VarianceScaling):
 
     _setting: ClassVar[tuple[float, str, str]]
 
-    def __init__(self, seed: Any = None, input_axes: Sequence[int] | None = None, output_axes: Sequence[int] | None = None):
+    def __init__(
+        self,
+        seed: Any = None,
+        input_axes: Sequence[int] | None = None,
+        output_axes: Sequence[int] | None = None,
+    ):
         super().__init__(*self._setting, seed, input_axes, output_axes)
 
     def get_config(self) -> dict[str, Any]:
@@ -198,7 +211,9 @@ class LecunUniform(_Setting):
 
 
 def compute_fans(
-    shape: Sequence[int], input_axes: Sequence[int] | None = None, output_axes: Sequence[int] | None = None
+    shape: Sequence[int],
+    input_axes: Sequence[int] | None = None,
+    output_axes: Sequence[int] | None = None,
 ) -> tuple[int, int]:
     """Return how many inputs and outputs a unit with weights of this shape has.
 
@@ -208,7 +223,9 @@ def compute_fans(
         output_axes: The axes that are outputs.
     """
     if input_axes is not None and output_axes is not None:
-        return math.prod(shape[axis] for axis in input_axes), math.prod(shape[axis] for axis in output_axes)
+        return math.prod(shape[axis] for axis in input_axes), math.prod(
+            shape[axis] for axis in output_axes
+        )
     if len(shape) < 2:
         size = shape[0] if shape else 1
         return size, size

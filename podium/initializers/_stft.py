@@ -29,7 +29,13 @@ class STFT(Initializer):
         True
     """
 
-    def __init__(self, side: str = "real", window: Any = "hann", scaling: str | None = "density", periodic: bool = False):
+    def __init__(
+        self,
+        side: str = "real",
+        window: Any = "hann",
+        scaling: str | None = "density",
+        periodic: bool = False,
+    ):
         self.side = check_choice("side", side, ("real", "imag"))
         self.scaling = check_choice("scaling", scaling, ("density", "spectrum", None))
         self.window = window
@@ -46,7 +52,9 @@ class STFT(Initializer):
         """
         shape, dtype = checked_shape(shape), standardize_dtype(dtype)
         if len(shape) != 3:
-            raise ValueError(f"STFT was asked for shape={shape}; (frame_length, 1, frequencies) was expected.")
+            raise ValueError(
+                f"STFT was asked for shape={shape}; (frame_length, 1, frequencies) was expected."
+            )
         frame_length, _, frequencies = shape
         time = np.arange(frame_length)[:, None, None]
         frequency = np.arange(frequencies)[None, None, :] / (2 * (frequencies - 1))
@@ -57,7 +65,11 @@ class STFT(Initializer):
         return convert_to_tensor(jnp.asarray(kernel, dtype))
 
     def _scaled_window(self, frame_length: int) -> np.ndarray:
-        window = self._window_values(frame_length) if isinstance(self.window, str) else np.asarray(self.window)
+        window = (
+            self._window_values(frame_length)
+            if isinstance(self.window, str)
+            else np.asarray(self.window)
+        )
         if window.shape != (frame_length,):
             raise ValueError(
                 f"STFT holds a window of shape {window.shape} and was asked for frames of {frame_length}; the window "
@@ -65,7 +77,11 @@ class STFT(Initializer):
             )
         if self.scaling is None:
             return window
-        norm = np.sqrt(np.sum(np.square(window))) if self.scaling == "density" else np.sum(np.abs(window))
+        norm = (
+            np.sqrt(np.sum(np.square(window)))
+            if self.scaling == "density"
+            else np.sum(np.abs(window))
+        )
         return window / norm
 
     def _window_values(self, length: int) -> np.ndarray:
@@ -81,4 +97,9 @@ class STFT(Initializer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this initializer again."""
-        return {"side": self.side, "window": self.window, "periodic": self.periodic, "scaling": self.scaling}
+        return {
+            "side": self.side,
+            "window": self.window,
+            "periodic": self.periodic,
+            "scaling": self.scaling,
+        }

@@ -28,7 +28,9 @@ class _Elementwise(Layer):
     def _refuse_below_zero(self, **values: Any) -> None:
         for name, value in values.items():
             if value is None or value < 0:
-                raise ValueError(f"{type(self).__name__} was given {name}={value!r}; a number of at least 0 was expected.")
+                raise ValueError(
+                    f"{type(self).__name__} was given {name}={value!r}; a number of at least 0 was expected."
+                )
 
 
 class Activation(_Elementwise):
@@ -70,7 +72,13 @@ class ReLU(_Elementwise):
         array([0. , 0.5, 1. ], dtype=float32)
     """
 
-    def __init__(self, max_value: float | None = None, negative_slope: float = 0.0, threshold: float = 0.0, **kwargs: Any):
+    def __init__(
+        self,
+        max_value: float | None = None,
+        negative_slope: float = 0.0,
+        threshold: float = 0.0,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self._refuse_below_zero(negative_slope=negative_slope, threshold=threshold)
         if max_value is not None:
@@ -84,7 +92,11 @@ class ReLU(_Elementwise):
         return activations.relu(inputs, **self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
-        return {"negative_slope": self.negative_slope, "max_value": self.max_value, "threshold": self.threshold}
+        return {
+            "negative_slope": self.negative_slope,
+            "max_value": self.max_value,
+            "threshold": self.threshold,
+        }
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -174,9 +186,17 @@ class PReLU(_Elementwise):
             alpha_regularizer=alpha_regularizer,
             alpha_constraint=alpha_constraint,
         )
-        self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else None if shared_axes is None else list(shared_axes)
+        self.shared_axes = (
+            [shared_axes]
+            if isinstance(shared_axes, int)
+            else None
+            if shared_axes is None
+            else list(shared_axes)
+        )
         if any(not isinstance(axis, int) or axis < 1 for axis in self.shared_axes or ()):
-            raise ValueError(f"PReLU was given shared_axes={shared_axes!r}; whole numbers from 1 (0 is the batch) were expected.")
+            raise ValueError(
+                f"PReLU was given shared_axes={shared_axes!r}; whole numbers from 1 (0 is the batch) were expected."
+            )
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
@@ -189,7 +209,11 @@ class PReLU(_Elementwise):
             )
         shape = [1 if axis in shared else length for axis, length in enumerate(input_shape)][1:]
         self.alpha = self.add_weight(name="alpha", shape=shape, **weight_options(self, "alpha"))
-        axes = {axis: length for axis, length in enumerate(input_shape) if axis > 0 and axis not in shared}
+        axes = {
+            axis: length
+            for axis, length in enumerate(input_shape)
+            if axis > 0 and axis not in shared
+        }
         self.input_spec = InputSpec(ndim=len(input_shape), axes=axes)
 
     def call(self, inputs: Any) -> Any:
@@ -198,7 +222,11 @@ class PReLU(_Elementwise):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        return super().get_config() | weight_options_config(self, "alpha") | {"shared_axes": self.shared_axes}
+        return (
+            super().get_config()
+            | weight_options_config(self, "alpha")
+            | {"shared_axes": self.shared_axes}
+        )
 
 
 def _prelu(x: Any, alpha: Any) -> Any:

@@ -34,7 +34,12 @@ class Attention(Layer):
     """
 
     def __init__(
-        self, use_scale: bool = False, score_mode: str = "dot", dropout: float = 0.0, seed: int | None = None, **kwargs: Any
+        self,
+        use_scale: bool = False,
+        score_mode: str = "dot",
+        dropout: float = 0.0,
+        seed: int | None = None,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.use_scale = use_scale
@@ -52,7 +57,9 @@ class Attention(Layer):
         if self.use_scale:
             self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
         if self.score_mode == "concat":
-            self.concat_score_weight = self.add_weight(name="concat_score_weight", shape=(), initializer="ones")
+            self.concat_score_weight = self.add_weight(
+                name="concat_score_weight", shape=(), initializer="ones"
+            )
 
     def _check_inputs(self, inputs: Any, mask: Any = None) -> None:
         if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
@@ -80,10 +87,14 @@ class Attention(Layer):
         query, value = inputs[:2]
         key = inputs[2] if len(inputs) > 2 else value
         query_mask, value_mask = mask[:2] if mask is not None else (None, None)
-        seed = draw_seed(self.seed_generator) if training and self.seed_generator is not None else None
+        seed = (
+            draw_seed(self.seed_generator) if training and self.seed_generator is not None else None
+        )
         options = {"mode": self._mode(), "causal": bool(use_causal_mask), "rate": self.dropout}
         weights = (self.scale, self.concat_score_weight)
-        outputs, scores = dispatch(_attend, query, key, value, query_mask, value_mask, weights, seed, **options)
+        outputs, scores = dispatch(
+            _attend, query, key, value, query_mask, value_mask, weights, seed, **options
+        )
         return (outputs, scores) if return_attention_scores else outputs
 
     def _mode(self) -> str:
@@ -125,7 +136,9 @@ class AdditiveAttention(Attention):
         """Make `scale`."""
         self._check_inputs(input_shape)
         if self.use_scale:
-            self.scale = self.add_weight(name="scale", shape=(input_shape[0][-1],), initializer="glorot_uniform")
+            self.scale = self.add_weight(
+                name="scale", shape=(input_shape[0][-1],), initializer="glorot_uniform"
+            )
 
     def _mode(self) -> str:
         return "additive"

@@ -36,7 +36,12 @@ class Bidirectional(Layer):
     """
 
     def __init__(
-        self, layer: Any, merge_mode: str | None = "concat", weights: Any = None, backward_layer: Any = None, **kwargs: Any
+        self,
+        layer: Any,
+        merge_mode: str | None = "concat",
+        weights: Any = None,
+        backward_layer: Any = None,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         for name, given in (("layer", layer), ("backward_layer", backward_layer or layer)):
@@ -50,7 +55,10 @@ class Bidirectional(Layer):
             backward_layer = _copy(layer, "backward_", go_backwards=not layer.go_backwards)
         self.backward_layer = backward_layer
         self._check_pair()
-        for one in (self.forward_layer, self.backward_layer):  # masked steps of both directions must line up
+        for one in (
+            self.forward_layer,
+            self.backward_layer,
+        ):  # masked steps of both directions must line up
             one.zero_output_for_mask = one.return_sequences
         self.stateful = layer.stateful
         self.return_sequences = layer.return_sequences
@@ -81,7 +89,13 @@ class Bidirectional(Layer):
         if self._first_weights is not None:
             self.set_weights(self._first_weights)
 
-    def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool | None = None) -> Any:
+    def call(
+        self,
+        sequences: Any,
+        initial_state: Any = None,
+        mask: Any = None,
+        training: bool | None = None,
+    ) -> Any:
         """Run both directions and merge their outputs; states come behind, forward ones first."""
         ahead_state, back_state = self._halves(initial_state)
         options = {"mask": mask, "training": bool(training)}
@@ -132,7 +146,10 @@ class Bidirectional(Layer):
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Return the shape of the outputs, and of the states if they are returned."""
-        ahead, back = (layer.compute_output_shape(sequences_shape) for layer in (self.forward_layer, self.backward_layer))
+        ahead, back = (
+            layer.compute_output_shape(sequences_shape)
+            for layer in (self.forward_layer, self.backward_layer)
+        )
         states: tuple = ()
         if self.return_state:
             ahead, back, states = ahead[0], back[0], (*ahead[1:], *back[1:])
@@ -150,9 +167,14 @@ class Bidirectional(Layer):
         }
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Bidirectional:
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Bidirectional:
         """Make a layer from `get_config`'s result."""
-        made = {name: deserialize(config.get(name), custom_objects) for name in ("layer", "backward_layer")}
+        made = {
+            name: deserialize(config.get(name), custom_objects)
+            for name in ("layer", "backward_layer")
+        }
         return cls(**(dict(config) | made))
 
 

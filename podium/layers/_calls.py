@@ -40,7 +40,11 @@ class CallSignature:
     def __init__(self, call: Callable):
         self._signature = inspect.signature(call)
         parameters = self._signature.parameters
-        self.names = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.names = [
+            n
+            for n, p in parameters.items()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
         self.has_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         self.has_args = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
         self.all_names = set(parameters)
@@ -54,7 +58,9 @@ class CallSignature:
         try:
             bound = self._signature.bind_partial(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"Layer {layer_name!r} was called wrongly: {error}. It takes {self._signature}.") from error
+            raise TypeError(
+                f"Layer {layer_name!r} was called wrongly: {error}. It takes {self._signature}."
+            ) from error
         return dict(bound.arguments)
 
     def unbind(self, given: dict[str, Any]) -> tuple[tuple, dict]:
@@ -62,7 +68,8 @@ class CallSignature:
         known = {name: value for name, value in given.items() if name in self.all_names}
         extra = {name: value for name, value in given.items() if name not in self.all_names}
         bound = inspect.BoundArguments(
-            self._signature, {name: known[name] for name in self._signature.parameters if name in known}
+            self._signature,
+            {name: known[name] for name in self._signature.parameters if name in known},
         )
         return bound.args, bound.kwargs | extra
 
@@ -77,7 +84,11 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             leaf = convert_to_tensor(leaf)
         if not isinstance(leaf, (Tensor, KerasTensor, Variable)):
             return _from_foreign(leaf)
-        if compute_dtype is not None and leaf.dtype != compute_dtype and jax.numpy.issubdtype(leaf.dtype, np.floating):
+        if (
+            compute_dtype is not None
+            and leaf.dtype != compute_dtype
+            and jax.numpy.issubdtype(leaf.dtype, np.floating)
+        ):
             mask = getattr(leaf, "_keras_mask", None)
             leaf = convert_to_tensor(leaf, compute_dtype)
             leaf._keras_mask = mask
@@ -90,7 +101,9 @@ def with_variables(converted: Any, given: Any) -> Any:
     """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of them."""
     if not any(isinstance(leaf, Variable) for leaf in leaves_of(given)):
         return converted
-    return map_structure(lambda new, old: old if isinstance(old, Variable) else new, converted, given)
+    return map_structure(
+        lambda new, old: old if isinstance(old, Variable) else new, converted, given
+    )
 
 
 def _is_numbers(value: Any) -> bool:
@@ -108,8 +121,12 @@ def _from_foreign(leaf: Any) -> Any:
 
 def is_tensor_like(value: Any) -> bool:
     """Tell whether a value (or all leaves of a structure) is something layers compute on."""
-    leaves = jax.tree.leaves(value, is_leaf=lambda v: isinstance(v, (Tensor, KerasTensor, Variable)))
-    return bool(leaves) and all(isinstance(leaf, (Tensor, KerasTensor, jax.Array)) for leaf in leaves)
+    leaves = jax.tree.leaves(
+        value, is_leaf=lambda v: isinstance(v, (Tensor, KerasTensor, Variable))
+    )
+    return bool(leaves) and all(
+        isinstance(leaf, (Tensor, KerasTensor, jax.Array)) for leaf in leaves
+    )
 
 
 def shapes_of(value: Any) -> Any:
@@ -117,13 +134,19 @@ def shapes_of(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: shapes_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [shapes_of(item) for item in value] if isinstance(value, list) else tuple(shapes_of(i) for i in value)
+        return (
+            [shapes_of(item) for item in value]
+            if isinstance(value, list)
+            else tuple(shapes_of(i) for i in value)
+        )
     return None if value is None else tuple(value.shape)
 
 
 def is_shape(value: Any) -> bool:
     """Tell a shape from a structure of shapes."""
-    return isinstance(value, (tuple, list)) and all(d is None or isinstance(d, (int, np.integer)) for d in value)
+    return isinstance(value, (tuple, list)) and all(
+        d is None or isinstance(d, (int, np.integer)) for d in value
+    )
 
 
 def map_shapes(fn: Callable[[Any], Any], shapes: Any) -> Any:

@@ -20,7 +20,11 @@ def whole_number(layer: Any, name: str, value: Any, at_least: int = 1) -> int:
 
 def fraction(layer: Any, name: str, value: Any) -> Any:
     """Return `value` if it lies between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= 1:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.number))
+        or not 0 <= value <= 1
+    ):
         raise ValueError(
             f"{type(layer).__name__} was given {name}={value!r}; a number between 0 and 1 was expected, such as {name}=0.5."
         )

@@ -44,7 +44,11 @@ class BaseConvolution(Layer):
         self.dilation_rate = _spatial.whole_numbers(self, "dilation_rate", dilation_rate, self.rank)
         self.padding = _spatial.choice(self, "padding", padding, self._paddings)
         self.data_format = _spatial.layout(self, data_format)
-        if not self._strides_with_dilation and max(self.strides) > 1 and max(self.dilation_rate) > 1:
+        if (
+            not self._strides_with_dilation
+            and max(self.strides) > 1
+            and max(self.dilation_rate) > 1
+        ):
             raise ValueError(
                 f"{type(self).__name__} was given strides={self.strides} and dilation_rate={self.dilation_rate}; only one "
                 "of them may be above 1, as in Keras. Use strides=1 here and a pooling layer behind it, or dilation_rate=1."
@@ -90,7 +94,14 @@ class BaseConvolution(Layer):
     def _output_lengths(self, input_shape: Any) -> tuple[Any, ...]:
         lengths = _spatial.spatial(input_shape, self.data_format)
         padding = (self.padding,) * self.rank
-        return _spatial.map_lengths(_spatial.window_length, lengths, self.kernel_size, self.strides, self.dilation_rate, padding)
+        return _spatial.map_lengths(
+            _spatial.window_length,
+            lengths,
+            self.kernel_size,
+            self.strides,
+            self.dilation_rate,
+            padding,
+        )
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
         """Return the shape of the outputs; an empty output is an error."""
@@ -100,8 +111,12 @@ class BaseConvolution(Layer):
                 "dimensions were expected: the batch, the space and the channels."
             )
         lengths = self._output_lengths(input_shape)
-        _spatial.refuse_empty(self, input_shape, lengths, "kernel_size", "strides", "dilation_rate", "padding")
-        return _spatial.with_spatial(input_shape[0], lengths, self._output_channels(input_shape), self.data_format)
+        _spatial.refuse_empty(
+            self, input_shape, lengths, "kernel_size", "strides", "dilation_rate", "padding"
+        )
+        return _spatial.with_spatial(
+            input_shape[0], lengths, self._output_channels(input_shape), self.data_format
+        )
 
     def compute_output_spec(self, inputs: Any) -> KerasTensor:
         """Return what a call on a symbolic input gives."""
@@ -128,7 +143,9 @@ def _add_bias(x: Any, bias: Any, data_format: str) -> Any:
 
 def _convolved(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
     """Convolve an array in either layout."""
-    return restore(convolve(channels_last(x, data_format).astype(kernel.dtype), kernel, **options), data_format)
+    return restore(
+        convolve(channels_last(x, data_format).astype(kernel.dtype), kernel, **options), data_format
+    )
 
 
 class _Convolution(BaseConvolution):
@@ -194,7 +211,9 @@ class _Convolution(BaseConvolution):
                 f"(data_format={self.data_format!r}) do not divide evenly into groups={self.groups}. Use other groups, or "
                 "check where the channels are."
             )
-        self.kernel = self._new_weight("kernel", (*self.kernel_size, channels // self.groups, self.filters), "kernel")
+        self.kernel = self._new_weight(
+            "kernel", (*self.kernel_size, channels // self.groups, self.filters), "kernel"
+        )
         self._new_bias(self.filters, input_shape)
 
     def convolution_op(self, inputs: Any, kernel: Any) -> Any:
@@ -202,7 +221,12 @@ class _Convolution(BaseConvolution):
         padding: Any = self.padding
         if padding == "causal":
             padding = (((self.kernel_size[0] - 1) * self.dilation_rate[0], 0),)
-        options = {"strides": self.strides, "padding": padding, "dilation": self.dilation_rate, "groups": self.groups}
+        options = {
+            "strides": self.strides,
+            "padding": padding,
+            "dilation": self.dilation_rate,
+            "groups": self.groups,
+        }
         return dispatch(_convolved, inputs, kernel, self.data_format, **options)
 
     def call(self, inputs: Any) -> Any:

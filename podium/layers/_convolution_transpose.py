@@ -16,10 +16,15 @@ from podium.ops._layout import channels_last, restore
 
 def _transposed(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
     """Run the transposed convolution on an array in either layout."""
-    return restore(convolve_transpose(channels_last(x, data_format).astype(kernel.dtype), kernel, **options), data_format)
+    return restore(
+        convolve_transpose(channels_last(x, data_format).astype(kernel.dtype), kernel, **options),
+        data_format,
+    )
 
 
-def _grown(length: int, window: int, stride: int, dilation: int, extra: int | None, padding: str) -> int:
+def _grown(
+    length: int, window: int, stride: int, dilation: int, extra: int | None, padding: str
+) -> int:
     """Return the output length along one axis."""
     extent = (window - 1) * dilation + 1
     if extra is None:
@@ -77,8 +82,13 @@ class _ConvolutionTranspose(BaseConvolution):
         self.filters = _checks.whole_number(self, "filters", filters)
         self.output_padding: tuple[int, ...] | None = None
         if output_padding is not None:
-            self.output_padding = _spatial.whole_numbers(self, "output_padding", output_padding, self.rank, lowest=0)
-            if any(extra >= stride for extra, stride in zip(self.output_padding, self.strides, strict=True)):
+            self.output_padding = _spatial.whole_numbers(
+                self, "output_padding", output_padding, self.rank, lowest=0
+            )
+            if any(
+                extra >= stride
+                for extra, stride in zip(self.output_padding, self.strides, strict=True)
+            ):
                 raise ValueError(
                     f"{type(self).__name__} was given output_padding={output_padding!r} and strides={strides!r}; the padding "
                     "must be smaller than the strides. Leave output_padding out, or use larger strides."
@@ -88,7 +98,9 @@ class _ConvolutionTranspose(BaseConvolution):
     def build(self, input_shape: Any) -> None:
         """Make the kernel and the bias."""
         channels = self._channels_of(input_shape)
-        self.kernel = self._new_weight("kernel", (*self.kernel_size, self.filters, channels), "kernel")
+        self.kernel = self._new_weight(
+            "kernel", (*self.kernel_size, self.filters, channels), "kernel"
+        )
         self._new_bias(self.filters, input_shape)
 
     def call(self, inputs: Any) -> Any:
@@ -110,11 +122,16 @@ class _ConvolutionTranspose(BaseConvolution):
     def _output_lengths(self, input_shape: Any) -> tuple[Any, ...]:
         lengths = _spatial.spatial(input_shape, self.data_format)
         extra, padding = self.output_padding or (None,) * self.rank, (self.padding,) * self.rank
-        return _spatial.map_lengths(_grown, lengths, self.kernel_size, self.strides, self.dilation_rate, extra, padding)
+        return _spatial.map_lengths(
+            _grown, lengths, self.kernel_size, self.strides, self.dilation_rate, extra, padding
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        return super().get_config() | {"filters": self.filters, "output_padding": self.output_padding}
+        return super().get_config() | {
+            "filters": self.filters,
+            "output_padding": self.output_padding,
+        }
 
 
 class Conv1DTranspose(_ConvolutionTranspose):
@@ -223,7 +240,13 @@ class Conv3DTranspose(_ConvolutionTranspose):
         **kwargs: Any,
     ):
         # Keras has these two the other way round than in 1D and 2D.
-        super().__init__(filters, kernel_size, strides, padding, output_padding, data_format, *args, **kwargs)
+        super().__init__(
+            filters, kernel_size, strides, padding, output_padding, data_format, *args, **kwargs
+        )
 
 
-Convolution1DTranspose, Convolution2DTranspose, Convolution3DTranspose = Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
+Convolution1DTranspose, Convolution2DTranspose, Convolution3DTranspose = (
+    Conv1DTranspose,
+    Conv2DTranspose,
+    Conv3DTranspose,
+)

@@ -50,7 +50,9 @@ class Dense(Layer):
     ):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         if isinstance(units, bool) or not isinstance(units, int) or units < 1:
-            raise ValueError(f"Dense was given units={units!r}; a whole number above zero was expected.")
+            raise ValueError(
+                f"Dense was given units={units!r}; a whole number above zero was expected."
+            )
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias

@@ -57,7 +57,9 @@ class Dropout(_Noise):
         ([0.0, 2.0], True)
     """
 
-    def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any):
+    def __init__(
+        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+    ):
         super().__init__(fraction(self, "rate", rate), seed, **kwargs)
         self.rate = rate
         self.noise_shape = _checked_noise_shape(self, noise_shape)
@@ -73,18 +75,28 @@ class Dropout(_Noise):
                 f"Layer {self.name!r} ({type(self).__name__}) has noise_shape={self.noise_shape} and was given inputs of shape "
                 f"{tuple(x.shape)}. Give `noise_shape` {x.ndim} entries, None for the input's own length."
             )
-        return tuple(own if length is None else length for own, length in zip(x.shape, self.noise_shape, strict=True))
+        return tuple(
+            own if length is None else length
+            for own, length in zip(x.shape, self.noise_shape, strict=True)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        return super().get_config() | {"rate": self.rate, "seed": self.seed, "noise_shape": self.noise_shape}
+        return super().get_config() | {
+            "rate": self.rate,
+            "seed": self.seed,
+            "noise_shape": self.noise_shape,
+        }
 
 
 def drop(key: Any, x: Any, rate: float, noise_shape: Any = None) -> Any:
     """Zero a share `rate` of an array and scale up the rest: a pure function of the key."""
     if rate >= 1:
         return jnp.zeros_like(x)
-    keep = draw_flat(lambda flat: jax.random.bernoulli(key, 1.0 - rate, flat), x.shape if noise_shape is None else noise_shape)
+    keep = draw_flat(
+        lambda flat: jax.random.bernoulli(key, 1.0 - rate, flat),
+        x.shape if noise_shape is None else noise_shape,
+    )
     return jnp.where(keep, x / (1.0 - rate), jnp.zeros((), x.dtype))
 
 
@@ -92,7 +104,9 @@ def _checked_noise_shape(layer: Any, noise_shape: Any) -> tuple | None:
     if noise_shape is None:
         return None
     entries = tuple(noise_shape) if isinstance(noise_shape, (list, tuple)) else ("",)
-    if any(n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1) for n in entries):
+    if any(
+        n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1) for n in entries
+    ):
         raise ValueError(
             f"{type(layer).__name__} was given noise_shape={noise_shape!r}; a tuple of whole numbers above zero and None was "
             "expected, such as (None, 1, 8)."
@@ -121,7 +135,10 @@ class AlphaDropout(Dropout):
             return jnp.zeros_like(x)
         floor = -1.6732632423543772 * 1.0507009873554805  # what selu gives far below zero
         scale = ((1 - self.rate) * (1 + self.rate * floor**2)) ** -0.5
-        keep = draw_flat(lambda flat: jax.random.uniform(key, flat), self._noise_lengths(x)) >= self.rate
+        keep = (
+            draw_flat(lambda flat: jax.random.uniform(key, flat), self._noise_lengths(x))
+            >= self.rate
+        )
         return scale * jnp.where(keep, x, jnp.asarray(floor, x.dtype)) - scale * floor * self.rate
 
 
@@ -142,12 +159,16 @@ class GaussianDropout(_Noise):
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):
         super().__init__(fraction(self, "rate", rate), seed, **kwargs)
         if rate == 1:
-            raise ValueError("GaussianDropout was given rate=1, which spreads without limit; a rate below 1 was expected.")
+            raise ValueError(
+                "GaussianDropout was given rate=1, which spreads without limit; a rate below 1 was expected."
+            )
         self.rate = rate
 
     def _disturb(self, key: Any, x: Any) -> Any:
         spread = math.sqrt(self.rate / (1.0 - self.rate))
-        return x * (1 + spread * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape))
+        return x * (
+            1 + spread * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -173,7 +194,9 @@ class GaussianNoise(_Noise):
         self.stddev = stddev
 
     def _disturb(self, key: Any, x: Any) -> Any:
-        return x + self.stddev * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape)
+        return x + self.stddev * draw_flat(
+            lambda flat: jax.random.normal(key, flat, x.dtype), x.shape
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -185,19 +208,29 @@ class _SpatialDropout(Dropout):
 
     _rank = 1
 
-    def __init__(self, rate: float, data_format: str | None = None, seed: int | None = None, **kwargs: Any):
+    def __init__(
+        self, rate: float, data_format: str | None = None, seed: int | None = None, **kwargs: Any
+    ):
         super().__init__(rate, seed=seed, **kwargs)
-        self.data_format = check_choice("data_format", data_format or "channels_last", ["channels_last", "channels_first"])
+        self.data_format = check_choice(
+            "data_format", data_format or "channels_last", ["channels_last", "channels_first"]
+        )
         self.input_spec = InputSpec(ndim=self._rank + 2)
 
     def _noise_lengths(self, x: Any) -> tuple:
         ones = (1,) * self._rank
-        return (*x.shape[:2], *ones) if self.data_format == "channels_first" else (x.shape[0], *ones, x.shape[-1])
+        return (
+            (*x.shape[:2], *ones)
+            if self.data_format == "channels_first"
+            else (x.shape[0], *ones, x.shape[-1])
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
         config = super().get_config() | {"data_format": self.data_format}
-        return {key: value for key, value in config.items() if key not in ("noise_shape", "trainable")}
+        return {
+            key: value for key, value in config.items() if key not in ("noise_shape", "trainable")
+        }
 
 
 class SpatialDropout1D(_SpatialDropout):

@@ -56,7 +56,9 @@ class EinsumDense(Layer):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.equation = equation
         self._letters = _split_equation(equation)
-        self.partial_output_shape = (output_shape,) if isinstance(output_shape, int) else tuple(output_shape)
+        self.partial_output_shape = (
+            (output_shape,) if isinstance(output_shape, int) else tuple(output_shape)
+        )
         self.bias_axes = bias_axes
         self.activation = activations.get(activation)
         set_weight_options(
@@ -83,12 +85,22 @@ class EinsumDense(Layer):
         inputs, kernel, _ = self._letters
         options = weight_options(self, "kernel")
         options["initializer"] = self._oriented(options["initializer"])
-        self.kernel = self.add_weight(name="kernel", shape=[lengths[letter] for letter in kernel], **options)
+        self.kernel = self.add_weight(
+            name="kernel", shape=[lengths[letter] for letter in kernel], **options
+        )
         if self.bias_axes is not None:
-            self.bias = self.add_weight(name="bias", shape=self._bias_shape(lengths, input_shape), **weight_options(self, "bias"))
+            self.bias = self.add_weight(
+                name="bias",
+                shape=self._bias_shape(lengths, input_shape),
+                **weight_options(self, "bias"),
+            )
         from_end = inputs.startswith(".")
         letters = inputs.replace(".", "")
-        axes = {i - len(letters) if from_end else i: lengths[letter] for i, letter in enumerate(letters) if letter in kernel}
+        axes = {
+            i - len(letters) if from_end else i: lengths[letter]
+            for i, letter in enumerate(letters)
+            if letter in kernel
+        }
         self.input_spec = InputSpec(ndim=len(input_shape), axes=axes)
 
     def _oriented(self, initializer: Any) -> Any:
@@ -115,7 +127,11 @@ class EinsumDense(Layer):
         given = self.partial_output_shape
         if outputs.startswith("."):
             return (*input_shape[: max(elided, 1)], *given)
-        return (input_shape[0], *given, *(input_shape[len(input_shape) - elided :] if elided else ()))
+        return (
+            input_shape[0],
+            *given,
+            *(input_shape[len(input_shape) - elided :] if elided else ()),
+        )
 
     def _lengths(self, input_shape: Any) -> dict[str, Any]:
         """Return the length of each letter, from the inputs and the given output shape."""
@@ -124,7 +140,9 @@ class EinsumDense(Layer):
         lengths: dict[str, Any] = {}
         for letters, shape in ((inputs, tuple(input_shape)), (outputs, out_shape)):
             names = letters.replace(".", "")
-            part = shape[len(shape) - len(names) :] if letters.startswith(".") else shape[: len(names)]
+            part = (
+                shape[len(shape) - len(names) :] if letters.startswith(".") else shape[: len(names)]
+            )
             if len(part) != len(names):
                 raise ValueError(
                     f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and output_shape="
@@ -146,8 +164,14 @@ class EinsumDense(Layer):
         outputs = self._letters[2]
         letters = outputs.replace(".", "")
         first = min(letters.index(letter) for letter in self.bias_axes or "")
-        shape = [lengths[letter] if letter in (self.bias_axes or "") else 1 for letter in letters[first:]]
-        trailing = len(input_shape) - len(self._letters[0].replace(".", "")) if outputs.endswith(".") else 0
+        shape = [
+            lengths[letter] if letter in (self.bias_axes or "") else 1 for letter in letters[first:]
+        ]
+        trailing = (
+            len(input_shape) - len(self._letters[0].replace(".", ""))
+            if outputs.endswith(".")
+            else 0
+        )
         return shape + [1] * trailing
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
@@ -161,7 +185,10 @@ class EinsumDense(Layer):
         outputs, full = self._letters[2], self._full_output_shape(input_shape)
         names = outputs.replace(".", "")
         start = len(full) - len(names) if outputs.startswith(".") else 0
-        return tuple(lengths[names[i - start]] if start <= i < start + len(names) else d for i, d in enumerate(full))
+        return tuple(
+            lengths[names[i - start]] if start <= i < start + len(names) else d
+            for i, d in enumerate(full)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -171,7 +198,12 @@ class EinsumDense(Layer):
             "activation": activations.serialize(self.activation),
             "bias_axes": self.bias_axes,
         }
-        return {"activity_regularizer": None} | super().get_config() | own | weight_options_config(self, "kernel", "bias")
+        return (
+            {"activity_regularizer": None}
+            | super().get_config()
+            | own
+            | weight_options_config(self, "kernel", "bias")
+        )
 
 
 def _einsum_and_add(equation: str, x: Any, kernel: Any, bias: Any) -> Any:

@@ -60,10 +60,16 @@ class Embedding(Layer):
     ):
         # Ids are not cast to the compute type: in bfloat16 257 would become 256.
         super().__init__(autocast=False, **kwargs)
-        missing = {"lora_rank": lora_rank, "lora_alpha": lora_alpha, "quantization_config": quantization_config}
+        missing = {
+            "lora_rank": lora_rank,
+            "lora_alpha": lora_alpha,
+            "quantization_config": quantization_config,
+        }
         for argument, value in missing.items():
             if value is not None:
-                raise ValueError(f"Embedding was given {argument}={value!r}, which Podium does not have. Leave it out.")
+                raise ValueError(
+                    f"Embedding was given {argument}={value!r}, which Podium does not have. Leave it out."
+                )
         self.input_dim = _checks.whole_number(self, "input_dim", input_dim)
         self.output_dim = _checks.whole_number(self, "output_dim", output_dim)
         _checks.set_weight_options(
@@ -78,13 +84,18 @@ class Embedding(Layer):
         if weights is not None:
             self.build()
             self.built = True
-            self.set_weights(weights if isinstance(weights, (list, tuple)) and len(weights) == 1 else [weights])
+            self.set_weights(
+                weights if isinstance(weights, (list, tuple)) and len(weights) == 1 else [weights]
+            )
 
     def build(self, input_shape: Any = None) -> None:
         """Make the table."""
         if self.embeddings is not None:
             return
-        shape, options = (self.input_dim, self.output_dim), _checks.weight_options(self, "embeddings")
+        shape, options = (
+            (self.input_dim, self.output_dim),
+            _checks.weight_options(self, "embeddings"),
+        )
         self.embeddings = self.add_weight(name="embeddings", shape=shape, **options)
 
     def call(self, inputs: Any) -> Any:

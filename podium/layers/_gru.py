@@ -75,15 +75,31 @@ class GRUCell(RecurrentCell):
             "recurrent_constraint": recurrent_constraint,
             "bias_constraint": bias_constraint,
         }
-        super().__init__(units, activation, recurrent_activation, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs)
+        super().__init__(
+            units,
+            activation,
+            recurrent_activation,
+            use_bias,
+            dropout,
+            recurrent_dropout,
+            seed,
+            weights,
+            **kwargs,
+        )
         self.reset_after = reset_after
 
     def _bias_shape(self) -> tuple:
         width = 3 * self.units
-        return (2, width) if self.reset_after else (width,)  # a second bias for the recurrent product
+        return (
+            (2, width) if self.reset_after else (width,)
+        )  # a second bias for the recurrent product
 
     def _step(self) -> Step:
-        return Step(_gru, summed=False) if self.reset_after else Step(_gru_reset_before, own_product=True)
+        return (
+            Step(_gru, summed=False)
+            if self.reset_after
+            else Step(_gru_reset_before, own_product=True)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
@@ -103,7 +119,11 @@ def _gru_reset_before(x: Any, kernel: Any, masks: Any, states: list, activations
     (state,) = states
     gates_kernel, state_kernel = jnp.split(kernel, [2 * state.shape[-1]], axis=-1)
     x_zr, x_h = jnp.split(x, [2 * state.shape[-1]], axis=-1)
-    z, r = jnp.split(gate(x_zr + gated_matmul(state, gates_kernel, None if masks is None else masks[:2])), 2, axis=-1)
+    z, r = jnp.split(
+        gate(x_zr + gated_matmul(state, gates_kernel, None if masks is None else masks[:2])),
+        2,
+        axis=-1,
+    )
     seen = state if masks is None else state * masks[2]
     return [z * state + (1 - z) * activation(x_h + (r * seen) @ state_kernel)]
 

@@ -41,11 +41,15 @@ class InputLayer(Layer):
         if self.batch_input_shape is not None and batch_shape is None and shape is None:
             batch_shape = self.batch_input_shape
         if sparse:
-            raise ValueError("InputLayer was given sparse=True; there are dense values only. Leave it out.")
+            raise ValueError(
+                "InputLayer was given sparse=True; there are dense values only. Leave it out."
+            )
         if input_tensor is not None:
             batch_shape, dtype = input_tensor.shape, dtype or input_tensor.dtype
         if shape is None and batch_shape is None:
-            raise ValueError("Input needs a shape: `Input(shape=(28, 28, 1))`, without the batch dimension.")
+            raise ValueError(
+                "Input needs a shape: `Input(shape=(28, 28, 1))`, without the batch dimension."
+            )
         if batch_shape is None:
             batch_shape = (batch_size, *((shape,) if isinstance(shape, int) else tuple(shape)))
         self._tensor = input_tensor or KerasTensor(batch_shape, dtype or "float32", name=self.name)
@@ -115,6 +119,10 @@ def Input(
         (4, 2)
     """
     if ragged:
-        raise ValueError("Input was given ragged=True; there are rectangular values only. Pad the rows to one length.")
-    layer = InputLayer(shape, batch_size, dtype, sparse, batch_shape, name, optional, input_tensor=tensor)
+        raise ValueError(
+            "Input was given ragged=True; there are rectangular values only. Pad the rows to one length."
+        )
+    layer = InputLayer(
+        shape, batch_size, dtype, sparse, batch_shape, name, optional, input_tensor=tensor
+    )
     return layer.output

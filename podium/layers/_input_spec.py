@@ -51,7 +51,11 @@ class InputSpec:
     def problem_with(self, shape: tuple[int | None, ...], dtype: Any) -> str | None:
         """Return in words what does not fit about an input, or None."""
         rank = len(shape)
-        if self.ndim is not None and rank != self.ndim and not (self.allow_last_axis_squeeze and abs(rank - self.ndim) == 1):
+        if (
+            self.ndim is not None
+            and rank != self.ndim
+            and not (self.allow_last_axis_squeeze and abs(rank - self.ndim) == 1)
+        ):
             return f"{self.ndim} dimensions were expected{self._shape_hint()}, {rank} were given"
         if self.max_ndim is not None and rank > self.max_ndim:
             return f"at most {self.max_ndim} dimensions were expected, {rank} were given"
@@ -112,7 +116,11 @@ def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
         problem = one.problem_with(tuple(value.shape), value.dtype)
         if problem:
             which = "" if len(values) == 1 else f" as input {position}"
-            built = f" It was built for inputs of shape {layer.built_shape}." if layer.built_shape is not None else ""
+            built = (
+                f" It was built for inputs of shape {layer.built_shape}."
+                if layer.built_shape is not None
+                else ""
+            )
             raise ValueError(
                 f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(value.shape)}{which}: {problem}."
                 f"{built} {_way_out(one, tuple(value.shape), layer)}"

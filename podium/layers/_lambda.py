@@ -28,11 +28,18 @@ class Lambda(Layer):
     """
 
     def __init__(
-        self, function: Any, output_shape: Any = None, mask: Any = None, arguments: dict[str, Any] | None = None, **kwargs: Any
+        self,
+        function: Any,
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         if not callable(function):
-            raise TypeError(f"Lambda was given function={function!r}; a function of the inputs was expected.")
+            raise TypeError(
+                f"Lambda was given function={function!r}; a function of the inputs was expected."
+            )
         self.function = function
         self.mask = mask
         self.arguments = arguments or {}
@@ -47,7 +54,9 @@ class Lambda(Layer):
     def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
         """Run the function."""
         known = {"mask": mask, "training": training}
-        return self.function(inputs, **self.arguments, **{n: v for n, v in known.items() if n in self._names})
+        return self.function(
+            inputs, **self.arguments, **{n: v for n, v in known.items() if n in self._names}
+        )
 
     def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
         """Return the mask of the outputs."""
@@ -68,21 +77,28 @@ class Lambda(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again; functions are written by their registered name."""
-        config = super().get_config() | {"function": _function_config(self.function), "arguments": self.arguments}
+        config = super().get_config() | {
+            "function": _function_config(self.function),
+            "arguments": self.arguments,
+        }
         for name, value in (("output_shape", self._output_shape), ("mask", self.mask)):
             if value is not None:
                 config[name] = _function_config(value) if callable(value) else value
         return config
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Lambda:
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Lambda:
         """Make a layer from `get_config`'s result; functions are looked up by name."""
         found = {key: _function_from(value, custom_objects) for key, value in config.items()}
         return cls(**found)
 
 
 def _function_config(function: Any) -> dict[str, Any]:
-    name = get_registered_name(function) if hasattr(function, "__name__") else type(function).__name__
+    name = (
+        get_registered_name(function) if hasattr(function, "__name__") else type(function).__name__
+    )
     kind = "__lambda__" if name == "<lambda>" else "function"
     return {"module": "builtins", "class_name": kind, "config": name, "registered_name": "function"}
 
@@ -91,9 +107,17 @@ def _function_from(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
     kind = value.get("class_name") if isinstance(value, Mapping) else None
     if kind not in ("function", "__lambda__"):
         return value
-    found = get_registered_object(value["config"], custom_objects) if isinstance(value["config"], str) else None
+    found = (
+        get_registered_object(value["config"], custom_objects)
+        if isinstance(value["config"], str)
+        else None
+    )
     if kind == "__lambda__" or found is None:
-        what = "a `lambda`" if kind == "__lambda__" else f"the function {value['config']!r}, which is not registered"
+        what = (
+            "a `lambda`"
+            if kind == "__lambda__"
+            else f"the function {value['config']!r}, which is not registered"
+        )
         raise ValueError(
             f"This Lambda layer runs {what}; a config can only name functions, so it cannot be made again. Write the function "
             "with `def` and decorate it with `@podium.saving.register_keras_serializable()`, or write a Layer."

@@ -93,13 +93,25 @@ class Layer(LayerState):
     ):
         batch_input_shape = _input_shape_argument(kwargs)
         if "input_dtype" in kwargs:
-            raise ValueError("`input_dtype` is not an argument of layers; give the model an `Input(dtype=...)`.")
+            raise ValueError(
+                "`input_dtype` is not an argument of layers; give the model an `Input(dtype=...)`."
+            )
         if kwargs:
-            known = [p for p in inspect.signature(type(self).__init__).parameters if p not in ("self", "kwargs", "args")]
+            known = [
+                p
+                for p in inspect.signature(type(self).__init__).parameters
+                if p not in ("self", "kwargs", "args")
+            ]
             first = next(iter(kwargs))
             raise TypeError(
                 f"{type(self).__name__} does not know the argument {first!r}. "
-                + str(unknown_choice("argument", first, [*known, "activity_regularizer", "trainable", "dtype", "name"]))
+                + str(
+                    unknown_choice(
+                        "argument",
+                        first,
+                        [*known, "activity_regularizer", "trainable", "dtype", "name"],
+                    )
+                )
             )
         super().__init__(name, trainable, dtype)
         self._remat_scope = current_remat_scope()
@@ -112,7 +124,9 @@ class Layer(LayerState):
         self._inbound_nodes: list[Node] = []
         self._call_signature = _calls.CallSignature(self.call)
         # Does `call` want bare jax.Arrays? Not known of a user's layer until it has run once.
-        self._takes_arrays: bool | None = False if type(self).__module__.startswith("podium.") else None
+        self._takes_arrays: bool | None = (
+            False if type(self).__module__.startswith("podium.") else None
+        )
 
     # --- what subclasses write
 
@@ -122,7 +136,9 @@ class Layer(LayerState):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the outputs. Override it."""
-        raise NotImplementedError(f"{type(self).__name__} has no `call` method: define `call(self, inputs)`.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no `call` method: define `call(self, inputs)`."
+        )
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
         """Return the mask of the outputs; by default the mask of the inputs."""
@@ -151,8 +167,14 @@ class Layer(LayerState):
     def from_config(cls, config: Mapping[str, Any]) -> Any:
         """Make a layer from `get_config`'s result."""
         parameters = inspect.signature(cls).parameters
-        takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
-        left_out = {} if takes_any else {key: config[key] for key in _COMMON if key in config and key not in parameters}
+        takes_any = any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        )
+        left_out = (
+            {}
+            if takes_any
+            else {key: config[key] for key in _COMMON if key in config and key not in parameters}
+        )
         try:
             layer = cls(**{key: value for key, value in config.items() if key not in left_out})
             if "name" in left_out:  # a constructor that passes nothing on
@@ -161,7 +183,9 @@ class Layer(LayerState):
                 layer.trainable = False
             return layer
         except TypeError as error:
-            raise TypeError(f"{cls.__name__} cannot be made from the config {dict(config)!r}: {error}") from error
+            raise TypeError(
+                f"{cls.__name__} cannot be made from the config {dict(config)!r}: {error}"
+            ) from error
 
     def _base_config(self) -> dict[str, Any]:
         policy = {
@@ -207,10 +231,14 @@ class Layer(LayerState):
             return self._call_symbolically(given, bound, training, explicit_training)
         self._fill_masks(given)
         if self._records_layers_inside:
-            outputs, masks = self._run(given, training)  # the layers inside are recorded, one by one
+            outputs, masks = self._run(
+                given, training
+            )  # the layers inside are recorded, one by one
         elif any(tape.recording for tape in current.recorders):
             composite = bool(self._own_layers())
-            outputs, masks = record_call(self._run, (given, training), {}, self.trainable_variables, composite)
+            outputs, masks = record_call(
+                self._run, (given, training), {}, self.trainable_variables, composite
+            )
         else:
             outputs, masks = self._run(given, training)
         return _with_masks(outputs, masks)
@@ -245,7 +273,12 @@ class Layer(LayerState):
         signature = self._call_signature
         if signature.has_mask and given.get("mask") is None and signature.first in given:
             mask = _masks_of(given[signature.first])
-            if any(leaf is not None for leaf in jax.tree.leaves(mask, is_leaf=lambda m: m is None or isinstance(m, Tensor))):
+            if any(
+                leaf is not None
+                for leaf in jax.tree.leaves(
+                    mask, is_leaf=lambda m: m is None or isinstance(m, Tensor)
+                )
+            ):
                 given["mask"] = mask
         for name in list(given):
             wanted = f"{name}_mask"
@@ -257,7 +290,12 @@ class Layer(LayerState):
     def _run(self, given: dict[str, Any], training: bool | None) -> tuple[Any, Any]:
         """Compute outputs and their masks, with the settings that hold inside this layer."""
         inside = _calls.inside_call(training)
-        with clean_exit(), inside as outermost, setting(autocast=self._cast_to), own_scope(self._name):
+        with (
+            clean_exit(),
+            inside as outermost,
+            setting(autocast=self._cast_to),
+            own_scope(self._name),
+        ):
             if outermost:
                 self._clear_losses()
             outputs = self._computed(given)
@@ -272,7 +310,9 @@ class Layer(LayerState):
         """Run `call`, so that its gradients compute it again if the layer was made in a RematScope."""
         if self._remat_scope is None or self._records_layers_inside:
             return self._call_with_what_it_takes(given)
-        call = self._remat_scope.applied(self._call_with_what_it_takes, self._name, bool(self._own_layers()))
+        call = self._remat_scope.applied(
+            self._call_with_what_it_takes, self._name, bool(self._own_layers())
+        )
         return call(given)
 
     def _call_with_what_it_takes(self, given: dict[str, Any]) -> Any:
@@ -334,7 +374,9 @@ class Layer(LayerState):
         """Build with the shapes of the given tensors, once."""
         if self.built:
             return
-        shapes = {name: _calls.shapes_of(v) for name, v in given.items() if _calls.is_tensor_like(v)}
+        shapes = {
+            name: _calls.shapes_of(v) for name, v in given.items() if _calls.is_tensor_like(v)
+        }
         with lock:  # of threads that call together, one builds
             if not self.built:
                 # Weights get real numbers, outside of every tape; the running trace finds them by use.
@@ -343,13 +385,23 @@ class Layer(LayerState):
 
     def _build_once(self, shapes: dict[str, Any]) -> None:
         parameters = inspect.signature(type(self).build).parameters
-        names = [n for n in list(parameters)[1:] if parameters[n].kind is not inspect.Parameter.VAR_KEYWORD]
+        names = [
+            n
+            for n in list(parameters)[1:]
+            if parameters[n].kind is not inspect.Parameter.VAR_KEYWORD
+        ]
         needed = {name for name in names if parameters[name].default is inspect.Parameter.empty}
-        by_name = {name: shapes[name.removesuffix("_shape")] for name in names if name.removesuffix("_shape") in shapes}
+        by_name = {
+            name: shapes[name.removesuffix("_shape")]
+            for name in names
+            if name.removesuffix("_shape") in shapes
+        }
         first = shapes.get(self._call_signature.first) if self._call_signature.first else None
         with own_scope(self._name), setting(autocast=None, arrays=False):
             if len(names) > 1 and by_name and needed <= set(by_name):
-                self.build(**by_name)  # `build(query_shape, value_shape)`: one shape for each tensor argument
+                self.build(
+                    **by_name
+                )  # `build(query_shape, value_shape)`: one shape for each tensor argument
             else:
                 self.build(*[first][: len(names)])
         self.built = True
@@ -367,7 +419,11 @@ class Layer(LayerState):
     # --- symbolic calls: shapes, and nodes of a graph
 
     def _call_symbolically(
-        self, given: dict[str, Any], bound: dict[str, Any], training: bool | None, explicit_training: Any
+        self,
+        given: dict[str, Any],
+        bound: dict[str, Any],
+        training: bool | None,
+        explicit_training: Any,
     ) -> Any:
         outputs = self._declared_outputs(given)
         if outputs is None:
@@ -378,7 +434,9 @@ class Layer(LayerState):
                 "`return` at its end?"
             )
         # A Variable among the arguments is read whenever the graph runs, so the node keeps the Variable itself.
-        named = {name: _calls.with_variables(value, bound.get(name)) for name, value in given.items()}
+        named = {
+            name: _calls.with_variables(value, bound.get(name)) for name, value in given.items()
+        }
         if explicit_training is None:
             named.pop("training", None)  # decided anew when the graph runs
         first = self._call_signature.first
@@ -394,7 +452,9 @@ class Layer(LayerState):
         given = dict(given)
 
         def run(given: dict[str, Any]) -> Any:
-            wrapped = map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, given)
+            wrapped = map_structure(
+                lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, given
+            )
             with setting(scope=Scope(parent=current.scope), recorders=()):
                 outputs, _ = self._run(wrapped, training)
             return unwrap_result(outputs)
@@ -413,7 +473,9 @@ class Layer(LayerState):
         """Return what the layer itself says about its outputs, or None if only tracing can tell."""
         if any(not layer.built for layer in self._own_layers()):
             return None  # tracing also builds the layers inside
-        args, kwargs = self._call_signature.unbind({n: v for n, v in given.items() if n not in ("training", "mask")})
+        args, kwargs = self._call_signature.unbind(
+            {n: v for n, v in given.items() if n not in ("training", "mask")}
+        )
         if _overrides(self, "compute_output_spec"):
             return self.compute_output_spec(*args, **kwargs)
         if _overrides(self, "compute_output_shape") and len(args) == 1 and not kwargs:
@@ -431,8 +493,13 @@ class Layer(LayerState):
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the shape of the outputs for a given shape of the inputs (or structure of shapes)."""
         names = [name.removesuffix("_shape") for name in kwargs]
-        symbols = [_calls.map_shapes(lambda s: KerasTensor(s, self.compute_dtype), shape) for shape in (*args, *kwargs.values())]
-        outputs = self.compute_output_spec(*symbols[: len(args)], **dict(zip(names, symbols[len(args) :], strict=True)))
+        symbols = [
+            _calls.map_shapes(lambda s: KerasTensor(s, self.compute_dtype), shape)
+            for shape in (*args, *kwargs.values())
+        ]
+        outputs = self.compute_output_spec(
+            *symbols[: len(args)], **dict(zip(names, symbols[len(args) :], strict=True))
+        )
         return _calls.shapes_of(outputs)
 
     # --- a layer's place in a graph
@@ -440,7 +507,11 @@ class Layer(LayerState):
     @property
     def input(self) -> Any:
         """The symbolic input of the first call on symbolic values."""
-        return self._first_node().args[0] if len(self._first_node().args) == 1 else self._first_node().inputs
+        return (
+            self._first_node().args[0]
+            if len(self._first_node().args) == 1
+            else self._first_node().inputs
+        )
 
     @property
     def output(self) -> Any:
@@ -458,7 +529,12 @@ class Layer(LayerState):
     # --- the pure form
 
     def stateless_call(
-        self, trainable_variables: Any, non_trainable_variables: Any, *args: Any, return_losses: bool = False, **kwargs: Any
+        self,
+        trainable_variables: Any,
+        non_trainable_variables: Any,
+        *args: Any,
+        return_losses: bool = False,
+        **kwargs: Any,
     ) -> tuple:
         """Call without touching any state: values in, values out, for use with raw JAX transformations.
 
@@ -472,7 +548,10 @@ class Layer(LayerState):
         Returns:
             `(outputs, new_non_trainable_values)`, or with the losses behind them; all as jax.Arrays.
         """
-        pairs = [(self.trainable_variables, trainable_variables), (self.non_trainable_variables, non_trainable_variables)]
+        pairs = [
+            (self.trainable_variables, trainable_variables),
+            (self.non_trainable_variables, non_trainable_variables),
+        ]
         inputs = {}
         for variables, values in pairs:
             if len(variables) != len(values):
@@ -550,7 +629,9 @@ def _masks_of(value: Any) -> Any:
 
 def _locate(error: Exception, layer: Layer) -> None:
     """Add to an error which layer it comes from: the innermost one."""
-    if not any(note.startswith("This happened in layer") for note in getattr(error, "__notes__", ())):
+    if not any(
+        note.startswith("This happened in layer") for note in getattr(error, "__notes__", ())
+    ):
         error.add_note(f"This happened in layer {layer.name!r} ({type(layer).__name__}).")
 
 

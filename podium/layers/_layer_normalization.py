@@ -10,7 +10,14 @@ import jax.numpy as jnp
 
 from podium import initializers, ops
 from podium.core import dispatch
-from podium.layers._checks import axes_of, check_axes, set_weight_options, weight_options, weight_options_config, whole_number
+from podium.layers._checks import (
+    axes_of,
+    check_axes,
+    set_weight_options,
+    weight_options,
+    weight_options_config,
+    whole_number,
+)
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.layers._normalization import at_least_float32
@@ -43,9 +50,13 @@ class _ScaledNormalization(Layer):
 
     def _add_scale_and_shift(self, shape: tuple, scale: bool, center: bool) -> None:
         if scale:
-            self.gamma = self.add_weight(name="gamma", shape=shape, autocast=False, **weight_options(self, "gamma"))
+            self.gamma = self.add_weight(
+                name="gamma", shape=shape, autocast=False, **weight_options(self, "gamma")
+            )
         if center:
-            self.beta = self.add_weight(name="beta", shape=shape, autocast=False, **weight_options(self, "beta"))
+            self.beta = self.add_weight(
+                name="beta", shape=shape, autocast=False, **weight_options(self, "beta")
+            )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the inputs."""
@@ -117,15 +128,28 @@ class LayerNormalization(_ScaledNormalization):
         """Make the scale and the shift."""
         check_axes(self, self._axes, input_shape)
         shape = tuple(input_shape[axis] for axis in self._axes)
-        self._add_scale_and_shift(shape, self.scale or self.rms_scaling, self.center and not self.rms_scaling)
-        self.input_spec = InputSpec(min_ndim=len(self._axes), axes={axis: input_shape[axis] for axis in self._axes})
+        self._add_scale_and_shift(
+            shape, self.scale or self.rms_scaling, self.center and not self.rms_scaling
+        )
+        self.input_spec = InputSpec(
+            min_ndim=len(self._axes), axes={axis: input_shape[axis] for axis in self._axes}
+        )
 
     def call(self, inputs: Any) -> Any:
         """Normalise the inputs."""
         outputs = ops.layer_normalization(
-            inputs, self.gamma, self.beta, axis=list(self._axes), epsilon=self.epsilon, rms_scaling=self.rms_scaling
+            inputs,
+            self.gamma,
+            self.beta,
+            axis=list(self._axes),
+            epsilon=self.epsilon,
+            rms_scaling=self.rms_scaling,
         )
-        return outputs if outputs.dtype == self.compute_dtype else ops.cast(outputs, self.compute_dtype)
+        return (
+            outputs
+            if outputs.dtype == self.compute_dtype
+            else ops.cast(outputs, self.compute_dtype)
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -155,7 +179,9 @@ class RMSNormalization(Layer):
     def build(self, input_shape: Any) -> None:
         """Make the scale."""
         check_axes(self, self._axes, input_shape)
-        self.scale = self.add_weight(name="scale", shape=tuple(input_shape[axis] for axis in self._axes), initializer="ones")
+        self.scale = self.add_weight(
+            name="scale", shape=tuple(input_shape[axis] for axis in self._axes), initializer="ones"
+        )
 
     def call(self, x: Any) -> Any:
         """Normalise the inputs."""
@@ -226,7 +252,9 @@ class GroupNormalization(_ScaledNormalization):
         }
         super().__init__(axis, epsilon, center, scale, weights, kwargs)
         if len(self._axes) != 1:
-            raise ValueError(f"GroupNormalization was given axis={axis!r}; one axis was expected, such as axis=-1.")
+            raise ValueError(
+                f"GroupNormalization was given axis={axis!r}; one axis was expected, such as axis=-1."
+            )
         self.groups = groups if groups == -1 else whole_number(self, "groups", groups)
 
     def build(self, input_shape: Any) -> None:
@@ -244,7 +272,12 @@ class GroupNormalization(_ScaledNormalization):
 
     def call(self, inputs: Any) -> Any:
         """Normalise the inputs."""
-        options = {"groups": self.groups, "axis": self.axis, "epsilon": self.epsilon, "dtype": self.compute_dtype}
+        options = {
+            "groups": self.groups,
+            "axis": self.axis,
+            "epsilon": self.epsilon,
+            "dtype": self.compute_dtype,
+        }
         return dispatch(_group_normalize, inputs, self.gamma, self.beta, **options)
 
     def get_config(self) -> dict[str, Any]:
@@ -252,7 +285,9 @@ class GroupNormalization(_ScaledNormalization):
         return super().get_config() | {"groups": self.groups}
 
 
-def _group_normalize(x: Any, gamma: Any, beta: Any, *, groups: int, axis: int, epsilon: float, dtype: str) -> Any:
+def _group_normalize(
+    x: Any, gamma: Any, beta: Any, *, groups: int, axis: int, epsilon: float, dtype: str
+) -> Any:
     axis = axis % x.ndim
     channels = x.shape[axis]
     groups = channels if groups == -1 else groups
@@ -349,7 +384,9 @@ class SpectralNormalization(Wrapper):
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Normalise the kernel in training, then call the layer."""
         if training:
-            vector, kernel = dispatch(_divide_by_norm, self.kernel, self.vector_u, self.power_iterations)
+            vector, kernel = dispatch(
+                _divide_by_norm, self.kernel, self.vector_u, self.power_iterations
+            )
             self.vector_u.assign(vector)
             self.kernel.assign(kernel)
         return self.layer(inputs)

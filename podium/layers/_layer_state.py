@@ -37,7 +37,9 @@ from podium.layers import _tracking
 from podium.metrics import Mean, Metric
 
 # Attributes that are not searched for what the layer owns: they are lists of our own, or point outwards.
-_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "built_shape"})
+_NOT_OWNED = frozenset(
+    {"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "built_shape"}
+)
 
 _some_loss_was_added: list[bool] = []  # by any layer of the process
 
@@ -77,7 +79,9 @@ class LayerState:
 
     def __init__(self, name: str | None, trainable: bool, dtype: Any):
         if name is not None and (not isinstance(name, str) or not name or "/" in name):
-            raise ValueError(f"name={name!r} was given; a non-empty string without '/' was expected.")
+            raise ValueError(
+                f"name={name!r} was given; a non-empty string without '/' was expected."
+            )
         self._name = name or auto_name(snake_case(type(self).__name__))
         self._trainable = bool(trainable)
         self._dtype_policy = get_dtype_policy(dtype)
@@ -164,13 +168,24 @@ class LayerState:
             The new Variable.
         """
         if isinstance(shape, str):  # Keras 2: add_weight(name, shape, dtype, initializer)
-            name, shape, dtype, initializer = shape, initializer, dtype, None if trainable is True else trainable
+            name, shape, dtype, initializer = (
+                shape,
+                initializer,
+                dtype,
+                None if trainable is True else trainable,
+            )
             trainable = True
         self._check_initialized()
         dtype = dtype or self.variable_dtype
         if initializer is None:
             initializer = "glorot_uniform" if is_float_dtype(dtype) else "zeros"
-        shape = () if shape is None else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        shape = (
+            ()
+            if shape is None
+            else (shape,)
+            if isinstance(shape, (int, np.integer))
+            else tuple(shape)
+        )
         if any(length is None for length in shape):
             raise ValueError(
                 f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape {shape}: a length that the "
@@ -197,7 +212,9 @@ class LayerState:
 
     def _own_weights(self) -> list[Variable]:
         self._check_initialized()
-        own = _tracking.unique(self._added_weights + _tracking.owned(vars(self), Variable, _NOT_OWNED))
+        own = _tracking.unique(
+            self._added_weights + _tracking.owned(vars(self), Variable, _NOT_OWNED)
+        )
         return sorted(own, key=lambda variable: not (variable.trainable or variable.frozen))
 
     def _own_layers(self) -> list[Any]:
@@ -217,7 +234,9 @@ class LayerState:
         return list(found.values())
 
     def _gather(self, own: Callable[[Any], list]) -> list:
-        return _tracking.unique(variable for layer in self._flatten_layers() for variable in own(layer))
+        return _tracking.unique(
+            variable for layer in self._flatten_layers() for variable in own(layer)
+        )
 
     @property
     def weights(self) -> list[Variable]:
@@ -227,7 +246,9 @@ class LayerState:
     @property
     def variables(self) -> list[Variable]:
         """All state: weights, seeds and the sums of metrics."""
-        own = self._gather(lambda layer: layer._own_weights() + _tracking.seed_states(vars(layer), _NOT_OWNED))
+        own = self._gather(
+            lambda layer: layer._own_weights() + _tracking.seed_states(vars(layer), _NOT_OWNED)
+        )
         return _tracking.unique(own + self.metrics_variables)
 
     @property
@@ -319,7 +340,9 @@ class LayerState:
         """The losses of this layer and the layers inside it, with the penalties of their regularizers."""
         found: list[Any] = []
         for layer in self._flatten_layers():
-            found.extend(value() if _is_lazy(value) else value for value in layer._loss_values.get())
+            found.extend(
+                value() if _is_lazy(value) else value for value in layer._loss_values.get()
+            )
         for variable in self.trainable_weights:
             if variable.regularizer is not None:
                 found.append(variable.regularizer(variable))
@@ -330,7 +353,9 @@ class LayerState:
             return  # spares most programs a walk through all layers on every eager call
         for layer in self._flatten_layers():
             if layer._loss_values.get():
-                layer._loss_values.set(tuple(value for value in layer._loss_values.get() if _is_lazy(value)))
+                layer._loss_values.set(
+                    tuple(value for value in layer._loss_values.get() if _is_lazy(value))
+                )
 
     def add_metric(self, value: Any, name: str | None = None, aggregation: str = "mean") -> None:
         """Keep a running mean of a value computed in `call`; it is listed in `metrics`."""
@@ -348,7 +373,9 @@ class LayerState:
     @property
     def metrics_variables(self) -> list[Variable]:
         """The Variables of the metrics."""
-        return _tracking.unique(variable for metric in self._owned_metrics() for variable in metric.variables)
+        return _tracking.unique(
+            variable for metric in self._owned_metrics() for variable in metric.variables
+        )
 
     def _owned_metrics(self) -> list[Metric]:
         """List the metrics of the layers, in the order of `_flatten_layers`, in one walk: it is taken once an epoch."""

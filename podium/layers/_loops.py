@@ -32,9 +32,14 @@ def dispatch_loop(run: Callable, *args: Any) -> Any:
 
             def carrying(carry: Any, x: Any) -> Any:
                 (new, y), values = _run(body, own, carry[1], carry[0], x)
-                return (jax.tree.map(lambda fresh, old: fresh.astype(old.dtype), new, carry[0]), values), y
+                return (
+                    jax.tree.map(lambda fresh, old: fresh.astype(old.dtype), new, carry[0]),
+                    values,
+                ), y
 
-            (carry, last), ys = jax.lax.scan(carrying, (carry, [v.read() for v in own]), xs, **options)
+            (carry, last), ys = jax.lax.scan(
+                carrying, (carry, [v.read() for v in own]), xs, **options
+            )
             written.extend(own)
             values.extend(last)
             return carry, ys
@@ -51,7 +56,9 @@ def on_tensors(fn: Callable) -> Callable:
     """Return a function for Tensors, such as a layer, as a function of bare arrays."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        tensors = map_structure(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args)
+        tensors = map_structure(
+            lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
+        )
         return unwrap_result(fn(*tensors, **kwargs))
 
     return run
@@ -80,7 +87,9 @@ def _written_by(body: Callable, *args: Any) -> list[Variable]:
 
 def _run(body: Callable, variables: list[Variable], values: list, *args: Any) -> tuple[Any, list]:
     """Run a loop's body with given values of some Variables; returns its result and their new values."""
-    inputs = {id(variable): (variable, value) for variable, value in zip(variables, values, strict=True)}
+    inputs = {
+        id(variable): (variable, value) for variable, value in zip(variables, values, strict=True)
+    }
     scope = Scope(inputs, parent=current.scope)
     with setting(scope=scope, recorders=()):
         return body(*args), [scope.read(variable) for variable in variables]

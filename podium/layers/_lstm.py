@@ -80,7 +80,17 @@ class LSTMCell(RecurrentCell):
             "recurrent_constraint": recurrent_constraint,
             "bias_constraint": bias_constraint,
         }
-        super().__init__(units, activation, recurrent_activation, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs)
+        super().__init__(
+            units,
+            activation,
+            recurrent_activation,
+            use_bias,
+            dropout,
+            recurrent_dropout,
+            seed,
+            weights,
+            **kwargs,
+        )
         self.unit_forget_bias = unit_forget_bias
 
     def _bias_options(self) -> dict[str, Any]:
@@ -91,7 +101,9 @@ class LSTMCell(RecurrentCell):
         """Start the forget gate's part at one, so that the carry is kept at first."""
         sizes = (self.units, self.units, 2 * self.units)
         kinds = (self.bias_initializer, initializers.get("ones"), self.bias_initializer)
-        return dispatch(jnp.concatenate, [kind((size,), dtype) for kind, size in zip(kinds, sizes, strict=True)])
+        return dispatch(
+            jnp.concatenate, [kind((size,), dtype) for kind, size in zip(kinds, sizes, strict=True)]
+        )
 
     def _step(self) -> Step:
         return _STEP
@@ -117,7 +129,9 @@ def _lstm_vjp(z: Any, states: list) -> tuple[list, Any]:
     return [o * shown, carry], jax.tree_util.Partial(_lstm_pull, i, f, c, o, states[1], shown)
 
 
-def _lstm_pull(i: Any, f: Any, c: Any, o: Any, old: Any, shown: Any, gradients: list) -> tuple[tuple, list]:
+def _lstm_pull(
+    i: Any, f: Any, c: Any, o: Any, old: Any, shown: Any, gradients: list
+) -> tuple[tuple, list]:
     by_output, by_carry = gradients
     by_carry = by_carry + by_output * o * (1 - shown * shown)
     gates = [

@@ -19,7 +19,10 @@ from podium.core import promoting
 def _aligned(values: Sequence[Any]) -> list[Any]:
     """Give all arrays the largest rank, with new dimensions behind the batch."""
     rank = max(x.ndim for x in values)
-    return [jnp.expand_dims(x, tuple(range(1, 1 + rank - x.ndim))) if x.ndim < rank else x for x in values]
+    return [
+        jnp.expand_dims(x, tuple(range(1, 1 + rank - x.ndim))) if x.ndim < rank else x
+        for x in values
+    ]
 
 
 def folded(operation: Callable) -> Callable:
@@ -77,7 +80,10 @@ def chosen(operation: Callable) -> Callable:
 def product(values: list[Any], masks: Any = None) -> Any:
     """Multiply; a masked number counts as 1, and where all are masked the result is 0."""
     spread = _spread(values, masks)
-    factors = [x if m is None else jnp.where(m, x, jnp.ones((), x.dtype)) for x, m in zip(_aligned(values), spread, strict=True)]
+    factors = [
+        x if m is None else jnp.where(m, x, jnp.ones((), x.dtype))
+        for x, m in zip(_aligned(values), spread, strict=True)
+    ]
     result = functools.reduce(jnp.multiply, factors)
     if any(m is None for m in spread):
         return result
@@ -92,8 +98,13 @@ def joined(values: list[Any], axis: int) -> Any:
 
 def joined_mask(values: list[Any], masks: list[Any], axis: int) -> Any:
     """Join masks as their arrays are joined; an array without a mask counts as kept."""
-    trailing = max(max(x.ndim - m.ndim for x, m in zip(values, masks, strict=True) if m is not None), 1)
-    parts = [jnp.ones(x.shape, bool) if m is None else m for x, m in zip(values, _spread(values, masks), strict=True)]
+    trailing = max(
+        max(x.ndim - m.ndim for x, m in zip(values, masks, strict=True) if m is not None), 1
+    )
+    parts = [
+        jnp.ones(x.shape, bool) if m is None else m
+        for x, m in zip(values, _spread(values, masks), strict=True)
+    ]
     return jnp.any(jnp.concatenate(parts, axis), axis=tuple(range(-trailing, 0)))
 
 

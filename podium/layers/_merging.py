@@ -28,7 +28,11 @@ def _broadcast(one: int | None, other: int | None) -> int | None:
     """Return the common length; None if unknown, -1 if there is none."""
     if one is None or other is None:
         return None
-    return max(one, other) if 1 in (one, other) and 0 not in (one, other) else (one if one == other else -1)
+    return (
+        max(one, other)
+        if 1 in (one, other) and 0 not in (one, other)
+        else (one if one == other else -1)
+    )
 
 
 def _common_batch(sizes: Sequence[int | None]) -> int | None:
@@ -57,7 +61,9 @@ class _Merge(Layer):
         """Compute the output of a list of inputs."""
         if not isinstance(inputs, (list, tuple)):
             raise self._not_a_list(inputs.shape)
-        self.compute_output_shape([x.shape for x in inputs])  # says what is wrong if the shapes do not fit
+        self.compute_output_shape(
+            [x.shape for x in inputs]
+        )  # says what is wrong if the shapes do not fit
         return self._merged(list(inputs), mask)
 
     def _merged(self, inputs: list[Any], mask: Any) -> Any:
@@ -72,7 +78,9 @@ class _Merge(Layer):
 
     def _misfit(self, shapes: Sequence[Any], problem: str) -> ValueError:
         listed = ", ".join(str(tuple(shape)) for shape in shapes)
-        return ValueError(f"Layer {self.name!r} ({type(self).__name__}) was called with shapes {listed}: {problem}")
+        return ValueError(
+            f"Layer {self.name!r} ({type(self).__name__}) was called with shapes {listed}: {problem}"
+        )
 
     def _listed(self, input_shape: Any) -> list[tuple[int | None, ...]]:
         """Return the shapes of a list of inputs, or refuse what is no list or has the wrong length."""
@@ -81,7 +89,10 @@ class _Merge(Layer):
                 raise self._misfit([], "the list is empty. Give at least one input.")
             raise self._not_a_list(input_shape)
         if self._count is not None and len(input_shape) != self._count:
-            raise self._misfit(input_shape, f"exactly {self._count} inputs were expected, {len(input_shape)} were given.")
+            raise self._misfit(
+                input_shape,
+                f"exactly {self._count} inputs were expected, {len(input_shape)} were given.",
+            )
         return [tuple(map(_known, shape)) for shape in input_shape]
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
@@ -89,14 +100,21 @@ class _Merge(Layer):
         shapes = self._listed(input_shape)
         rank = max(map(len, shapes))
         if rank and min(map(len, shapes)) == 0:
-            raise self._misfit(input_shape, "a single number and an array cannot be merged. Use `podium.ops` for that.")
+            raise self._misfit(
+                input_shape,
+                "a single number and an array cannot be merged. Use `podium.ops` for that.",
+            )
         batch = [_common_batch([shape[0] for shape in shapes])] if rank else []
         wide = [(1,) * (rank - len(shape)) + shape[1:] for shape in shapes]
         lengths = [functools.reduce(_broadcast, column) for column in zip(*wide, strict=True)]
         for axis, length in enumerate(batch + lengths):
             if length == -1:
                 ranks = set(map(len, shapes))
-                widened = " (after the shorter ones got dimensions of 1 behind the batch)" if len(ranks) > 1 else ""
+                widened = (
+                    " (after the shorter ones got dimensions of 1 behind the batch)"
+                    if len(ranks) > 1
+                    else ""
+                )
                 raise self._misfit(
                     input_shape,
                     f"they differ in dimension {axis}{widened}. Give all inputs the same shape, or length 1 where they shall be "
@@ -117,7 +135,11 @@ class _Merge(Layer):
     def _masks_for(self, inputs: Any, mask: Any) -> list[Any] | None:
         if mask is None:
             return None
-        if not isinstance(mask, (list, tuple)) or not isinstance(inputs, (list, tuple)) or len(mask) != len(inputs):
+        if (
+            not isinstance(mask, (list, tuple))
+            or not isinstance(inputs, (list, tuple))
+            or len(mask) != len(inputs)
+        ):
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was given a mask that does not belong to its inputs; a list "
                 "with one mask or None for every input was expected."
@@ -242,7 +264,9 @@ class Concatenate(_Merge):
     def __init__(self, axis: int = -1, **kwargs: Any):
         super().__init__(**kwargs)
         if isinstance(axis, bool) or not isinstance(axis, int):
-            raise TypeError(f"Concatenate was given axis={axis!r}; a whole number was expected, such as -1 for the last one.")
+            raise TypeError(
+                f"Concatenate was given axis={axis!r}; a whole number was expected, such as -1 for the last one."
+            )
         self.axis = axis
 
     def _merged(self, inputs: list[Any], mask: Any) -> Any:
@@ -253,7 +277,9 @@ class Concatenate(_Merge):
         shapes = self._listed(input_shape)
         rank = len(shapes[0])
         if any(len(shape) != rank for shape in shapes):
-            raise self._misfit(input_shape, "they must have the same number of dimensions. Reshape some of them.")
+            raise self._misfit(
+                input_shape, "they must have the same number of dimensions. Reshape some of them."
+            )
         if not -rank <= self.axis < rank:
             problem = f"axis={self.axis} is none of their {rank} dimensions. Give an axis from {-rank} to {rank - 1}."
             raise self._misfit(input_shape, problem)
@@ -307,11 +333,19 @@ class Dot(_Merge):
     def __init__(self, axes: int | tuple[int, int], normalize: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
         given = (axes, axes) if isinstance(axes, int) else axes
-        if not isinstance(given, (list, tuple)) or len(given) != 2 or not all(type(axis) is int for axis in given):
+        if (
+            not isinstance(given, (list, tuple))
+            or len(given) != 2
+            or not all(type(axis) is int for axis in given)
+        ):
             kind = ValueError if isinstance(given, (list, tuple)) else TypeError
-            raise kind(f"Dot was given axes={axes!r}; a whole number or a pair of them was expected, such as axes=(2, 1).")
+            raise kind(
+                f"Dot was given axes={axes!r}; a whole number or a pair of them was expected, such as axes=(2, 1)."
+            )
         if 0 in given:
-            raise ValueError(f"Dot was given axes={axes!r}; dimension 0 is the batch and cannot be summed over. Count from 1.")
+            raise ValueError(
+                f"Dot was given axes={axes!r}; dimension 0 is the batch and cannot be summed over. Count from 1."
+            )
         self.axes = axes
         self.normalize = normalize
 
@@ -319,7 +353,10 @@ class Dot(_Merge):
         given = (self.axes, self.axes) if isinstance(self.axes, int) else self.axes
         for axis, shape in zip(given, shapes, strict=True):
             if len(shape) < 2 or not -len(shape) < axis < len(shape):
-                raise self._misfit(shapes, f"they have no dimensions axes={self.axes} behind the batch. Give other axes.")
+                raise self._misfit(
+                    shapes,
+                    f"they have no dimensions axes={self.axes} behind the batch. Give other axes.",
+                )
         return given[0] % len(shapes[0]), given[1] % len(shapes[1])
 
     def _merged(self, inputs: list[Any], mask: Any) -> Any:
@@ -340,7 +377,12 @@ class Dot(_Merge):
                 f"dimension {axes[0]} of the first and {axes[1]} of the second (axes={self.axes}) must be equally long, and so "
                 "must the batches. Give other axes, or reshape the inputs.",
             )
-        rest = [n for shape, gone in zip((one, other), axes, strict=True) for i, n in enumerate(shape) if i not in (0, gone)]
+        rest = [
+            n
+            for shape, gone in zip((one, other), axes, strict=True)
+            for i, n in enumerate(shape)
+            if i not in (0, gone)
+        ]
         return (batch.pop() if batch else None, *(rest or [1]))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:

@@ -37,7 +37,9 @@ class _HeadAttention(Layer):
         self._dropout = fraction(self, "dropout", dropout)
         self._use_bias = use_bias
         self._use_gate = use_gate
-        self._sliding_window = None if sliding_window is None else whole_number(self, "sliding_window", sliding_window)
+        self._sliding_window = (
+            None if sliding_window is None else whole_number(self, "sliding_window", sliding_window)
+        )
         if flash_attention and dropout > 0:
             raise ValueError(
                 f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; the fused kernel has no dropout. "
@@ -54,13 +56,17 @@ class _HeadAttention(Layer):
         self._value_dense: Any = None
         self._output_dense: Any = None
 
-    def _projection(self, name: str, equation: str, output_shape: Any, shape: Any, activation: Any = None) -> EinsumDense:
+    def _projection(
+        self, name: str, equation: str, output_shape: Any, shape: Any, activation: Any = None
+    ) -> EinsumDense:
         """Make and build a projection; its bias has all letters of the output that the inputs do not have."""
         inputs, outputs = equation.split(",")[0], equation.split("->")[1]
         layer = EinsumDense(
             equation,
             output_shape,
-            bias_axes="".join(letter for letter in outputs if letter not in inputs) if self._use_bias else None,
+            bias_axes="".join(letter for letter in outputs if letter not in inputs)
+            if self._use_bias
+            else None,
             activation=activation,
             activity_regularizer=self.activity_regularizer,
             dtype=self.dtype_policy,
@@ -117,7 +123,11 @@ class _HeadAttention(Layer):
         masks = (self._mask_of_query(query, query_mask), value_mask, key_mask, attention_mask)
         options = {"causal": bool(use_causal_mask), "window": self._sliding_window}
         mask = None
-        if any(one is not None for one in masks) or use_causal_mask or self._sliding_window is not None:
+        if (
+            any(one is not None for one in masks)
+            or use_causal_mask
+            or self._sliding_window is not None
+        ):
             mask = dispatch(_joined_mask, *masks, query.shape[1], value.shape[1], **options)
         gate = self._gate_dense(query) if self._use_gate else None
         projected = self._query_dense(query), self._key_dense(key), self._value_dense(value)
@@ -128,14 +138,23 @@ class _HeadAttention(Layer):
     def _mask_of_query(self, query: Any, given: Any) -> Any:
         return given
 
-    def _attend(self, query: Any, key: Any, value: Any, mask: Any, with_scores: bool, training: Any) -> tuple:
+    def _attend(
+        self, query: Any, key: Any, value: Any, mask: Any, with_scores: bool, training: Any
+    ) -> tuple:
         size = query.shape[-1]
         scale = size**-0.5
-        if not with_scores and self._dropout == 0 and len(query.shape) == 4 and value.shape[-1] == size:
+        if (
+            not with_scores
+            and self._dropout == 0
+            and len(query.shape) == 4
+            and value.shape[-1] == size
+        ):
             mask = None if mask is None else dispatch(_with_heads, mask, 4)
             options = {"scale": scale, "flash_attention": self._flash_attention}
             return ops.dot_product_attention(query, key, value, mask=mask, **options), None
-        seed = draw_seed(self.seed_generator) if training and self.seed_generator is not None else None
+        seed = (
+            draw_seed(self.seed_generator) if training and self.seed_generator is not None else None
+        )
         options = {"scale": scale, "axes": self._attention_axes_of(query), "rate": self._dropout}
         return dispatch(_attend_heads, query, key, value, mask, seed, **options)
 
@@ -150,7 +169,12 @@ class _HeadAttention(Layer):
         """Return the arguments that make this layer again."""
         names = ("dropout", "use_bias", "use_gate", "sliding_window")
         own = {name: getattr(self, f"_{name}") for name in names} | {"seed": self.seed}
-        return {"activity_regularizer": None} | super().get_config() | own | weight_options_config(self, "kernel", "bias")
+        return (
+            {"activity_regularizer": None}
+            | super().get_config()
+            | own
+            | weight_options_config(self, "kernel", "bias")
+        )
 
 
 class MultiHeadAttention(_HeadAttention):
@@ -216,16 +240,24 @@ class MultiHeadAttention(_HeadAttention):
             "bias_constraint": bias_constraint,
         }
         kwargs["activity_regularizer"] = activity_regularizer
-        super().__init__(dropout, use_bias, sliding_window, flash_attention, use_gate, seed, weights, **kwargs)
+        super().__init__(
+            dropout, use_bias, sliding_window, flash_attention, use_gate, seed, weights, **kwargs
+        )
         self.num_heads = whole_number(self, "num_heads", num_heads)
         self.key_dim = whole_number(self, "key_dim", key_dim)
-        self.value_dim = self.key_dim if value_dim is None else whole_number(self, "value_dim", value_dim)
-        self._output_shape = (output_shape,) if isinstance(output_shape, int) else tuple(output_shape or ()) or None
+        self.value_dim = (
+            self.key_dim if value_dim is None else whole_number(self, "value_dim", value_dim)
+        )
+        self._output_shape = (
+            (output_shape,) if isinstance(output_shape, int) else tuple(output_shape or ()) or None
+        )
         if attention_axes is not None and not isinstance(attention_axes, (int, list, tuple)):
             raise ValueError(
                 f"MultiHeadAttention was given attention_axes={attention_axes!r}; a whole number or a list of them was expected."
             )
-        self._attention_axes = (attention_axes,) if isinstance(attention_axes, int) else attention_axes
+        self._attention_axes = (
+            (attention_axes,) if isinstance(attention_axes, int) else attention_axes
+        )
 
     @property
     def dropout(self) -> float:
@@ -269,7 +301,9 @@ class MultiHeadAttention(_HeadAttention):
         self._query_dense = self._into_heads("query", query_shape, self.key_dim)
         self._key_dense = self._into_heads("key", key_shape, self.key_dim)
         if self._use_gate:
-            self._gate_dense = self._into_heads("gate", query_shape, self.value_dim, activation="sigmoid")
+            self._gate_dense = self._into_heads(
+                "gate", query_shape, self.value_dim, activation="sigmoid"
+            )
         self._value_dense = self._into_heads("value", value_shape, self.value_dim)
         sizes = self._output_shape or (query_shape[-1],)
         free = string.ascii_lowercase[: len(query_shape) - 1]
@@ -277,17 +311,23 @@ class MultiHeadAttention(_HeadAttention):
         heads = string.ascii_lowercase[len(free) : len(free) + 2]
         shape = (*query_shape[:-1], self.num_heads, self.value_dim)
         output_shape = [None] * (len(free) - 1) + list(sizes)
-        self._output_dense = self._projection("attention_output", f"{free}{heads},{heads}{out}->{free}{out}", output_shape, shape)
+        self._output_dense = self._projection(
+            "attention_output", f"{free}{heads},{heads}{out}->{free}{out}", output_shape, shape
+        )
 
     def _into_heads(self, name: str, shape: Any, size: int, activation: Any = None) -> EinsumDense:
         letters = string.ascii_lowercase
         free, last = letters[: len(shape) - 1], letters[len(shape) - 1]
         heads = letters[len(shape) : len(shape) + 2]
         output_shape = [None] * (len(free) - 1) + [self.num_heads, size]
-        return self._projection(name, f"{free}{last},{last}{heads}->{free}{heads}", output_shape, shape, activation)
+        return self._projection(
+            name, f"{free}{last},{last}{heads}->{free}{heads}", output_shape, shape, activation
+        )
 
     def _mask_of_query(self, query: Any, given: Any) -> Any:
-        return query._keras_mask  # Keras goes by the mask that travels with the query, and by nothing else
+        return (
+            query._keras_mask
+        )  # Keras goes by the mask that travels with the query, and by nothing else
 
     def _attention_axes_of(self, query: Any) -> tuple[int, ...]:
         rank = len(query.shape)
@@ -295,7 +335,9 @@ class MultiHeadAttention(_HeadAttention):
             return tuple(range(1, rank - 2))
         return tuple(axis if axis >= 0 else rank - 1 + axis for axis in self._attention_axes)
 
-    def compute_output_shape(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> tuple:
+    def compute_output_shape(
+        self, query_shape: Any, value_shape: Any, key_shape: Any = None
+    ) -> tuple:
         """Return the shape of the outputs."""
         self._check_lengths(value_shape, value_shape if key_shape is None else key_shape)
         return (*query_shape[:-1], *(self._output_shape or (query_shape[-1],)))
@@ -303,7 +345,11 @@ class MultiHeadAttention(_HeadAttention):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
         own = {name: getattr(self, name) for name in ("num_heads", "key_dim", "value_dim")}
-        return super().get_config() | own | {"output_shape": self._output_shape, "attention_axes": self._attention_axes}
+        return (
+            super().get_config()
+            | own
+            | {"output_shape": self._output_shape, "attention_axes": self._attention_axes}
+        )
 
 
 class GroupedQueryAttention(_HeadAttention):
@@ -364,7 +410,9 @@ class GroupedQueryAttention(_HeadAttention):
             "bias_constraint": bias_constraint,
         }
         kwargs["activity_regularizer"] = activity_regularizer
-        super().__init__(dropout, use_bias, sliding_window, flash_attention, use_gate, seed, weights, **kwargs)
+        super().__init__(
+            dropout, use_bias, sliding_window, flash_attention, use_gate, seed, weights, **kwargs
+        )
         self.head_dim = whole_number(self, "head_dim", head_dim)
         self.num_query_heads = whole_number(self, "num_query_heads", num_query_heads)
         self.num_key_value_heads = whole_number(self, "num_key_value_heads", num_key_value_heads)
@@ -378,21 +426,32 @@ class GroupedQueryAttention(_HeadAttention):
         """Make the projections."""
         key_shape = value_shape if key_shape is None else key_shape
         self._check_lengths(value_shape, key_shape)
-        queries, pairs = (None, self.num_query_heads, self.head_dim), (None, self.num_key_value_heads, self.head_dim)
+        queries, pairs = (
+            (None, self.num_query_heads, self.head_dim),
+            (None, self.num_key_value_heads, self.head_dim),
+        )
         self._query_dense = self._projection("query", "bqm,muh->bquh", queries, query_shape)
         self._key_dense = self._projection("key", "bkm,mvh->bkvh", pairs, key_shape)
         if self._use_gate:
-            self._gate_dense = self._projection("gate", "bqm,muh->bquh", queries, query_shape, "sigmoid")
+            self._gate_dense = self._projection(
+                "gate", "bqm,muh->bquh", queries, query_shape, "sigmoid"
+            )
         self._value_dense = self._projection("value", "bkm,mvh->bkvh", pairs, value_shape)
         shape = (None, None, self.num_query_heads, self.head_dim)
-        self._output_dense = self._projection("attention_output", "bquh,uhm->bqm", (None, query_shape[-1]), shape)
+        self._output_dense = self._projection(
+            "attention_output", "bquh,uhm->bqm", (None, query_shape[-1]), shape
+        )
 
-    def _attend(self, query: Any, key: Any, value: Any, mask: Any, with_scores: bool, training: Any) -> tuple:
+    def _attend(
+        self, query: Any, key: Any, value: Any, mask: Any, with_scores: bool, training: Any
+    ) -> tuple:
         repeats = self.num_query_heads // self.num_key_value_heads
         key, value = (dispatch(jnp.repeat, x, repeats, axis=2) for x in (key, value))
         return super()._attend(query, key, value, mask, with_scores, training)
 
-    def compute_output_shape(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> tuple:
+    def compute_output_shape(
+        self, query_shape: Any, value_shape: Any, key_shape: Any = None
+    ) -> tuple:
         """Return the shape of the outputs, that of the query."""
         self._check_lengths(value_shape, value_shape if key_shape is None else key_shape)
         return tuple(query_shape)
@@ -426,7 +485,9 @@ def _joined_mask(
     """Return who may see whom, `(batch, targets, sources)`: where all masks agree."""
     parts = [] if attention_mask is None else [attention_mask.astype(bool)]
     parts += [] if query_mask is None else [query_mask.astype(bool)[..., None]]
-    parts += [mask.astype(bool)[..., None, :] for mask in (value_mask, key_mask) if mask is not None]
+    parts += [
+        mask.astype(bool)[..., None, :] for mask in (value_mask, key_mask) if mask is not None
+    ]
     row, column = jnp.arange(targets)[None, :, None], jnp.arange(sources)[None, None, :]
     parts += [row >= column] if causal else []
     parts += [] if window is None else [jnp.abs(row - column) < window]
@@ -444,7 +505,15 @@ def _with_heads(mask: Any, rank: int, attended: int = 1) -> Any:
 
 
 def _attend_heads(
-    query: Any, key: Any, value: Any, mask: Any, seed: Any, *, scale: float, axes: tuple[int, ...], rate: float
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    seed: Any,
+    *,
+    scale: float,
+    axes: tuple[int, ...],
+    rate: float,
 ) -> tuple:
     """Attend over any axes, with dropout; returns the heads' outputs and the weights."""
     scores_equation, combine_equation = _equations(query.ndim, axes)

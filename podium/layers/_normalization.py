@@ -13,7 +13,14 @@ import jax.numpy as jnp
 
 from podium.core import dispatch, unknown_choice
 from podium.core import epsilon as keras_epsilon
-from podium.layers._checks import axes_of, check_axes, fraction, set_weight_options, weight_options, weight_options_config
+from podium.layers._checks import (
+    axes_of,
+    check_axes,
+    fraction,
+    set_weight_options,
+    weight_options,
+    weight_options_config,
+)
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 
@@ -81,7 +88,9 @@ class BatchNormalization(Layer):
         super().__init__(**kwargs)
         axes = axes_of(self, axis)
         if len(axes) != 1:
-            raise ValueError(f"BatchNormalization was given axis={axis!r}; one axis was expected, such as axis=-1.")
+            raise ValueError(
+                f"BatchNormalization was given axis={axis!r}; one axis was expected, such as axis=-1."
+            )
         self.axis = axes[0]
         self.momentum = float(fraction(self, "momentum", momentum))
         self.epsilon = float(epsilon)
@@ -99,7 +108,9 @@ class BatchNormalization(Layer):
             gamma_constraint=gamma_constraint,
         )
         self.renorm = renorm
-        self.renorm_clipping = _checked_clipping(renorm_clipping or {}) if renorm else renorm_clipping
+        self.renorm_clipping = (
+            _checked_clipping(renorm_clipping or {}) if renorm else renorm_clipping
+        )
         self.renorm_momentum = renorm_momentum
         self.synchronized = synchronized
         self.supports_masking = True
@@ -116,11 +127,17 @@ class BatchNormalization(Layer):
         check_axes(self, (self.axis,), input_shape)
         shape = (input_shape[self.axis],)
         if self.scale:
-            self.gamma = self.add_weight(name="gamma", shape=shape, autocast=False, **weight_options(self, "gamma"))
+            self.gamma = self.add_weight(
+                name="gamma", shape=shape, autocast=False, **weight_options(self, "gamma")
+            )
         if self.center:
-            self.beta = self.add_weight(name="beta", shape=shape, autocast=False, **weight_options(self, "beta"))
+            self.beta = self.add_weight(
+                name="beta", shape=shape, autocast=False, **weight_options(self, "beta")
+            )
         self.moving_mean = self._add_average("moving_mean", shape, self.moving_mean_initializer)
-        self.moving_variance = self._add_average("moving_variance", shape, self.moving_variance_initializer)
+        self.moving_variance = self._add_average(
+            "moving_variance", shape, self.moving_variance_initializer
+        )
         if self.renorm:
             self.moving_stddev = self._add_average("moving_stddev", shape, self._initial_stddev)
             self.renorm_mean = self._add_average("renorm_mean", shape, self.moving_mean_initializer)
@@ -129,7 +146,12 @@ class BatchNormalization(Layer):
 
     def _add_average(self, name: str, shape: tuple, initializer: Any) -> Any:
         return self.add_weight(
-            name=name, shape=shape, initializer=initializer, trainable=False, autocast=False, aggregation="mean"
+            name=name,
+            shape=shape,
+            initializer=initializer,
+            trainable=False,
+            autocast=False,
+            aggregation="mean",
         )
 
     def _initial_stddev(self, shape: Any, dtype: Any = None) -> Any:
@@ -150,15 +172,22 @@ class BatchNormalization(Layer):
         if self.renorm:
             return self._renormalize(inputs, mask, common)
         averages = (self.moving_mean, self.moving_variance)
-        outputs, mean, variance = dispatch(_normalize_batch, inputs, mask, *averages, self.gamma, self.beta, **common)
+        outputs, mean, variance = dispatch(
+            _normalize_batch, inputs, mask, *averages, self.gamma, self.beta, **common
+        )
         self.moving_mean.assign(mean)
         self.moving_variance.assign(variance)
         return outputs
 
     def _renormalize(self, inputs: Any, mask: Any, common: dict[str, Any]) -> Any:
         averages = (self.moving_mean, self.moving_stddev, self.renorm_mean, self.renorm_stddev)
-        options = common | {"clipping": self.renorm_clipping, "renorm_momentum": self.renorm_momentum}
-        outputs, moved = dispatch(_renormalize_batch, inputs, mask, averages, self.gamma, self.beta, **options)
+        options = common | {
+            "clipping": self.renorm_clipping,
+            "renorm_momentum": self.renorm_momentum,
+        }
+        outputs, moved = dispatch(
+            _renormalize_batch, inputs, mask, averages, self.gamma, self.beta, **options
+        )
         for variable, value in zip((*averages, self.moving_variance), moved, strict=True):
             variable.assign(value)
         return outputs
@@ -170,7 +199,17 @@ class BatchNormalization(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        names = ("axis", "momentum", "epsilon", "center", "scale", "synchronized", "renorm", "renorm_clipping", "renorm_momentum")
+        names = (
+            "axis",
+            "momentum",
+            "epsilon",
+            "center",
+            "scale",
+            "synchronized",
+            "renorm",
+            "renorm_clipping",
+            "renorm_momentum",
+        )
         weights = weight_options_config(self, "beta", "gamma", "moving_mean", "moving_variance")
         return super().get_config() | {name: getattr(self, name) for name in names} | weights
 
@@ -179,12 +218,27 @@ def _checked_clipping(clipping: dict[str, float]) -> dict[str, float]:
     for key in clipping:
         if key not in ("rmax", "rmin", "dmax"):
             raise unknown_choice("key of renorm_clipping", key, ["rmax", "rmin", "dmax"])
-    if clipping.get("rmax", float("inf")) < clipping.get("rmin", 0.0) or clipping.get("dmax", 0.0) < 0:
-        raise ValueError(f"renorm_clipping={clipping!r} was given; rmin <= rmax and dmax >= 0 were expected.")
+    if (
+        clipping.get("rmax", float("inf")) < clipping.get("rmin", 0.0)
+        or clipping.get("dmax", 0.0) < 0
+    ):
+        raise ValueError(
+            f"renorm_clipping={clipping!r} was given; rmin <= rmax and dmax >= 0 were expected."
+        )
     return clipping
 
 
-def _normalize(x: Any, mean: Any, variance: Any, gamma: Any, beta: Any, *, axis: int, epsilon: float, dtype: str) -> Any:
+def _normalize(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    gamma: Any,
+    beta: Any,
+    *,
+    axis: int,
+    epsilon: float,
+    dtype: str,
+) -> Any:
     """Normalise by given statistics, in float32 at least."""
     x = at_least_float32(x)
     shape = [1] * x.ndim
@@ -197,7 +251,15 @@ def _normalize(x: Any, mean: Any, variance: Any, gamma: Any, beta: Any, *, axis:
 
 
 def _normalize_batch(
-    x: Any, mask: Any, moving_mean: Any, moving_variance: Any, gamma: Any, beta: Any, *, momentum: float, **common: Any
+    x: Any,
+    mask: Any,
+    moving_mean: Any,
+    moving_variance: Any,
+    gamma: Any,
+    beta: Any,
+    *,
+    momentum: float,
+    **common: Any,
 ) -> Any:
     """Normalise by the batch's statistics; returns the outputs and the moved averages."""
     mean, variance = _moments(at_least_float32(x), mask, common["axis"])
@@ -222,7 +284,9 @@ def _renormalize_batch(
     mean, variance = _moments(at_least_float32(x), mask, common["axis"])
     stddev = jnp.sqrt(variance + common["epsilon"])
     reference = jnp.maximum(renorm_stddev, common["epsilon"] ** 0.5)
-    r = jax.lax.stop_gradient(jnp.clip(stddev / reference, clipping.get("rmin"), clipping.get("rmax")))
+    r = jax.lax.stop_gradient(
+        jnp.clip(stddev / reference, clipping.get("rmin"), clipping.get("rmax"))
+    )
     d = jax.lax.stop_gradient((mean - renorm_mean) / reference)
     if clipping.get("dmax") is not None:
         d = jnp.clip(d, -clipping["dmax"], clipping["dmax"])

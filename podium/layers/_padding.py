@@ -115,7 +115,9 @@ class Cropping2D(_Cropping):
 
     rank = 2
 
-    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
+    ):
         super().__init__(data_format, **kwargs)
         self.cropping = _spatial.pairs(self, "cropping", cropping, self.rank)
 
@@ -139,7 +141,12 @@ class Cropping3D(Cropping2D):
 
     rank = 3
 
-    def __init__(self, cropping: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self,
+        cropping: Any = ((1, 1), (1, 1), (1, 1)),
+        data_format: str | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(cropping, data_format, **kwargs)
 
 
@@ -179,7 +186,9 @@ class ZeroPadding1D(_ZeroPadding):
 
     rank = 1
 
-    def __init__(self, padding: int | tuple[int, int] = 1, data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self, padding: int | tuple[int, int] = 1, data_format: str | None = None, **kwargs: Any
+    ):
         super().__init__(data_format, **kwargs)
         self.padding = _spatial.whole_numbers(self, "padding", padding, 2, lowest=0)
 
@@ -222,7 +231,9 @@ class ZeroPadding3D(ZeroPadding2D):
 
     rank = 3
 
-    def __init__(self, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None, **kwargs: Any
+    ):
         super().__init__(padding, data_format, **kwargs)
 
 
@@ -293,7 +304,11 @@ class UpSampling2D(_UpSampling):
     rank = 2
 
     def __init__(
-        self, size: int | tuple[int, int] = (2, 2), data_format: str | None = None, interpolation: str = "nearest", **kwargs: Any
+        self,
+        size: int | tuple[int, int] = (2, 2),
+        data_format: str | None = None,
+        interpolation: str = "nearest",
+        **kwargs: Any,
     ):
         super().__init__(data_format, **kwargs)
         self.size = _spatial.whole_numbers(self, "size", size, 2)
@@ -305,11 +320,17 @@ class UpSampling2D(_UpSampling):
         if self.interpolation == "nearest":
             return super().call(inputs)
         lengths = self._new_lengths(_spatial.spatial(inputs.shape, self.data_format))
-        return ops.image.resize(inputs, lengths, interpolation=self.interpolation, data_format=self.data_format)
+        return ops.image.resize(
+            inputs, lengths, interpolation=self.interpolation, data_format=self.data_format
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        return super().get_config() | {"size": self.size, "data_format": self.data_format, "interpolation": self.interpolation}
+        return super().get_config() | {
+            "size": self.size,
+            "data_format": self.data_format,
+            "interpolation": self.interpolation,
+        }
 
 
 class UpSampling3D(_UpSampling):
@@ -327,7 +348,12 @@ class UpSampling3D(_UpSampling):
 
     rank = 3
 
-    def __init__(self, size: int | tuple[int, int, int] = (2, 2, 2), data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self,
+        size: int | tuple[int, int, int] = (2, 2, 2),
+        data_format: str | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(data_format, **kwargs)
         self.size = _spatial.whole_numbers(self, "size", size, 3)
 

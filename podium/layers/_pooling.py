@@ -33,7 +33,11 @@ class _Pooling(Layer):
     ):
         super().__init__(name=name, **kwargs)
         self.pool_size = _spatial.whole_numbers(self, "pool_size", pool_size, self.rank)
-        self.strides = self.pool_size if strides is None else _spatial.whole_numbers(self, "strides", strides, self.rank)
+        self.strides = (
+            self.pool_size
+            if strides is None
+            else _spatial.whole_numbers(self, "strides", strides, self.rank)
+        )
         self.padding = _spatial.choice(self, "padding", padding, ("valid", "same"))
         self.data_format = _spatial.layout(self, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
@@ -41,13 +45,17 @@ class _Pooling(Layer):
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""
         self.compute_output_shape(inputs.shape)  # says what is wrong if the window does not fit
-        return type(self)._operation(inputs, self.pool_size, self.strides, self.padding, self.data_format)
+        return type(self)._operation(
+            inputs, self.pool_size, self.strides, self.padding, self.data_format
+        )
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
         """Return the shape of the outputs; an empty output is an error."""
         once, padding = (1,) * self.rank, (self.padding,) * self.rank
         before = _spatial.spatial(input_shape, self.data_format)
-        lengths = _spatial.map_lengths(_spatial.window_length, before, self.pool_size, self.strides, once, padding)
+        lengths = _spatial.map_lengths(
+            _spatial.window_length, before, self.pool_size, self.strides, once, padding
+        )
         _spatial.refuse_empty(self, input_shape, lengths, "pool_size", "strides", "padding")
         channels = input_shape[_spatial.channel_axis(self.data_format)]
         return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
@@ -213,7 +221,9 @@ class _GlobalPooling(Layer):
     def compute_output_spec(self, inputs: Any) -> KerasTensor:
         """Return what a call on a symbolic input gives."""
         divides = type(self)._operation is ops.mean and not is_float_dtype(inputs.dtype)
-        return KerasTensor(self.compute_output_shape(inputs.shape), "float32" if divides else inputs.dtype)
+        return KerasTensor(
+            self.compute_output_shape(inputs.shape), "float32" if divides else inputs.dtype
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
@@ -350,7 +360,9 @@ class _AdaptivePooling(Layer):
     rank: ClassVar[int]
     _operation: ClassVar[Any]
 
-    def __init__(self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any
+    ):
         super().__init__(**kwargs)
         self.output_size = _spatial.whole_numbers(self, "output_size", output_size, self.rank)
         self.data_format = _spatial.layout(self, data_format)
@@ -371,7 +383,10 @@ class _AdaptivePooling(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        return super().get_config() | {"output_size": self.output_size, "data_format": self.data_format}
+        return super().get_config() | {
+            "output_size": self.output_size,
+            "data_format": self.data_format,
+        }
 
 
 class AdaptiveAveragePooling1D(_AdaptivePooling):
@@ -478,5 +493,13 @@ class AdaptiveMaxPooling3D(_AdaptivePooling):
 
 MaxPool1D, MaxPool2D, MaxPool3D = MaxPooling1D, MaxPooling2D, MaxPooling3D
 AvgPool1D, AvgPool2D, AvgPool3D = AveragePooling1D, AveragePooling2D, AveragePooling3D
-GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalAveragePooling3D
-GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalMaxPooling3D
+GlobalAvgPool1D, GlobalAvgPool2D, GlobalAvgPool3D = (
+    GlobalAveragePooling1D,
+    GlobalAveragePooling2D,
+    GlobalAveragePooling3D,
+)
+GlobalMaxPool1D, GlobalMaxPool2D, GlobalMaxPool3D = (
+    GlobalMaxPooling1D,
+    GlobalMaxPooling2D,
+    GlobalMaxPooling3D,
+)

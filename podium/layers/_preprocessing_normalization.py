@@ -33,7 +33,14 @@ class Normalization(Layer):
         array([[ 1., -1.]], dtype=float32)
     """
 
-    def __init__(self, axis: Any = -1, mean: Any = None, variance: Any = None, invert: bool = False, **kwargs: Any):
+    def __init__(
+        self,
+        axis: Any = -1,
+        mean: Any = None,
+        variance: Any = None,
+        invert: bool = False,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self.axis = () if axis is None or axis in ((), []) else axes_of(self, axis)
         self.invert = invert
@@ -48,8 +55,12 @@ class Normalization(Layer):
 
     def _check_given(self, mean: Any, variance: Any) -> None:
         if (mean is None) != (variance is None):
-            raise ValueError(f"Normalization was given mean={mean!r} and variance={variance!r}; give both or neither.")
-        if mean is not None and (np.shape(mean) != np.shape(variance) or np.ndim(mean) > len(self.axis)):
+            raise ValueError(
+                f"Normalization was given mean={mean!r} and variance={variance!r}; give both or neither."
+            )
+        if mean is not None and (
+            np.shape(mean) != np.shape(variance) or np.ndim(mean) > len(self.axis)
+        ):
             raise ValueError(
                 f"Normalization was given a mean of shape {np.shape(mean)} and a variance of shape {np.shape(variance)} for "
                 f"axis={self.axis}; equal shapes with at most {len(self.axis)} dimensions were expected."
@@ -66,9 +77,15 @@ class Normalization(Layer):
             )
         shape = tuple(input_shape[axis] for axis in self._kept_axes)
         if self.input_mean is None:
-            self.adapt_mean = self.add_weight(name="mean", shape=shape, initializer="zeros", trainable=False)
-            self.adapt_variance = self.add_weight(name="variance", shape=shape, initializer="ones", trainable=False)
-            self.count = self.add_weight(name="count", shape=(), dtype="int32", initializer="zeros", trainable=False)
+            self.adapt_mean = self.add_weight(
+                name="mean", shape=shape, initializer="zeros", trainable=False
+            )
+            self.adapt_variance = self.add_weight(
+                name="variance", shape=shape, initializer="ones", trainable=False
+            )
+            self.count = self.add_weight(
+                name="count", shape=(), dtype="int32", initializer="zeros", trainable=False
+            )
         self.built, self.built_shape = True, tuple(input_shape)
 
     @property
@@ -84,9 +101,16 @@ class Normalization(Layer):
     def _aligned(self, variable: Any, given: Any) -> Any:
         if not self.built:
             return None
-        shape = [self.built_shape[axis] if axis in self._kept_axes else 1 for axis in range(len(self.built_shape))]
+        shape = [
+            self.built_shape[axis] if axis in self._kept_axes else 1
+            for axis in range(len(self.built_shape))
+        ]
         kept = tuple(self.built_shape[axis] for axis in self._kept_axes)
-        value = variable if given is None else np.broadcast_to(np.asarray(given, self.compute_dtype), kept)
+        value = (
+            variable
+            if given is None
+            else np.broadcast_to(np.asarray(given, self.compute_dtype), kept)
+        )
         return dispatch(lambda v: v.reshape(shape).astype(self.compute_dtype), value)
 
     def adapt(self, data: Any) -> None:
@@ -102,7 +126,9 @@ class Normalization(Layer):
         if isinstance(data, (np.ndarray, Tensor)) or hasattr(data, "__array__"):
             data = [np.asarray(data)]
         if not isinstance(data, Iterable):
-            raise TypeError(f"adapt was given a {type(data).__name__}; an array or an iterable of batches was expected.")
+            raise TypeError(
+                f"adapt was given a {type(data).__name__}; an array or an iterable of batches was expected."
+            )
         totals = _Totals()
         for batch in data:
             batch = np.asarray(batch[0] if isinstance(batch, (tuple, list)) else batch, "float64")
@@ -116,7 +142,9 @@ class Normalization(Layer):
         self.adapt_variance.assign(totals.variance.astype(self.variable_dtype))
 
     def _check_batch(self, shape: tuple) -> None:
-        if len(shape) != len(self.built_shape) or any(shape[axis] != self.built_shape[axis] for axis in self._kept_axes):
+        if len(shape) != len(self.built_shape) or any(
+            shape[axis] != self.built_shape[axis] for axis in self._kept_axes
+        ):
             raise ValueError(
                 f"adapt on layer {self.name!r} (Normalization) met data of shape {shape}; it was built for shape "
                 f"{self.built_shape}. Give data of that shape, or make a new layer."
@@ -127,7 +155,9 @@ class Normalization(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Normalise the inputs, or undo it if `invert`."""
-        return dispatch(_shift_and_scale, inputs, self.mean, self.variance, self.invert, self.compute_dtype)
+        return dispatch(
+            _shift_and_scale, inputs, self.mean, self.variance, self.invert, self.compute_dtype
+        )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the inputs."""
@@ -135,7 +165,10 @@ class Normalization(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        given = {"mean": np.array(self.input_mean).tolist(), "variance": np.array(self.input_variance).tolist()}
+        given = {
+            "mean": np.array(self.input_mean).tolist(),
+            "variance": np.array(self.input_variance).tolist(),
+        }
         return super().get_config() | {"axis": self.axis, "invert": self.invert} | given
 
 

@@ -14,7 +14,13 @@ import jax.numpy as jnp
 from podium import activations
 from podium.core import SeedGenerator, dispatch, dispatch_closure, draw_seed
 from podium.core._state import current
-from podium.layers._checks import fraction, set_weight_options, weight_options, weight_options_config, whole_number
+from podium.layers._checks import (
+    fraction,
+    set_weight_options,
+    weight_options,
+    weight_options_config,
+    whole_number,
+)
 from podium.layers._dropout import drop
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
@@ -52,11 +58,15 @@ class RecurrentCell(Layer):
         self.dropout = fraction(self, "dropout", dropout)
         self.recurrent_dropout = fraction(self, "recurrent_dropout", recurrent_dropout)
         if implementation not in (0, 1, 2):
-            raise ValueError(f"{type(self).__name__} was given implementation={implementation!r}; 1 or 2 was expected.")
+            raise ValueError(
+                f"{type(self).__name__} was given implementation={implementation!r}; 1 or 2 was expected."
+            )
         # As in Keras: with 1, each gate has dropout masks of its own. Nothing else depends on it.
         self.implementation = 1 if self.recurrent_dropout > 0 else implementation
         self.seed = seed
-        self.seed_generator = SeedGenerator(seed) if self.dropout > 0 or self.recurrent_dropout > 0 else None
+        self.seed_generator = (
+            SeedGenerator(seed) if self.dropout > 0 or self.recurrent_dropout > 0 else None
+        )
         self.state_size: Any = self.units if self._states == 1 else [self.units] * self._states
         self.output_size = self.units
         self.kernel: Any = None
@@ -66,12 +76,16 @@ class RecurrentCell(Layer):
     def build(self, input_shape: Any) -> None:
         """Make the kernel, the recurrent kernel and the bias."""
         width = self.units * self._gates
-        self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1], width), **weight_options(self, "kernel"))
+        self.kernel = self.add_weight(
+            name="kernel", shape=(input_shape[-1], width), **weight_options(self, "kernel")
+        )
         self.recurrent_kernel = self.add_weight(
             name="recurrent_kernel", shape=(self.units, width), **weight_options(self, "recurrent")
         )
         if self.use_bias:
-            self.bias = self.add_weight(name="bias", shape=self._bias_shape(), **self._bias_options())
+            self.bias = self.add_weight(
+                name="bias", shape=self._bias_shape(), **self._bias_options()
+            )
         for activation in (self.activation, self.recurrent_activation):
             if isinstance(activation, Layer):  # its weights must not be made inside the loop
                 activation.build_from_config({"input_shape": (input_shape[0], self.units)})
@@ -109,12 +123,18 @@ class RecurrentCell(Layer):
         """Tell whether the activations are ours: they read no Variables then, and JAX may keep the compiled loop."""
         return all(
             activation is None
-            or (getattr(activation, "__module__", "").startswith("podium.") and not isinstance(activation, Layer))
+            or (
+                getattr(activation, "__module__", "").startswith("podium.")
+                and not isinstance(activation, Layer)
+            )
             for activation in (self.activation, self.recurrent_activation)
         )
 
     def _dispatch(self, fn: Any, *args: Any, **options: Any) -> Any:
-        options |= {"step": self._step(), "activations": (self.activation, self.recurrent_activation)}
+        options |= {
+            "step": self._step(),
+            "activations": (self.activation, self.recurrent_activation),
+        }
         if self._is_pure():
             return dispatch(fn, *args, **options)
         return dispatch_closure(functools.partial(fn.__wrapped__, **options), *args)
@@ -125,13 +145,21 @@ class RecurrentCell(Layer):
             return None, None
         count = self._gates if self.implementation == 1 else 1
         rates = (self.dropout, self.recurrent_dropout)
-        keys = [[draw_seed(self.seed_generator) for _ in range(count)] if rate > 0 else None for rate in rates]
+        keys = [
+            [draw_seed(self.seed_generator) for _ in range(count)] if rate > 0 else None
+            for rate in rates
+        ]
         batch = inputs.shape[0]
-        return dispatch(_draw_masks, keys, rates, ((batch, inputs.shape[-1]), (batch, self.units)), inputs.dtype)
+        return dispatch(
+            _draw_masks, keys, rates, ((batch, inputs.shape[-1]), (batch, self.units)), inputs.dtype
+        )
 
     def get_initial_state(self, batch_size: Any = None) -> list:
         """Return states of zeros."""
-        return [dispatch(jnp.zeros, (batch_size, self.units), self.compute_dtype) for _ in range(self._states)]
+        return [
+            dispatch(jnp.zeros, (batch_size, self.units), self.compute_dtype)
+            for _ in range(self._states)
+        ]
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this cell again."""
@@ -139,7 +167,9 @@ class RecurrentCell(Layer):
         own = {name: getattr(self, name) for name in names}
         own["activation"] = activations.serialize(self.activation)
         own["recurrent_activation"] = activations.serialize(self.recurrent_activation)
-        return super().get_config() | own | weight_options_config(self, "kernel", "recurrent", "bias")
+        return (
+            super().get_config() | own | weight_options_config(self, "kernel", "recurrent", "bias")
+        )
 
 
 def _draw_masks(keys: Any, rates: Any, shapes: Any, dtype: Any) -> tuple[Any, Any]:

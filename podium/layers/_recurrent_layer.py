@@ -10,9 +10,30 @@ from podium.layers._input_spec import InputSpec
 from podium.layers._rnn import RNN
 
 _OF_CELL = (
-    *("units", "activation", "recurrent_activation", "use_bias", "dropout", "recurrent_dropout", "seed"),
-    *("kernel_initializer", "recurrent_initializer", "bias_initializer", "kernel_regularizer", "recurrent_regularizer"),
-    *("bias_regularizer", "kernel_constraint", "recurrent_constraint", "bias_constraint", "unit_forget_bias", "reset_after"),
+    *(
+        "units",
+        "activation",
+        "recurrent_activation",
+        "use_bias",
+        "dropout",
+        "recurrent_dropout",
+        "seed",
+    ),
+    *(
+        "kernel_initializer",
+        "recurrent_initializer",
+        "bias_initializer",
+        "kernel_regularizer",
+        "recurrent_regularizer",
+    ),
+    *(
+        "bias_regularizer",
+        "kernel_constraint",
+        "recurrent_constraint",
+        "bias_constraint",
+        "unit_forget_bias",
+        "reset_after",
+    ),
 )
 
 
@@ -26,7 +47,9 @@ class RecurrentLayer(RNN):
 
     def __init__(self, cell_arguments: dict[str, Any], use_cudnn: Any = "auto", **kwargs: Any):
         common = {name: kwargs[name] for name in ("dtype", "trainable") if name in kwargs}
-        cell_arguments = cell_arguments | {"implementation": kwargs.pop("implementation", 2)} | common
+        cell_arguments = (
+            cell_arguments | {"implementation": kwargs.pop("implementation", 2)} | common
+        )
         cell_class = type(self)._cell_class
         super().__init__(cell_class(**cell_arguments, name=_snake_name(cell_class)), **kwargs)
         check_choice("use_cudnn", use_cudnn, ["auto", True, False])
@@ -51,10 +74,14 @@ class RecurrentLayer(RNN):
         return config | {name: own[name] for name in _OF_CELL if name in own}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
         """Make a layer from `get_config`'s result."""
         return cls(**dict(config))
 
 
 def _snake_name(cell_class: type) -> str:
-    return {"LSTMCell": "lstm_cell", "GRUCell": "gru_cell", "SimpleRNNCell": "simple_rnn_cell"}[cell_class.__name__]
+    return {"LSTMCell": "lstm_cell", "GRUCell": "gru_cell", "SimpleRNNCell": "simple_rnn_cell"}[
+        cell_class.__name__
+    ]

@@ -53,7 +53,9 @@ def gated_matmul(x: Any, kernel: Any, masks: Any) -> Any:
     if masks is None:
         return x @ kernel
     kernels = jnp.split(kernel, masks.shape[0], axis=-1)
-    return jnp.concatenate([(x * mask) @ part for mask, part in zip(masks, kernels, strict=True)], axis=-1)
+    return jnp.concatenate(
+        [(x * mask) @ part for mask, part in zip(masks, kernels, strict=True)], axis=-1
+    )
 
 
 def hold(keep: Any, new: Any, old: Any) -> Any:
@@ -63,7 +65,14 @@ def hold(keep: Any, new: Any, old: Any) -> Any:
 
 @functools.partial(jax.jit, static_argnames=("step", "activations"))
 def one_step(
-    inputs: Any, states: list, weights: tuple, input_masks: Any, state_masks: Any, *, step: Step, activations: tuple
+    inputs: Any,
+    states: list,
+    weights: tuple,
+    input_masks: Any,
+    state_masks: Any,
+    *,
+    step: Step,
+    activations: tuple,
 ) -> list:
     """Compute one step: returns the new states, of which the first is the output."""
     return _advance(inputs, states, weights, None, (input_masks, state_masks), step, activations)
@@ -71,7 +80,14 @@ def one_step(
 
 @functools.partial(
     jax.jit,
-    static_argnames=("step", "activations", "return_sequences", "unroll", "zero_output_for_mask", "plain"),
+    static_argnames=(
+        "step",
+        "activations",
+        "return_sequences",
+        "unroll",
+        "zero_output_for_mask",
+        "plain",
+    ),
 )
 def all_steps(
     sequences: Any,
@@ -97,7 +113,9 @@ def all_steps(
         settings = _Settings(step, activations, unroll)
         outputs, states = _deferred(settings, inputs, states, weights, keep)
     else:
-        outputs, states = _plain(step, activations, unroll, inputs, states, weights, keep, (input_masks, state_masks))
+        outputs, states = _plain(
+            step, activations, unroll, inputs, states, weights, keep, (input_masks, state_masks)
+        )
     last = states[0]
     if keep is not None and zero_output_for_mask:
         outputs = jnp.where(keep[..., None], outputs, 0) if return_sequences else None
@@ -105,7 +123,9 @@ def all_steps(
     return last, jnp.swapaxes(outputs, 0, 1) if return_sequences else None, states
 
 
-def _advance(x: Any, states: list, weights: tuple, keep: Any, masks: tuple, step: Step, activations: tuple) -> list:
+def _advance(
+    x: Any, states: list, weights: tuple, keep: Any, masks: tuple, step: Step, activations: tuple
+) -> list:
     """Compute the states after one step; samples where `keep` is False hold still."""
     functions = tuple(map(_on_arrays, activations))
     if step.own_product:
@@ -114,7 +134,11 @@ def _advance(x: Any, states: list, weights: tuple, keep: Any, masks: tuple, step
     else:
         products = _products(x, states[0], weights, masks, step.summed)
         new = step.fn(*products, states, functions)
-    return new if keep is None else [hold(keep, fresh, old) for fresh, old in zip(new, states, strict=True)]
+    return (
+        new
+        if keep is None
+        else [hold(keep, fresh, old) for fresh, old in zip(new, states, strict=True)]
+    )
 
 
 def _input_product(x: Any, weights: tuple, masks: Any) -> Any:
@@ -124,7 +148,10 @@ def _input_product(x: Any, weights: tuple, masks: Any) -> Any:
 
 
 def _products(x: Any, state: Any, weights: tuple, masks: tuple, summed: bool) -> tuple:
-    product, recurrent = _input_product(x, weights, masks[0]), gated_matmul(state, weights[1], masks[1])
+    product, recurrent = (
+        _input_product(x, weights, masks[0]),
+        gated_matmul(state, weights[1], masks[1]),
+    )
     bias = weights[2]
     recurrent = recurrent + bias[1] if bias is not None and bias.ndim == 2 else recurrent
     return (product + recurrent,) if summed else (product, recurrent)
@@ -145,7 +172,14 @@ def _on_arrays(activation: Any) -> Callable:
 
 
 def _plain(
-    step: Step, activations: tuple, unroll: bool, inputs: Any, states: list, weights: tuple, keep: Any, masks: tuple
+    step: Step,
+    activations: tuple,
+    unroll: bool,
+    inputs: Any,
+    states: list,
+    weights: tuple,
+    keep: Any,
+    masks: tuple,
 ) -> tuple:
     """Loop, and let JAX differentiate it."""
 
@@ -168,13 +202,26 @@ class _Settings(NamedTuple):
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _deferred(settings: _Settings, inputs: Any, states: list, weights: tuple, keep: Any) -> tuple:
-    return _plain(settings.step, settings.activations, settings.unroll, inputs, states, weights, keep, (None, None))
+    return _plain(
+        settings.step,
+        settings.activations,
+        settings.unroll,
+        inputs,
+        states,
+        weights,
+        keep,
+        (None, None),
+    )
 
 
 def _forward(settings: _Settings, inputs: Any, states: list, weights: tuple, keep: Any) -> tuple:
     """Loop, and keep from each step the pullback of everything but the products."""
     functions = tuple(map(_on_arrays, settings.activations))
-    by_hand = settings.step.vjp if keep is None and settings.activations == settings.step.vjp_with else None
+    by_hand = (
+        settings.step.vjp
+        if keep is None and settings.activations == settings.step.vjp_with
+        else None
+    )
     joint = jnp.concatenate(weights[:2]) if settings.step.summed else None
 
     def body(states: list, x_and_keep: tuple) -> tuple:
@@ -182,14 +229,22 @@ def _forward(settings: _Settings, inputs: Any, states: list, weights: tuple, kee
 
         def after_products(products: tuple, states: list) -> list:
             new = settings.step.fn(*products, states, functions)
-            return new if keep is None else [hold(keep, fresh, old) for fresh, old in zip(new, states, strict=True)]
+            return (
+                new
+                if keep is None
+                else [hold(keep, fresh, old) for fresh, old in zip(new, states, strict=True)]
+            )
 
         if joint is None:
             products = _products(x, states[0], weights, (None, None), summed=False)
         else:
             product = jnp.concatenate([x, states[0]], -1) @ joint
             products = (product if weights[2] is None else product + weights[2],)
-        new, pull = jax.vjp(after_products, products, states) if by_hand is None else by_hand(*products, states)
+        new, pull = (
+            jax.vjp(after_products, products, states)
+            if by_hand is None
+            else by_hand(*products, states)
+        )
         return new, (new[0], pull)
 
     last, (outputs, pulls) = _scan(body, states, (inputs, keep), unroll=settings.unroll)
@@ -205,7 +260,9 @@ def _backward(settings: _Settings, saved: tuple, gradients: tuple) -> tuple:
         products, states = pull([states[0] + gradient, *states[1:]])
         return [states[0] + products[-1] @ transposed, *states[1:]], products
 
-    states, products = _scan(body, gradients[1], (gradients[0], pulls), reverse=True, unroll=settings.unroll)
+    states, products = _scan(
+        body, gradients[1], (gradients[0], pulls), reverse=True, unroll=settings.unroll
+    )
     by_input, by_state = products[0], products[-1]  # one and the same if the step takes their sum
     before = jnp.concatenate([first[None], outputs[:-1]])
     both = ((0, 1), (0, 1))

@@ -81,7 +81,10 @@ class Reshape(_Rearrangement):
             target_shape = (target_shape,)
         free = (None, -1)
         lengths = tuple(target_shape)
-        valid = all(n in free or (isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0) for n in lengths)
+        valid = all(
+            n in free or (isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0)
+            for n in lengths
+        )
         if not valid or sum(n in free for n in lengths) > 1:
             raise ValueError(
                 f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, of which at most one is -1 (to "

@@ -38,7 +38,9 @@ class StackedRNNCells(Layer):
     def __init__(self, cells: Any, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(cells, (list, tuple)) or not cells:
-            raise ValueError(f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was expected.")
+            raise ValueError(
+                f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was expected."
+            )
         self.cells = [_checked_cell("StackedRNNCells", cell) for cell in cells]
 
     @property
@@ -76,10 +78,14 @@ class StackedRNNCells(Layer):
         return super().get_config() | {"cells": [serialize(cell) for cell in self.cells]}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> StackedRNNCells:
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> StackedRNNCells:
         """Make a cell from `get_config`'s result."""
         arguments = dict(config)
-        return cls([deserialize(cell, custom_objects) for cell in arguments.pop("cells")], **arguments)
+        return cls(
+            [deserialize(cell, custom_objects) for cell in arguments.pop("cells")], **arguments
+        )
 
 
 class RNN(Layer):
@@ -122,7 +128,11 @@ class RNN(Layer):
                 "the first two axes of the data: `np.swapaxes(x, 0, 1)`."
             )
         super().__init__(**kwargs)
-        self.cell = StackedRNNCells(cell) if isinstance(cell, (list, tuple)) else _checked_cell(type(self).__name__, cell)
+        self.cell = (
+            StackedRNNCells(cell)
+            if isinstance(cell, (list, tuple))
+            else _checked_cell(type(self).__name__, cell)
+        )
         self.return_sequences = return_sequences
         self.return_state = return_state
         self.go_backwards = go_backwards
@@ -182,20 +192,30 @@ class RNN(Layer):
 
     def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
         """Run over sequences; a list `[sequences, state, ...]`, as in Keras 2, names the initial states too."""
-        if isinstance(sequences, (list, tuple)) and len(sequences) > 1 and all(hasattr(part, "shape") for part in sequences):
+        if (
+            isinstance(sequences, (list, tuple))
+            and len(sequences) > 1
+            and all(hasattr(part, "shape") for part in sequences)
+        ):
             kwargs["initial_state"] = list(sequences[1:])
             sequences = sequences[0]
         return super().__call__(sequences, *args, **kwargs)
 
-    def call(self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool = False) -> Any:
+    def call(
+        self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool = False
+    ) -> Any:
         """Run the cell over the sequence."""
         states = self._first_states(sequences, initial_state)
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         if self.go_backwards:
             sequences, mask = dispatch(_reversed, sequences, mask)
-        last, outputs, states = self._run_steps(self.cell, sequences, states, mask, training, self.return_sequences)
+        last, outputs, states = self._run_steps(
+            self.cell, sequences, states, mask, training, self.return_sequences
+        )
         if self.stateful:
-            map_structure(lambda variable, value: variable.assign(value), self._kept.variables, states)
+            map_structure(
+                lambda variable, value: variable.assign(value), self._kept.variables, states
+            )
         output = outputs if self.return_sequences else last
         return (output, *states) if self.return_state else output
 
@@ -207,9 +227,15 @@ class RNN(Layer):
                 "make a new layer."
             )
         if initial_state is None:
-            states = self._kept.variables if self.stateful else self.get_initial_state(sequences.shape[0])
+            states = (
+                self._kept.variables
+                if self.stateful
+                else self.get_initial_state(sequences.shape[0])
+            )
         else:
-            states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+            states = (
+                list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+            )
         if len(states) != len(self.state_size):
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was given {len(states)} initial states; its cell has "
@@ -217,7 +243,15 @@ class RNN(Layer):
             )
         return map_structure(lambda value: dispatch(_cast, value, self.compute_dtype), states)
 
-    def _run_steps(self, cell: Any, sequences: Any, states: Any, mask: Any, training: bool, return_sequences: bool) -> tuple:
+    def _run_steps(
+        self,
+        cell: Any,
+        sequences: Any,
+        states: Any,
+        mask: Any,
+        training: bool,
+        return_sequences: bool,
+    ) -> tuple:
         """Run a cell over all steps: returns last output, all outputs if asked, and states."""
         if type(cell) is StackedRNNCells:
             # Each cell runs over the whole sequence before the next one starts: the same numbers, in larger products.
@@ -251,16 +285,32 @@ class RNN(Layer):
         batch, length = sequences_shape[0], sequences_shape[1]
         size = _output_size(self.cell)
         output = (batch, length, size) if self.return_sequences else (batch, size)
-        shapes = [[(batch, s) for s in size] if isinstance(size, (list, tuple)) else (batch, size) for size in self.state_size]
+        shapes = [
+            [(batch, s) for s in size] if isinstance(size, (list, tuple)) else (batch, size)
+            for size in self.state_size
+        ]
         return (output, *shapes) if self.return_state else output
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""
-        names = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "zero_output_for_mask")
-        return super().get_config() | {name: getattr(self, name) for name in names} | {"cell": serialize(self.cell)}
+        names = (
+            "return_sequences",
+            "return_state",
+            "go_backwards",
+            "stateful",
+            "unroll",
+            "zero_output_for_mask",
+        )
+        return (
+            super().get_config()
+            | {name: getattr(self, name) for name in names}
+            | {"cell": serialize(self.cell)}
+        )
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
         """Make a layer from `get_config`'s result."""
         arguments = dict(config)
         return cls(deserialize(arguments.pop("cell"), custom_objects), **arguments)
@@ -278,7 +328,10 @@ class _KeptStates:
         zeros, dtype = initializers.get("zeros"), layer.variable_dtype
         with name_scope(layer.name):
             self.variables = jax.tree.map(
-                lambda state: Variable(zeros, state.shape, dtype, trainable=False, name="rnn_state"), like
+                lambda state: Variable(
+                    zeros, state.shape, dtype, trainable=False, name="rnn_state"
+                ),
+                like,
             )
         self.batch_size = batch_size
 
@@ -291,7 +344,9 @@ def _checked_cell(owner: str, cell: Any) -> Any:
         )
     sizes = jax.tree.leaves(cell.state_size)
     if not sizes or not all(isinstance(size, int) for size in sizes):
-        raise ValueError(f"{owner} was given a cell whose state_size is {cell.state_size!r}; whole numbers were expected.")
+        raise ValueError(
+            f"{owner} was given a cell whose state_size is {cell.state_size!r}; whole numbers were expected."
+        )
     return cell
 
 
@@ -310,7 +365,9 @@ def _output_size(cell: Any) -> Any:
 def _initial_state(cell: Any, batch_size: Any, dtype: str) -> Any:
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(batch_size=batch_size)
-    return jax.tree.map(lambda size: dispatch(jnp.zeros, (batch_size, size), dtype), cell.state_size)
+    return jax.tree.map(
+        lambda size: dispatch(jnp.zeros, (batch_size, size), dtype), cell.state_size
+    )
 
 
 def _cast(value: Any, dtype: str) -> Any:
@@ -321,7 +378,9 @@ def _reversed(sequences: Any, mask: Any) -> Any:
     return jnp.flip(sequences, 1), None if mask is None else jnp.flip(mask, 1)
 
 
-def _run_custom(cell: Any, sequences: Any, states: list, mask: Any, training: bool, options: dict[str, Any]) -> tuple:
+def _run_custom(
+    cell: Any, sequences: Any, states: list, mask: Any, training: bool, options: dict[str, Any]
+) -> tuple:
     """Run a cell of the user's over all steps, in a loop in which it sees Tensors and may draw random numbers."""
 
     def step(x: Any, states: list) -> tuple:
@@ -332,7 +391,9 @@ def _run_custom(cell: Any, sequences: Any, states: list, mask: Any, training: bo
         inputs = jnp.swapaxes(sequences, 0, 1)
         like = jax.eval_shape(lambda x, s: trace_only(step)(x, s)[0], inputs[0], states)
         first = jax.tree.leaves(states)[0]
-        same = first.shape == like.shape  # then it stands for the output before the first step, as in built-in cells
+        same = (
+            first.shape == like.shape
+        )  # then it stands for the output before the first step, as in built-in cells
         output = first.astype(like.dtype) if same else jnp.zeros(like.shape, like.dtype)
 
         def body(carry: tuple, x_and_keep: tuple) -> tuple:
@@ -345,7 +406,9 @@ def _run_custom(cell: Any, sequences: Any, states: list, mask: Any, training: bo
             return (new, output), output if options["return_sequences"] else None
 
         keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
-        (states, output), outputs = scan(body, (states, output), (inputs, keep), unroll=options["unroll"])
+        (states, output), outputs = scan(
+            body, (states, output), (inputs, keep), unroll=options["unroll"]
+        )
         return output, None if outputs is None else jnp.swapaxes(outputs, 0, 1), states
 
     return dispatch_loop(run, sequences, states, mask)

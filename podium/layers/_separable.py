@@ -25,7 +25,9 @@ def _separable(x: Any, depthwise: Any, pointwise: Any, data_format: str, **optio
     """Convolve every channel on its own, then mix the channels."""
     x = _depthwise(channels_last(x, data_format), depthwise, "channels_last", **options)
     once = (1,) * (x.ndim - 2)
-    return restore(convolve(x, pointwise, strides=once, padding="valid", dilation=once), data_format)
+    return restore(
+        convolve(x, pointwise, strides=once, padding="valid", dilation=once), data_format
+    )
 
 
 class _ByChannel(BaseConvolution):
@@ -33,7 +35,9 @@ class _ByChannel(BaseConvolution):
 
     def __init__(self, *args: Any, depth_multiplier: int, **kwargs: Any):
         if kwargs.pop("groups", 1) != 1:
-            raise ValueError(f"{type(self).__name__} makes its groups itself; only groups=1 is accepted. Leave it out.")
+            raise ValueError(
+                f"{type(self).__name__} makes its groups itself; only groups=1 is accepted. Leave it out."
+            )
         for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
             kwargs.pop(unused, None)  # Keras 2 wrote them into configs, and used the depthwise ones
         super().__init__(*args, **kwargs)
@@ -88,12 +92,16 @@ class _DepthwiseConvolution(_ByChannel):
     def build(self, input_shape: Any) -> None:
         """Make the kernel and the bias."""
         channels = self._channels_of(input_shape)
-        self.kernel = self._new_weight("kernel", (*self.kernel_size, channels, self.depth_multiplier), "depthwise")
+        self.kernel = self._new_weight(
+            "kernel", (*self.kernel_size, channels, self.depth_multiplier), "depthwise"
+        )
         self._new_bias(channels * self.depth_multiplier, input_shape)
 
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""
-        return self._finished(dispatch(_depthwise, inputs, self.kernel, self.data_format, **self._options(inputs)))
+        return self._finished(
+            dispatch(_depthwise, inputs, self.kernel, self.data_format, **self._options(inputs))
+        )
 
     def _output_channels(self, input_shape: Any) -> Any:
         channels = input_shape[_spatial.channel_axis(self.data_format)]
@@ -216,7 +224,9 @@ class _SeparableConvolution(_ByChannel):
     def call(self, inputs: Any) -> Any:
         """Compute the outputs."""
         kernels = self.depthwise_kernel, self.pointwise_kernel
-        return self._finished(dispatch(_separable, inputs, *kernels, self.data_format, **self._options(inputs)))
+        return self._finished(
+            dispatch(_separable, inputs, *kernels, self.data_format, **self._options(inputs))
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this layer again."""

@@ -41,7 +41,9 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     if not isinstance(config, Mapping):
         return config
     name = config.get("registered_name") or config["class_name"]
-    cls: Any = get_registered_object(name, custom_objects) or get_registered_object(config["class_name"], custom_objects)
+    cls: Any = get_registered_object(name, custom_objects) or get_registered_object(
+        config["class_name"], custom_objects
+    )
     cls = cls or _own_classes().get(config["class_name"])
     if cls is None:
         raise ValueError(

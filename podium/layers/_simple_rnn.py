@@ -67,7 +67,9 @@ class SimpleRNNCell(RecurrentCell):
             "recurrent_constraint": recurrent_constraint,
             "bias_constraint": bias_constraint,
         }
-        super().__init__(units, activation, None, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs)
+        super().__init__(
+            units, activation, None, use_bias, dropout, recurrent_dropout, seed, weights, **kwargs
+        )
 
     def _step(self) -> Step:
         return Step(_simple)

@@ -15,7 +15,9 @@ from podium.core import image_data_format, nearest
 from podium.layers._checks import whole_number
 
 
-def whole_numbers(layer: Any, argument: str, value: Any, rank: int, lowest: int = 1) -> tuple[int, ...]:
+def whole_numbers(
+    layer: Any, argument: str, value: Any, rank: int, lowest: int = 1
+) -> tuple[int, ...]:
     """Return an int for every spatial axis, from one int or a sequence of `rank` of them."""
     values = (value,) * rank if isinstance(value, (int, np.integer)) else value
     try:
@@ -54,7 +56,9 @@ def choice(layer: Any, argument: str, value: Any, choices: Sequence[str]) -> str
     close = nearest(str(value), choices)
     hint = f" Did you mean {argument}={close!r}?" if close else ""
     listed = ", ".join(map(repr, choices))
-    raise ValueError(f"{type(layer).__name__} was given {argument}={value!r}; one of {listed} was expected.{hint}")
+    raise ValueError(
+        f"{type(layer).__name__} was given {argument}={value!r}; one of {listed} was expected.{hint}"
+    )
 
 
 def layout(layer: Any, data_format: str | None) -> str:
@@ -73,14 +77,25 @@ def spatial(shape: Sequence[Any], data_format: str) -> tuple[Any, ...]:
     return tuple(shape[1:-1] if data_format == "channels_last" else shape[2:])
 
 
-def with_spatial(batch: Any, lengths: Sequence[Any], channels: Any, data_format: str) -> tuple[Any, ...]:
+def with_spatial(
+    batch: Any, lengths: Sequence[Any], channels: Any, data_format: str
+) -> tuple[Any, ...]:
     """Put a shape together."""
-    return (batch, *lengths, channels) if data_format == "channels_last" else (batch, channels, *lengths)
+    return (
+        (batch, *lengths, channels)
+        if data_format == "channels_last"
+        else (batch, channels, *lengths)
+    )
 
 
-def map_lengths(fn: Callable[..., int], lengths: Sequence[Any], *settings: Sequence[Any]) -> tuple[Any, ...]:
+def map_lengths(
+    fn: Callable[..., int], lengths: Sequence[Any], *settings: Sequence[Any]
+) -> tuple[Any, ...]:
     """Apply `fn(length, *settings)` to every spatial length that is known; the others give None."""
-    return tuple(fn(n, *each) if isinstance(n, int) else None for n, *each in zip(lengths, *settings, strict=True))
+    return tuple(
+        fn(n, *each) if isinstance(n, int) else None
+        for n, *each in zip(lengths, *settings, strict=True)
+    )
 
 
 def window_length(length: int, window: int, stride: int, dilation: int, padding: str) -> int:

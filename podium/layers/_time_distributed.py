@@ -58,7 +58,9 @@ class TimeDistributed(Wrapper):
 
         def run(scan: Any, inputs: Any, mask: Any) -> Any:
             if not self.layer.non_trainable_variables:
-                return jax.vmap(on_tensors(step), in_axes=(1, None if mask is None else 1), out_axes=1)(inputs, mask)
+                return jax.vmap(
+                    on_tensors(step), in_axes=(1, None if mask is None else 1), out_axes=1
+                )(inputs, mask)
             xs = jnp.swapaxes(inputs, 0, 1), None if mask is None else jnp.swapaxes(mask, 0, 1)
             _, outputs = scan(lambda carry, x: (carry, on_tensors(step)(*x)), (), xs)
             return jax.tree.map(lambda output: jnp.swapaxes(output, 0, 1), outputs)

@@ -12,8 +12,12 @@ from typing import Any
 from podium.core import SeedGenerator, Variable
 
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-_KNOWN = frozenset({"builtins", "functools", "jax", "jaxlib", "numpy", "podium"})  # whose classes live as long as the process
-_others: dict[Any, set] = {}  # kind -> known types of attributes that are neither of that kind nor containers
+_KNOWN = frozenset(
+    {"builtins", "functools", "jax", "jaxlib", "numpy", "podium"}
+)  # whose classes live as long as the process
+_others: dict[
+    Any, set
+] = {}  # kind -> known types of attributes that are neither of that kind nor containers
 
 
 def _leaves(container: Any, seen: set[int]) -> Iterator[Any]:

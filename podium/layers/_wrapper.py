@@ -41,7 +41,9 @@ class Wrapper(Layer):
         return super().get_config() | {"layer": serialize(self.layer)}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
         """Make a layer from `get_config`'s result."""
         arguments = dict(config)
         return cls(deserialize(arguments.pop("layer"), custom_objects), **arguments)

@@ -9,7 +9,9 @@ from podium.losses._binary import binary_focal_crossentropy as binary_focal_cros
 from podium.losses._categorical import CategoricalCrossentropy as CategoricalCrossentropy
 from podium.losses._categorical import CategoricalFocalCrossentropy as CategoricalFocalCrossentropy
 from podium.losses._categorical import categorical_crossentropy as categorical_crossentropy
-from podium.losses._categorical import categorical_focal_crossentropy as categorical_focal_crossentropy
+from podium.losses._categorical import (
+    categorical_focal_crossentropy as categorical_focal_crossentropy,
+)
 from podium.losses._circle import Circle as Circle
 from podium.losses._circle import circle as circle
 from podium.losses._ctc import CTC as CTC
@@ -59,8 +61,12 @@ from podium.losses._robust import cosine_similarity as cosine_similarity
 from podium.losses._robust import huber as huber
 from podium.losses._robust import log_cosh as log_cosh
 from podium.losses._robust import log_cosh as logcosh
-from podium.losses._sparse import CategoricalGeneralizedCrossEntropy as CategoricalGeneralizedCrossEntropy
+from podium.losses._sparse import (
+    CategoricalGeneralizedCrossEntropy as CategoricalGeneralizedCrossEntropy,
+)
 from podium.losses._sparse import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
-from podium.losses._sparse import categorical_generalized_cross_entropy as categorical_generalized_cross_entropy
+from podium.losses._sparse import (
+    categorical_generalized_cross_entropy as categorical_generalized_cross_entropy,
+)
 from podium.losses._sparse import sparse_categorical_crossentropy as sparse_categorical_crossentropy
 from podium.losses._wrapper import LossFunctionWrapper as LossFunctionWrapper

@@ -13,7 +13,13 @@ from podium.losses._wrapper import OwnLoss
 
 
 @loss_function
-def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1) -> Any:
+def binary_crossentropy(
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
+) -> Any:
     """Cross-entropy of predicted probabilities of yes against yes (1) or no (0), the mean over `axis`.
 
     Args:
@@ -31,7 +37,12 @@ def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, lab
         array([0.6931472], dtype=float32)
     """
     y_true, y_pred = matched("binary_crossentropy", y_true, y_pred, _ADVICE)
-    return mean_over(ops.binary_crossentropy.raw(_smoothed(y_true, label_smoothing), y_pred, from_logits=from_logits), axis)
+    return mean_over(
+        ops.binary_crossentropy.raw(
+            _smoothed(y_true, label_smoothing), y_pred, from_logits=from_logits
+        ),
+        axis,
+    )
 
 
 @loss_function
@@ -112,7 +123,13 @@ class BinaryCrossentropy(OwnLoss):
         dtype: Any = None,
     ):
         super().__init__(
-            binary_crossentropy, reduction, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis
+            binary_crossentropy,
+            reduction,
+            name,
+            dtype,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            axis=axis,
         )
 
 

@@ -15,7 +15,11 @@ from podium.losses._wrapper import OwnLoss
 
 @loss_function
 def categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
 ) -> Any:
     """Cross-entropy of predicted probabilities against true ones (one-hot, say), summed over the classes.
 
@@ -65,7 +69,9 @@ def categorical_focal_crossentropy(
         >>> podium.losses.categorical_focal_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4)
         array([0.0433], dtype=float32)
     """
-    y_true, y_pred = _matched("categorical_focal_crossentropy", y_true, y_pred, label_smoothing, axis)
+    y_true, y_pred = _matched(
+        "categorical_focal_crossentropy", y_true, y_pred, label_smoothing, axis
+    )
     y_pred = jax.nn.softmax(y_pred, axis=axis) if from_logits else y_pred
     y_pred = y_pred / jnp.sum(y_pred, axis=axis, keepdims=True)
     y_pred = jnp.clip(y_pred, epsilon(), 1.0 - epsilon())
@@ -73,7 +79,9 @@ def categorical_focal_crossentropy(
     return jnp.sum(focus * -y_true * jnp.log(y_pred), axis=axis)
 
 
-def _matched(loss: str, y_true: Any, y_pred: Any, label_smoothing: float, axis: Any) -> tuple[Any, Any]:
+def _matched(
+    loss: str, y_true: Any, y_pred: Any, label_smoothing: float, axis: Any
+) -> tuple[Any, Any]:
     if isinstance(axis, bool):
         raise ValueError(f"axis={axis!r} was given to {loss}; a whole number was expected.")
     advice = "For class numbers use sparse_categorical_crossentropy, or make them one-hot with `podium.ops.one_hot`."
@@ -116,7 +124,13 @@ class CategoricalCrossentropy(OwnLoss):
         dtype: Any = None,
     ):
         super().__init__(
-            categorical_crossentropy, reduction, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis
+            categorical_crossentropy,
+            reduction,
+            name,
+            dtype,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            axis=axis,
         )
 
 

@@ -47,7 +47,9 @@ def circle(
     distances = jnp.maximum(1.0 - y_pred @ reference.T, 0.0)
     alike = labels[:, None] == others[None, :]
     unlike = ~alike
-    alike = alike & ~jnp.eye(alike.shape[0], alike.shape[1], dtype=bool) if remove_diagonal else alike
+    alike = (
+        alike & ~jnp.eye(alike.shape[0], alike.shape[1], dtype=bool) if remove_diagonal else alike
+    )
     pull = gamma * jnp.maximum(margin + distances, 0.0) * (distances - margin)
     push = gamma * jnp.maximum(1.0 + margin - distances, 0.0) * (1.0 - margin - distances)
     has_pairs = jnp.any(alike, axis=1) & jnp.any(unlike, axis=1)
@@ -101,4 +103,12 @@ class Circle(OwnLoss):
         name: str | None = "circle",
         dtype: Any = None,
     ):
-        super().__init__(circle, reduction, name, dtype, gamma=gamma, margin=margin, remove_diagonal=remove_diagonal)
+        super().__init__(
+            circle,
+            reduction,
+            name,
+            dtype,
+            gamma=gamma,
+            margin=margin,
+            remove_diagonal=remove_diagonal,
+        )

@@ -13,7 +13,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, dispatch, floatx, promoting
+from podium.core import (
+    KerasTensor,
+    Tensor,
+    Variable,
+    convert_to_tensor,
+    dispatch,
+    floatx,
+    promoting,
+)
 
 VALUE_TYPES = (Tensor, Variable, KerasTensor, jax.Array, np.ndarray)
 
@@ -31,7 +39,9 @@ def loss_function(pure: F) -> F:
     def raw(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
         if y_true is None or y_pred is None:
             missing = "y_true" if y_true is None else "y_pred"
-            raise ValueError(f"{pure.__name__} was given {missing}=None; it compares targets with predictions and needs both.")
+            raise ValueError(
+                f"{pure.__name__} was given {missing}=None; it compares targets with predictions and needs both."
+            )
         return pure(y_true, y_pred, *args, **kwargs)
 
     @functools.wraps(pure)
@@ -40,7 +50,9 @@ def loss_function(pure: F) -> F:
         if not isinstance(result, tuple):
             return result
         values, mask = result
-        if hasattr(values, "_keras_mask"):  # bare arrays, inside a layer that asked for them, carry no mask
+        if hasattr(
+            values, "_keras_mask"
+        ):  # bare arrays, inside a layer that asked for them, carry no mask
             values._keras_mask = mask
         return values
 
@@ -90,7 +102,8 @@ def matched(loss: str, y_true: Any, y_pred: Any, advice: str = "") -> tuple[Any,
     if true.shape != pred.shape:
         raise ValueError(
             f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}; the same shape was expected: "
-            "targets are never broadcast. " + (advice or "Reshape the targets, or give the model's last layer as many units.")
+            "targets are never broadcast. "
+            + (advice or "Reshape the targets, or give the model's last layer as many units.")
         )
     return true, pred
 

@@ -31,10 +31,24 @@ from podium.losses._errors import (
     mean_squared_logarithmic_error,
 )
 from podium.losses._family import family, resolve
-from podium.losses._hinge import CategoricalHinge, Hinge, SquaredHinge, categorical_hinge, hinge, squared_hinge
+from podium.losses._hinge import (
+    CategoricalHinge,
+    Hinge,
+    SquaredHinge,
+    categorical_hinge,
+    hinge,
+    squared_hinge,
+)
 from podium.losses._loss import Loss
 from podium.losses._overlap import Dice, Tversky, dice, tversky
-from podium.losses._robust import CosineSimilarity, Huber, LogCosh, cosine_similarity, huber, log_cosh
+from podium.losses._robust import (
+    CosineSimilarity,
+    Huber,
+    LogCosh,
+    cosine_similarity,
+    huber,
+    log_cosh,
+)
 from podium.losses._sparse import (
     CategoricalGeneralizedCrossEntropy,
     SparseCategoricalCrossentropy,

@@ -41,7 +41,12 @@ class Loss:
         array([1., 4.], dtype=float32)
     """
 
-    def __init__(self, name: str | None = None, reduction: str | None = "sum_over_batch_size", dtype: Any = None):
+    def __init__(
+        self,
+        name: str | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        dtype: Any = None,
+    ):
         self.name = name or auto_name(snake_case(type(self).__name__))
         self.reduction = checked_reduction(reduction)
         self._dtype_policy = get_dtype_policy(dtype or floatx())
@@ -72,11 +77,15 @@ class Loss:
                 "Is a `return` missing at the end of it?"
             )
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
-        return dispatch(_reduced, as_value(values), as_value(sample_weight), *masks, self.reduction, self.dtype)
+        return dispatch(
+            _reduced, as_value(values), as_value(sample_weight), *masks, self.reduction, self.dtype
+        )
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return one value for each sample. Override it."""
-        raise NotImplementedError(f"{type(self).__name__} has no `call(y_true, y_pred)`: define it.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no `call(y_true, y_pred)`: define it."
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this loss again."""
@@ -97,10 +106,16 @@ class Loss:
         """Return Tensors of the loss's dtype, at any depth; lists of bare numbers become one Tensor."""
         if x is None:
             return None
-        holds_values = isinstance(x, (list, tuple)) and any(isinstance(leaf, VALUE_TYPES) for leaf in leaves_of(x))
+        holds_values = isinstance(x, (list, tuple)) and any(
+            isinstance(leaf, VALUE_TYPES) for leaf in leaves_of(x)
+        )
         nested = isinstance(x, dict) or holds_values
-        return map_structure(self._converted, x) if nested else convert_to_tensor(x, dtype=self.dtype)
+        return (
+            map_structure(self._converted, x) if nested else convert_to_tensor(x, dtype=self.dtype)
+        )
 
 
-def _reduced(values: Any, sample_weight: Any, mask: Any, own_mask: Any, reduction: str | None, dtype: str) -> Any:
+def _reduced(
+    values: Any, sample_weight: Any, mask: Any, own_mask: Any, reduction: str | None, dtype: str
+) -> Any:
     return reduce_weighted(values, sample_weight, both_masks(mask, own_mask), reduction, dtype)

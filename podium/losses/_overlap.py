@@ -29,11 +29,15 @@ def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Any:
     """
     y_true, y_pred = matched("dice", y_true, y_pred)
     overlap = jnp.sum(y_true * y_pred, axis=axis)
-    return 1.0 - 2.0 * overlap / (jnp.sum(y_true, axis=axis) + jnp.sum(y_pred, axis=axis) + epsilon())
+    return 1.0 - 2.0 * overlap / (
+        jnp.sum(y_true, axis=axis) + jnp.sum(y_pred, axis=axis) + epsilon()
+    )
 
 
 @loss_function
-def tversky(y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Any = None) -> Any:
+def tversky(
+    y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Any = None
+) -> Any:
     """1 minus Tversky's index: Dice with a weight for each kind of mistake.
 
     Args:

@@ -48,7 +48,9 @@ def checked_reduction(reduction: Any) -> str | None:
 
 
 @promoting
-def reduce_weighted(values: Any, sample_weight: Any, mask: Any, reduction: str | None, dtype: str) -> Any:
+def reduce_weighted(
+    values: Any, sample_weight: Any, mask: Any, reduction: str | None, dtype: str
+) -> Any:
     """Weigh the values, leave out what the mask hides, and reduce: a pure function of arrays.
 
     Masked means are over the values that count; weighted ones divide by the number of values, as in Keras, except
@@ -60,7 +62,9 @@ def reduce_weighted(values: Any, sample_weight: Any, mask: Any, reduction: str |
         share = _mask_weights(jnp.asarray(mask), reduction, dtype)
         weight = share if weight is None else _product(weight, share)
     if weight is not None:
-        values, weight = _fitted(values, weight, "sample_weight" if mask is None else "sample_weight and mask")
+        values, weight = _fitted(
+            values, weight, "sample_weight" if mask is None else "sample_weight and mask"
+        )
         # A weight of zero leaves a sample out even where its value is not a number: a padded label, say.
         left_out = (weight == 0) & ~jnp.isfinite(values)
         values = jnp.where(left_out, jnp.zeros((), dtype), values * weight)
@@ -109,7 +113,9 @@ def _fitted(values: Any, weight: Any, what: str) -> tuple[Any, Any]:
     if not values.ndim or not weight.ndim:
         return values, weight
     weight = _padded(weight, values.ndim)
-    fits = weight.ndim == values.ndim and all(w in (1, v) for w, v in zip(weight.shape, values.shape, strict=True))
+    fits = weight.ndim == values.ndim and all(
+        w in (1, v) for w, v in zip(weight.shape, values.shape, strict=True)
+    )
     if not fits:
         raise ValueError(
             f"{what} of shape {shapes[1]} was given for losses of shape {shapes[0]}; one weight for each sample (shape "

@@ -32,7 +32,9 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
     y_true, y_pred = matched("huber", y_true, y_pred)
     error = y_pred - y_true
     size = jnp.abs(error)
-    return mean_over(jnp.where(size <= delta, 0.5 * jnp.square(error), delta * size - 0.5 * delta**2))
+    return mean_over(
+        jnp.where(size <= delta, 0.5 * jnp.square(error), delta * size - 0.5 * delta**2)
+    )
 
 
 @loss_function
@@ -82,7 +84,9 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 def _direction(x: Any, axis: int) -> Any:
     """Scale vectors to length 1; the bound stands inside the root, so that a vector of zeros has a finite gradient."""
     smallest = max(epsilon() ** 2, float(jnp.finfo(x.dtype).tiny))
-    return x * jax.lax.rsqrt(jnp.maximum(jnp.sum(jnp.square(x), axis=axis, keepdims=True), smallest))
+    return x * jax.lax.rsqrt(
+        jnp.maximum(jnp.sum(jnp.square(x), axis=axis, keepdims=True), smallest)
+    )
 
 
 class Huber(OwnLoss):

@@ -17,7 +17,11 @@ from podium.losses._wrapper import OwnLoss
 
 @loss_function
 def sparse_categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, ignore_class: int | None = None, axis: int = -1
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    ignore_class: int | None = None,
+    axis: int = -1,
 ) -> Any:
     """Cross-entropy of predicted probabilities against class numbers.
 
@@ -42,8 +46,12 @@ def sparse_categorical_crossentropy(
         values = ops.sparse_categorical_crossentropy.raw(labels, y_pred, from_logits=from_logits)
         return jnp.where(known, values, jnp.nan)
     counts = labels != ignore_class
-    y_pred = jnp.where(counts[..., None], y_pred, 1.0)  # so that what is ignored has finite gradients
-    values = ops.sparse_categorical_crossentropy.raw(jnp.where(counts, labels, 0), y_pred, from_logits=from_logits)
+    y_pred = jnp.where(
+        counts[..., None], y_pred, 1.0
+    )  # so that what is ignored has finite gradients
+    values = ops.sparse_categorical_crossentropy.raw(
+        jnp.where(counts, labels, 0), y_pred, from_logits=from_logits
+    )
     return jnp.where(counts, jnp.where(known, values, jnp.nan), 0.0), counts
 
 
@@ -73,10 +81,16 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
 def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, Any]:
     """Return class numbers, predictions with the classes last, and which numbers are classes; refuse shapes that do not fit."""
     if not y_pred.ndim or not -y_pred.ndim <= axis < y_pred.ndim:
-        raise ValueError(f"{loss} was given y_pred of shape {y_pred.shape}, which has no axis {axis} for the classes.")
+        raise ValueError(
+            f"{loss} was given y_pred of shape {y_pred.shape}, which has no axis {axis} for the classes."
+        )
     pred = jnp.moveaxis(to_float(y_pred), axis, -1)
     expected = pred.shape[:-1]
-    labels = jnp.squeeze(y_true, axis) if y_true.ndim == y_pred.ndim and y_true.shape[axis] == 1 else y_true
+    labels = (
+        jnp.squeeze(y_true, axis)
+        if y_true.ndim == y_pred.ndim and y_true.shape[axis] == 1
+        else y_true
+    )
     if labels.shape != expected:
         one_hot = " Targets shaped like the predictions look one-hot: use categorical_crossentropy for those."
         raise ValueError(
@@ -129,7 +143,13 @@ categorical_crossentropy for those.
         dtype: Any = None,
     ):
         super().__init__(
-            sparse_categorical_crossentropy, reduction, name, dtype, from_logits=from_logits, ignore_class=ignore_class, axis=axis
+            sparse_categorical_crossentropy,
+            reduction,
+            name,
+            dtype,
+            from_logits=from_logits,
+            ignore_class=ignore_class,
+            axis=axis,
         )
 
 
@@ -155,5 +175,7 @@ class CategoricalGeneralizedCrossEntropy(OwnLoss):
         dtype: Any = None,
     ):
         if not 0 < q < 1:
-            raise ValueError(f"q={q!r} was given; a number between 0 and 1, both excluded, was expected.")
+            raise ValueError(
+                f"q={q!r} was given; a number between 0 and 1, both excluded, was expected."
+            )
         super().__init__(categorical_generalized_cross_entropy, reduction, name, dtype, q=q)

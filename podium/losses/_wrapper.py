@@ -52,7 +52,14 @@ class LossFunctionWrapper(Loss):
             return super().__call__(y_true, y_pred, sample_weight)
         mask = getattr(y_pred, "_keras_mask", None)
         # Podium's own function: values, weights and reduction are one entry on a tape.
-        return dispatch(self._fused, as_value(y_true), as_value(y_pred), as_value(sample_weight), mask, **self._fn_kwargs)
+        return dispatch(
+            self._fused,
+            as_value(y_true),
+            as_value(y_pred),
+            as_value(sample_weight),
+            mask,
+            **self._fn_kwargs,
+        )
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return one value for each sample."""
@@ -75,13 +82,22 @@ class LossFunctionWrapper(Loss):
     def _fused(self, y_true: Any, y_pred: Any, sample_weight: Any, mask: Any, **kwargs: Any) -> Any:
         values = self.fn.raw(y_true, y_pred.astype(self.dtype), **kwargs)  # type: ignore[attr-defined]
         values, own_mask = values if isinstance(values, tuple) else (values, None)
-        return reduce_weighted(values, sample_weight, both_masks(mask, own_mask), self.reduction, self.dtype)
+        return reduce_weighted(
+            values, sample_weight, both_masks(mask, own_mask), self.reduction, self.dtype
+        )
 
 
 class OwnLoss(LossFunctionWrapper):
     """The base of Podium's classes: the function's arguments are attributes, and the whole config."""
 
-    def __init__(self, fn: Callable[..., Any], reduction: str | None, name: str | None, dtype: Any, **options: Any):
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        reduction: str | None,
+        name: str | None,
+        dtype: Any,
+        **options: Any,
+    ):
         super().__init__(fn, reduction, name, dtype, **options)
         for option, value in options.items():
             setattr(self, option, value)
@@ -94,9 +110,17 @@ class OwnLoss(LossFunctionWrapper):
 
 def _same_ranks(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Match the ranks of every target and its prediction, if both have the same structure."""
-    true_tree, pred_tree = (str(jax.tree.structure(map_structure(lambda leaf: 0, values))) for values in (y_true, y_pred))
+    true_tree, pred_tree = (
+        str(jax.tree.structure(map_structure(lambda leaf: 0, values)))
+        for values in (y_true, y_pred)
+    )
     if true_tree != pred_tree:
         return y_true, y_pred
-    pairs = [same_rank(true, pred) for true, pred in zip(leaves_of(y_true), leaves_of(y_pred), strict=True)]
+    pairs = [
+        same_rank(true, pred)
+        for true, pred in zip(leaves_of(y_true), leaves_of(y_pred), strict=True)
+    ]
     trues, preds = iter([true for true, _ in pairs]), iter([pred for _, pred in pairs])
-    return map_structure(lambda _: next(trues), y_true), map_structure(lambda _: next(preds), y_pred)
+    return map_structure(lambda _: next(trues), y_true), map_structure(
+        lambda _: next(preds), y_pred
+    )

@@ -39,9 +39,15 @@ from podium.metrics._accuracy import TopKCategoricalAccuracy as TopKCategoricalA
 from podium.metrics._accuracy_functions import accuracy as accuracy
 from podium.metrics._accuracy_functions import binary_accuracy as binary_accuracy
 from podium.metrics._accuracy_functions import categorical_accuracy as categorical_accuracy
-from podium.metrics._accuracy_functions import sparse_categorical_accuracy as sparse_categorical_accuracy
-from podium.metrics._accuracy_functions import sparse_top_k_categorical_accuracy as sparse_top_k_categorical_accuracy
-from podium.metrics._accuracy_functions import top_k_categorical_accuracy as top_k_categorical_accuracy
+from podium.metrics._accuracy_functions import (
+    sparse_categorical_accuracy as sparse_categorical_accuracy,
+)
+from podium.metrics._accuracy_functions import (
+    sparse_top_k_categorical_accuracy as sparse_top_k_categorical_accuracy,
+)
+from podium.metrics._accuracy_functions import (
+    top_k_categorical_accuracy as top_k_categorical_accuracy,
+)
 from podium.metrics._at_value import PrecisionAtRecall as PrecisionAtRecall
 from podium.metrics._at_value import RecallAtPrecision as RecallAtPrecision
 from podium.metrics._at_value import SensitivityAtSpecificity as SensitivityAtSpecificity
@@ -76,7 +82,9 @@ from podium.metrics._probabilistic import BinaryCrossentropy as BinaryCrossentro
 from podium.metrics._probabilistic import CategoricalCrossentropy as CategoricalCrossentropy
 from podium.metrics._probabilistic import KLDivergence as KLDivergence
 from podium.metrics._probabilistic import Poisson as Poisson
-from podium.metrics._probabilistic import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from podium.metrics._probabilistic import (
+    SparseCategoricalCrossentropy as SparseCategoricalCrossentropy,
+)
 from podium.metrics._r2_score import R2Score as R2Score
 from podium.metrics._reduction import Mean as Mean
 from podium.metrics._reduction import MeanMetricWrapper as MeanMetricWrapper

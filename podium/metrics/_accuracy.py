@@ -50,7 +50,9 @@ class BinaryAccuracy(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5):
+    def __init__(
+        self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
+    ):
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
         self.threshold = threshold
 
@@ -109,7 +111,9 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None):
+    def __init__(
+        self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None
+    ):
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
         self.k = k
 
@@ -138,6 +142,8 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
         dtype: Any = None,
         from_sorted_ids: bool = False,
     ):
-        super().__init__(sparse_top_k_categorical_accuracy, name, dtype, k=k, from_sorted_ids=from_sorted_ids)
+        super().__init__(
+            sparse_top_k_categorical_accuracy, name, dtype, k=k, from_sorted_ids=from_sorted_ids
+        )
         self.k = k
         self.from_sorted_ids = from_sorted_ids

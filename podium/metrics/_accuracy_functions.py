@@ -49,7 +49,9 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
         >>> podium.metrics.binary_accuracy([1, 1, 0], [0.9, 0.2, 0.4]).numpy()
         array([1., 0., 1.], dtype=float32)
     """
-    y_true, y_pred = same_shape(y_true, y_pred, "For targets with several classes use `categorical_accuracy`.")
+    y_true, y_pred = same_shape(
+        y_true, y_pred, "For targets with several classes use `categorical_accuracy`."
+    )
     return (y_true == (to_float(y_pred) > threshold).astype(y_true.dtype)).astype(floatx())
 
 
@@ -113,7 +115,9 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
 
 
 @metric_function
-def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False) -> Any:
+def sparse_top_k_categorical_accuracy(
+    y_true: Any, y_pred: Any, k: int = 5, from_sorted_ids: bool = False
+) -> Any:
     """Tell where the target is among the `k` largest predictions.
 
     Args:
@@ -131,7 +135,9 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5, from
     """
     classes = _class_numbers(y_true, y_pred)
     if from_sorted_ids:
-        matches = jnp.any(classes[..., None].astype(y_pred.dtype) == y_pred[..., :k], axis=-1).astype(floatx())
+        matches = jnp.any(
+            classes[..., None].astype(y_pred.dtype) == y_pred[..., :k], axis=-1
+        ).astype(floatx())
     else:
         matches = _in_top_k(classes.astype("int32"), y_pred, k)
     return matches.reshape(y_true.shape)

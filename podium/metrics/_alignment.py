@@ -54,7 +54,9 @@ def masked(weight: Any, mask: Any, dtype: str) -> Any:
     return stretched(weight, mask.shape) * mask
 
 
-def total_and_count(values: Any, weight: Any, mask: Any, values_mask: Any, dtype: str) -> tuple[Any, Any]:
+def total_and_count(
+    values: Any, weight: Any, mask: Any, values_mask: Any, dtype: str
+) -> tuple[Any, Any]:
     """Return the sums over samples of the (weighted) values and of the weights, each sample averaged first.
 
     A sample is an entry of the first dimension. `values_mask` is the mask that travels with the values themselves;
@@ -63,7 +65,9 @@ def total_and_count(values: Any, weight: Any, mask: Any, values_mask: Any, dtype
     values = values.astype(dtype)
     weight = masked(weight, mask, dtype)
     if weight is None:
-        return jnp.sum(_by_sample(values)), jnp.asarray(values.shape[0] if values.ndim else 1, dtype)
+        return jnp.sum(_by_sample(values)), jnp.asarray(
+            values.shape[0] if values.ndim else 1, dtype
+        )
     weight = masked(weight, values_mask, dtype)
     if values.ndim > weight.ndim:
         values = jnp.mean(values, axis=tuple(range(weight.ndim, values.ndim)))
@@ -87,7 +91,9 @@ def weighted(values: Any, weight: Any) -> Any:
 def ratio(part: Any, whole: Any) -> Any:
     """Divide, with 0 where the whole is 0: nothing was seen yet."""
     empty = whole == 0
-    return jnp.where(empty, jnp.zeros_like(part), part / jnp.where(empty, jnp.ones_like(whole), whole))
+    return jnp.where(
+        empty, jnp.zeros_like(part), part / jnp.where(empty, jnp.ones_like(whole), whole)
+    )
 
 
 def _by_sample(values: Any) -> Any:

@@ -22,10 +22,14 @@ class _BestAtValue(ConfusionMetric):
     _wanted = ""  # the name of the rate that must reach the value; also that of the argument
     _best = ""  # the name of the rate to return
 
-    def __init__(self, value: float, num_thresholds: int, class_id: int | None, name: str | None, dtype: Any):
+    def __init__(
+        self, value: float, num_thresholds: int, class_id: int | None, name: str | None, dtype: Any
+    ):
         super().__init__(name, dtype)
         if not 0 <= value <= 1:
-            raise ValueError(f"{type(self).__name__} was given {self._wanted}={value!r}; a number from 0 to 1 was expected.")
+            raise ValueError(
+                f"{type(self).__name__} was given {self._wanted}={value!r}; a number from 0 to 1 was expected."
+            )
         if num_thresholds < 1:
             raise ValueError(
                 f"{type(self).__name__} was given num_thresholds={num_thresholds!r}; a whole number above zero was expected."
@@ -36,17 +40,28 @@ class _BestAtValue(ConfusionMetric):
         steps = range(1, num_thresholds - 1)
         middle = [step / (num_thresholds - 1) for step in steps]
         self.thresholds = [0.5] if num_thresholds == 1 else [0.0, *middle, 1.0]
-        counter = ConfusionCounter(tuple(self.thresholds), num_thresholds > 1, self.dtype, class_id=class_id)
+        counter = ConfusionCounter(
+            tuple(self.thresholds), num_thresholds > 1, self.dtype, class_id=class_id
+        )
         self._count_with(counter, KINDS, (num_thresholds,))
 
     def result(self) -> Any:
         """Return the best rate so far; 0 where no threshold reaches the wanted value."""
-        counts = self.true_positives, self.false_positives, self.true_negatives, self.false_negatives
+        counts = (
+            self.true_positives,
+            self.false_positives,
+            self.true_negatives,
+            self.false_negatives,
+        )
         return dispatch(_best_rate, self._wanted, self._best, self.value, *counts)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""
-        own = {"class_id": self.class_id, "num_thresholds": self.num_thresholds, self._wanted: self.value}
+        own = {
+            "class_id": self.class_id,
+            "num_thresholds": self.num_thresholds,
+            self._wanted: self.value,
+        }
         return super().get_config() | own
 
 
@@ -129,7 +144,12 @@ class PrecisionAtRecall(_BestAtValue):
     _wanted, _best = "recall", "precision"
 
     def __init__(
-        self, recall: float, num_thresholds: int = 200, class_id: int | None = None, name: str | None = None, dtype: Any = None
+        self,
+        recall: float,
+        num_thresholds: int = 200,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
     ):
         super().__init__(recall, num_thresholds, class_id, name, dtype)
         self.recall = recall
@@ -167,6 +187,13 @@ class RecallAtPrecision(_BestAtValue):
 
 def _best_rate(wanted: str, best: str, value: float, tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
     """Return the largest `best` rate at a threshold where the `wanted` rate reaches the value."""
-    rates = {"precision": (tp, fp), "recall": (tp, fn), "sensitivity": (tp, fn), "specificity": (tn, fp)}
-    reached, offered = (ratio(right, right + mistakes) for right, mistakes in (rates[wanted], rates[best]))
+    rates = {
+        "precision": (tp, fp),
+        "recall": (tp, fn),
+        "sensitivity": (tp, fn),
+        "specificity": (tn, fp),
+    }
+    reached, offered = (
+        ratio(right, right + mistakes) for right, mistakes in (rates[wanted], rates[best])
+    )
     return jnp.max(jnp.where(reached >= value, offered, jnp.zeros_like(offered)))

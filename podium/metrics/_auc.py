@@ -9,7 +9,13 @@ import numpy as np
 
 from podium.core import Variable, dispatch, epsilon, unknown_choice
 from podium.metrics._areas import area
-from podium.metrics._confusion import KINDS, ConfusionCounter, ConfusionMetric, checked_thresholds, evenly_spread
+from podium.metrics._confusion import (
+    KINDS,
+    ConfusionCounter,
+    ConfusionMetric,
+    checked_thresholds,
+    evenly_spread,
+)
 
 CURVES = ("ROC", "PR", "PRGAIN")
 SUMMATIONS = ("interpolation", "minoring", "majoring")
@@ -64,7 +70,9 @@ class AUC(ConfusionMetric):
         super().__init__(name, dtype)
         self.curve = _choice("curve", curve, CURVES)
         self.summation_method = _choice("summation_method", summation_method, SUMMATIONS)
-        self._given_thresholds = None if thresholds is None else sorted(checked_thresholds(thresholds))
+        self._given_thresholds = (
+            None if thresholds is None else sorted(checked_thresholds(thresholds))
+        )
         self._thresholds, self._evenly = _with_ends(num_thresholds, self._given_thresholds)
         self.num_thresholds = len(self._thresholds)
         self.multi_label = multi_label
@@ -72,7 +80,9 @@ class AUC(ConfusionMetric):
         self.label_weights = None if label_weights is None else np.asarray(label_weights, "float32")
         self._from_logits = from_logits
         if num_labels and not multi_label:
-            raise ValueError(f"AUC was given num_labels={num_labels}, which only counts with `multi_label=True`.")
+            raise ValueError(
+                f"AUC was given num_labels={num_labels}, which only counts with `multi_label=True`."
+            )
         if not multi_label:
             self._build((self.num_thresholds,))
         elif num_labels:
@@ -84,9 +94,21 @@ class AUC(ConfusionMetric):
         return list(self._thresholds)
 
     def _build(self, shape: tuple[int, ...]) -> None:
-        weights = None if self.multi_label or self.label_weights is None else tuple(self.label_weights.tolist())
-        options: dict[str, Any] = {"by_label": self.multi_label, "label_weights": weights, "from_logits": self._from_logits}
-        self._count_with(ConfusionCounter(tuple(self._thresholds), self._evenly, self.dtype, **options), KINDS, shape)
+        weights = (
+            None
+            if self.multi_label or self.label_weights is None
+            else tuple(self.label_weights.tolist())
+        )
+        options: dict[str, Any] = {
+            "by_label": self.multi_label,
+            "label_weights": weights,
+            "from_logits": self._from_logits,
+        }
+        self._count_with(
+            ConfusionCounter(tuple(self._thresholds), self._evenly, self.dtype, **options),
+            KINDS,
+            shape,
+        )
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Count a batch.
@@ -111,7 +133,9 @@ class AUC(ConfusionMetric):
     def result(self) -> Any:
         """Return the area so far; 0 before the first batch."""
         if self._counter is None:
-            raise RuntimeError(f"AUC {self.name!r} has seen nothing yet and knows no num_labels. Call `update_state` first.")
+            raise RuntimeError(
+                f"AUC {self.name!r} has seen nothing yet and knows no num_labels. Call `update_state` first."
+            )
         weights = self.label_weights if self.multi_label else None
         return dispatch(area, self.curve, self.summation_method, weights, *self._counts.values())
 
@@ -142,7 +166,9 @@ def _choice(argument: str, given: Any, choices: Sequence[str]) -> str:
 def _with_ends(number: int, given: list[float] | None) -> tuple[list[float], bool]:
     """Return the thresholds with one just below 0 and one just above 1, and whether they are evenly spread."""
     if given is None and number < 2:
-        raise ValueError(f"AUC was given num_thresholds={number!r}; a whole number above 1 was expected.")
+        raise ValueError(
+            f"AUC was given num_thresholds={number!r}; a whole number above 1 was expected."
+        )
     middle = [step / (number - 1) for step in range(1, number - 1)] if given is None else given
     evenly = given is None or evenly_spread([0.0, *middle, 1.0])
     return [-epsilon(), *middle, 1.0 + epsilon()], evenly

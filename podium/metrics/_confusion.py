@@ -30,7 +30,9 @@ def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
     listed = list(thresholds) if isinstance(thresholds, (list, tuple, np.ndarray)) else [thresholds]
     wrong = [t for t in listed if t is None or not 0 <= t <= 1]
     if wrong:
-        raise ValueError(f"thresholds={thresholds!r} were given; numbers from 0 to 1 were expected, which {wrong} are not.")
+        raise ValueError(
+            f"thresholds={thresholds!r} were given; numbers from 0 to 1 were expected, which {wrong} are not."
+        )
     return listed
 
 
@@ -74,7 +76,11 @@ class ConfusionCounter:
         if self.from_logits:
             y_pred = jax.nn.sigmoid(y_pred)
         y_true, y_pred = same_shape(y_true, y_pred)
-        weight = jnp.ones_like(y_pred) if weight is None else stretched(weight.astype(self.dtype), y_pred.shape)
+        weight = (
+            jnp.ones_like(y_pred)
+            if weight is None
+            else stretched(weight.astype(self.dtype), y_pred.shape)
+        )
         if self.top_k is not None:
             y_pred = _top_k_only(y_pred, self.top_k)
         if self.class_id is not None:
@@ -85,8 +91,14 @@ class ConfusionCounter:
         rows = (-1, y_pred.shape[-1]) if self.by_label else (-1, 1)
         positive, y_pred, weight = (x.reshape(rows) for x in (y_true.astype(bool), y_pred, weight))
         nothing = jnp.zeros_like(weight)
-        parts = jnp.stack([jnp.where(positive, weight, nothing), jnp.where(positive, nothing, weight)])  # of the targets
-        above = self._above_one(y_pred, parts) if len(self.thresholds) == 1 else self._above_each(y_pred, parts)
+        parts = jnp.stack(
+            [jnp.where(positive, weight, nothing), jnp.where(positive, nothing, weight)]
+        )  # of the targets
+        above = (
+            self._above_one(y_pred, parts)
+            if len(self.thresholds) == 1
+            else self._above_each(y_pred, parts)
+        )
         below = jnp.sum(parts, axis=1)[:, None] - above
         counts = dict(zip(KINDS, (above[0], above[1], below[1], below[0]), strict=True))
         return {kind: count if self.by_label else count[:, 0] for kind, count in counts.items()}
@@ -100,7 +112,9 @@ class ConfusionCounter:
         """Return the sums of `parts` (2, samples, labels) above each threshold: (2, thresholds, labels)."""
         number, labels = len(self.thresholds), y_pred.shape[1]
         bucket = self._bucket(y_pred)
-        place = jnp.where(bucket < 0, bucket, bucket * labels + jnp.arange(labels, dtype=bucket.dtype))  # below 0: dropped
+        place = jnp.where(
+            bucket < 0, bucket, bucket * labels + jnp.arange(labels, dtype=bucket.dtype)
+        )  # below 0: dropped
         sums = jax.ops.segment_sum(parts.reshape(2, -1).T, place.reshape(-1), number * labels)
         above = jnp.cumsum(sums.reshape(number, labels, 2)[::-1], axis=0)[::-1]
         above = jnp.moveaxis(above, -1, 0)
@@ -111,11 +125,18 @@ class ConfusionCounter:
         """Return how many thresholds lie below each prediction, minus one."""
         if self.evenly:
             bucket = jnp.ceil(jnp.clip(y_pred, 0.0, 1.0) * (len(self.thresholds) - 1)) - 1
-            if self.thresholds[0] < 0:  # the first lies just below 0, so that a prediction of 0 is above it
+            if (
+                self.thresholds[0] < 0
+            ):  # the first lies just below 0, so that a prediction of 0 is above it
                 bucket = jnp.maximum(bucket, 0.0)
             bucket = jnp.where(jnp.isnan(bucket), jnp.full_like(bucket, -1), bucket)
             return bucket.astype("int32")
-        bucket = jnp.searchsorted(jnp.asarray(np.sort(self.thresholds), y_pred.dtype), y_pred, side="left") - 1
+        bucket = (
+            jnp.searchsorted(
+                jnp.asarray(np.sort(self.thresholds), y_pred.dtype), y_pred, side="left"
+            )
+            - 1
+        )
         return jnp.where(jnp.isnan(y_pred), jnp.full_like(bucket, -1), bucket)
 
     def _of_class(self, values: Any) -> Any:
@@ -144,7 +165,13 @@ class ConfusionMetric(Metric):
         self._counter: ConfusionCounter | None = None
         self._counts: dict[str, Variable] = {}
 
-    def _count_with(self, counter: ConfusionCounter, kinds: Sequence[str], shape: tuple[int, ...], name: str = "") -> None:
+    def _count_with(
+        self,
+        counter: ConfusionCounter,
+        kinds: Sequence[str],
+        shape: tuple[int, ...],
+        name: str = "",
+    ) -> None:
         """Make a Variable of `shape` for each kind, named like it (or `name`); it is an attribute of that name too."""
         self._counter = counter
         for kind in kinds:
@@ -169,7 +196,9 @@ class ConfusionMetric(Metric):
 def _top_k_only(y_pred: Any, k: int) -> Any:
     """Keep the `k` largest predictions of the last dimension, and push the rest below every threshold."""
     if k > y_pred.shape[-1]:
-        raise ValueError(f"top_k={k} was given for predictions of shape {y_pred.shape}, whose last dimension is shorter.")
+        raise ValueError(
+            f"top_k={k} was given for predictions of shape {y_pred.shape}, whose last dimension is shorter."
+        )
     places = jax.lax.top_k(y_pred, k)[1]
     kept = jnp.put_along_axis(jnp.zeros(y_pred.shape, bool), places, True, axis=-1, inplace=False)
     return jnp.where(kept, y_pred, jnp.full_like(y_pred, NOTHING))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from podium.core import Variable, dispatch
-from podium.metrics._confusion import ConfusionCounter, ConfusionMetric, checked_thresholds, evenly_spread
+from podium.metrics._confusion import (
+    ConfusionCounter,
+    ConfusionMetric,
+    checked_thresholds,
+    evenly_spread,
+)
 
 
 class _Count(ConfusionMetric):
@@ -18,7 +23,9 @@ class _Count(ConfusionMetric):
         super().__init__(name, dtype)
         self.init_thresholds = thresholds
         self.thresholds = checked_thresholds(thresholds)
-        counter = ConfusionCounter(tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype)
+        counter = ConfusionCounter(
+            tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype
+        )
         self._count_with(counter, [self._kind], (len(self.thresholds),), name="accumulator")
 
     def result(self) -> Any:

@@ -55,7 +55,11 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
     y_true, y_pred = same_shape(to_float(y_true), to_float(y_pred))
     means = [jnp.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred)]
     together = (y_true - means[1]) * (y_pred - means[1])
-    apart = jnp.var(y_true, axis=axis, keepdims=True) + jnp.var(y_pred, axis=axis, keepdims=True) + (means[0] - means[1]) ** 2
+    apart = (
+        jnp.var(y_true, axis=axis, keepdims=True)
+        + jnp.var(y_pred, axis=axis, keepdims=True)
+        + (means[0] - means[1]) ** 2
+    )
     return jnp.mean(2 * together / (apart + epsilon()), axis=axis)
 
 
@@ -96,7 +100,9 @@ class ConcordanceCorrelation(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "concordance_correlation", dtype: Any = None, axis: Any = -1):
+    def __init__(
+        self, name: str | None = "concordance_correlation", dtype: Any = None, axis: Any = -1
+    ):
         super().__init__(concordance_correlation, name, dtype, axis=axis)
         self.axis = axis
 

@@ -51,9 +51,13 @@ class FBetaScore(Metric):
         if average is not None and average not in AVERAGES:
             raise unknown_choice("average", average, (None, *AVERAGES))
         if isinstance(beta, bool) or not isinstance(beta, (int, float)) or beta <= 0:
-            raise ValueError(f"{type(self).__name__} was given beta={beta!r}; a number above zero was expected.")
+            raise ValueError(
+                f"{type(self).__name__} was given beta={beta!r}; a number above zero was expected."
+            )
         if threshold is not None and not 0 < threshold <= 1:
-            raise ValueError(f"{type(self).__name__} was given threshold={threshold!r}; 0 < threshold <= 1 was expected.")
+            raise ValueError(
+                f"{type(self).__name__} was given threshold={threshold!r}; 0 < threshold <= 1 was expected."
+            )
         self.average = average
         self.beta = beta
         self.threshold = threshold
@@ -86,11 +90,17 @@ class FBetaScore(Metric):
         y_true, y_pred = same_shape(y_true.astype(self.dtype), y_pred.astype(self.dtype))
         if self.threshold is None:
             largest = jnp.max(y_pred, axis=-1, keepdims=True)
-            positive = (y_pred >= largest) & (jnp.abs(y_pred) > 1e-9)  # a row of zeros predicts nothing
+            positive = (y_pred >= largest) & (
+                jnp.abs(y_pred) > 1e-9
+            )  # a row of zeros predicts nothing
         else:
             positive = y_pred > self.threshold
         guess = positive.astype(self.dtype)
-        weight = jnp.ones_like(y_true) if weight is None else stretched(weight.astype(self.dtype), y_true.shape)
+        weight = (
+            jnp.ones_like(y_true)
+            if weight is None
+            else stretched(weight.astype(self.dtype), y_true.shape)
+        )
         axis = None if self.average == "micro" else 0
         counts = guess * y_true, guess * (1 - y_true), (1 - guess) * y_true, y_true
         return tuple(jnp.sum(count * weight, axis=axis) for count in counts)
@@ -98,12 +108,20 @@ class FBetaScore(Metric):
     def result(self) -> Any:
         """Return the score so far: a number, or one for each class if there is no `average`."""
         if not self._built:
-            raise RuntimeError(f"{type(self).__name__} {self.name!r} has seen nothing yet. Call `update_state` first.")
-        return dispatch(_f_score, *[getattr(self, name) for name in _STATE], self.beta, self.average)
+            raise RuntimeError(
+                f"{type(self).__name__} {self.name!r} has seen nothing yet. Call `update_state` first."
+            )
+        return dispatch(
+            _f_score, *[getattr(self, name) for name in _STATE], self.beta, self.average
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""
-        return super().get_config() | {"average": self.average, "beta": self.beta, "threshold": self.threshold}
+        return super().get_config() | {
+            "average": self.average,
+            "beta": self.beta,
+            "threshold": self.threshold,
+        }
 
 
 class F1Score(FBetaScore):

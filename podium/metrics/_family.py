@@ -9,7 +9,9 @@ from podium.core import Family
 from podium.metrics._metric import Metric
 
 metrics_by_name = Family("metric", Metric, module="keras.metrics")
-functions_by_name = Family("metric function", module="keras.metrics")  # a name may mean a class above and a function here
+functions_by_name = Family(
+    "metric function", module="keras.metrics"
+)  # a name may mean a class above and a function here
 
 
 def function_named_by(config: Any) -> str | None:

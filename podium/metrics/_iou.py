@@ -55,7 +55,11 @@ class IoU(Metric):
         super().__init__(dtype or "int32", name)
         self.num_classes = num_classes
         self.target_class_ids = list(target_class_ids)
-        if not self.target_class_ids or min(self.target_class_ids) < 0 or max(self.target_class_ids) >= num_classes:
+        if (
+            not self.target_class_ids
+            or min(self.target_class_ids) < 0
+            or max(self.target_class_ids) >= num_classes
+        ):
             raise ValueError(
                 f"{type(self).__name__} was given target_class_ids={self.target_class_ids} for num_classes={num_classes}; "
                 f"numbers from 0 to {num_classes - 1} were expected."
@@ -76,7 +80,12 @@ class IoU(Metric):
             sample_weight: A weight for each sample, or for each entry.
         """
         weight = detached(sample_weight)
-        if weight is not None and "int" in self.dtype and jnp.issubdtype(weight.dtype, jnp.floating) and not self._warned:
+        if (
+            weight is not None
+            and "int" in self.dtype
+            and jnp.issubdtype(weight.dtype, jnp.floating)
+            and not self._warned
+        ):
             self._warned = True
             warnings.warn(
                 f"{type(self).__name__} {self.name!r} counts in {self.dtype} and was given float weights, whose fractions are "
@@ -87,17 +96,23 @@ class IoU(Metric):
 
     def _guess(self, y_pred: Any) -> Any:
         """Return the class numbers that predictions mean."""
-        return (y_pred if self.sparse_y_pred else position_of_largest(y_pred, self.axis)).astype("int32")
+        return (y_pred if self.sparse_y_pred else position_of_largest(y_pred, self.axis)).astype(
+            "int32"
+        )
 
     def _count(self, y_true: Any, y_pred: Any, weight: Any) -> Any:
-        true = (y_true if self.sparse_y_true else position_of_largest(y_true, self.axis)).astype("int32")
+        true = (y_true if self.sparse_y_true else position_of_largest(y_true, self.axis)).astype(
+            "int32"
+        )
         true, guess = same_shape(true, self._guess(y_pred))
         weight = jnp.ones((), self.dtype) if weight is None else weight.astype(self.dtype)
         weight = stretched(weight, true.shape)
         known = (true >= 0) & (true < self.num_classes) & (guess >= 0) & (guess < self.num_classes)
         if self.ignore_class is not None:
             known &= true != self.ignore_class
-        place = jnp.where(known, true * self.num_classes + guess, jnp.full_like(true, -1))  # below 0: dropped
+        place = jnp.where(
+            known, true * self.num_classes + guess, jnp.full_like(true, -1)
+        )  # below 0: dropped
         sums = jax.ops.segment_sum(weight.reshape(-1), place.reshape(-1), self.num_classes**2)
         return sums.reshape(self.num_classes, self.num_classes)
 
@@ -150,7 +165,9 @@ class BinaryIoU(IoU):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""
-        base = self._config_without("num_classes", "ignore_class", "sparse_y_true", "sparse_y_pred", "axis")
+        base = self._config_without(
+            "num_classes", "ignore_class", "sparse_y_true", "sparse_y_pred", "axis"
+        )
         return base | {"threshold": self.threshold}
 
 
@@ -182,7 +199,16 @@ class MeanIoU(IoU):
         sparse_y_pred: bool = True,
         axis: int = -1,
     ):
-        super().__init__(num_classes, range(num_classes), name, dtype, ignore_class, sparse_y_true, sparse_y_pred, axis)
+        super().__init__(
+            num_classes,
+            range(num_classes),
+            name,
+            dtype,
+            ignore_class,
+            sparse_y_true,
+            sparse_y_pred,
+            axis,
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""
@@ -219,7 +245,9 @@ class OneHotIoU(IoU):
         sparse_y_pred: bool = False,
         axis: int = -1,
     ):
-        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis)
+        super().__init__(
+            num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""

@@ -16,9 +16,19 @@ from podium.metrics._accuracy import (
     SparseTopKCategoricalAccuracy,
     TopKCategoricalAccuracy,
 )
-from podium.metrics._at_value import PrecisionAtRecall, RecallAtPrecision, SensitivityAtSpecificity, SpecificityAtSensitivity
+from podium.metrics._at_value import (
+    PrecisionAtRecall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+)
 from podium.metrics._auc import AUC
-from podium.metrics._confusion_counts import FalseNegatives, FalsePositives, TrueNegatives, TruePositives
+from podium.metrics._confusion_counts import (
+    FalseNegatives,
+    FalsePositives,
+    TrueNegatives,
+    TruePositives,
+)
 from podium.metrics._correlation import ConcordanceCorrelation, PearsonCorrelation
 from podium.metrics._f_score import F1Score, FBetaScore
 from podium.metrics._family import function_named_by, functions_by_name, metrics_by_name
@@ -111,7 +121,9 @@ _BY_SHAPE: dict[str, tuple[type[Metric], type[Metric], type[Metric]]] = {
 }
 
 
-def resolve_accuracy(name: str, y_true_shape: Sequence[int | None], y_pred_shape: Sequence[int | None]) -> type[Metric]:
+def resolve_accuracy(
+    name: str, y_true_shape: Sequence[int | None], y_pred_shape: Sequence[int | None]
+) -> type[Metric]:
     """Return the class that `"accuracy"`, `"acc"`, `"crossentropy"` or `"ce"` means for these shapes.
 
     Predictions with one number for each sample are binary. Otherwise targets with fewer dimensions than predictions, or with
@@ -131,7 +143,9 @@ def resolve_accuracy(name: str, y_true_shape: Sequence[int | None], y_pred_shape
         >>> podium.metrics.resolve_accuracy("accuracy", (None, 1), (None, 1)).__name__
         'BinaryAccuracy'
     """
-    binary, sparse, categorical = _BY_SHAPE[check_choice("metric", str(name).lower(), tuple(_BY_SHAPE))]
+    binary, sparse, categorical = _BY_SHAPE[
+        check_choice("metric", str(name).lower(), tuple(_BY_SHAPE))
+    ]
     if len(y_pred_shape) < 2 or y_pred_shape[-1] == 1:
         return binary
     if len(y_true_shape) < len(y_pred_shape) or y_true_shape[-1] == 1:
@@ -158,7 +172,11 @@ def get(identifier: Any) -> Any:
         Traceback (most recent call last):
         ValueError: Unknown metric 'mean_square_error'. Did you mean 'mean_squared_error'? Choices: ...
     """
-    return deserialize(identifier) if isinstance(identifier, Mapping) else metrics_by_name.get(identifier)
+    return (
+        deserialize(identifier)
+        if isinstance(identifier, Mapping)
+        else metrics_by_name.get(identifier)
+    )
 
 
 def serialize(metric: Any) -> Any:
@@ -168,7 +186,11 @@ def serialize(metric: Any) -> Any:
         >>> podium.metrics.serialize(podium.metrics.BinaryAccuracy(threshold=0.3))["config"]
         {'name': 'binary_accuracy', 'dtype': 'float32', 'threshold': 0.3}
     """
-    return metrics_by_name.serialize(metric) if isinstance(metric, Metric) else functions_by_name.serialize(metric)
+    return (
+        metrics_by_name.serialize(metric)
+        if isinstance(metric, Metric)
+        else functions_by_name.serialize(metric)
+    )
 
 
 def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
@@ -187,4 +209,8 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     own = None if name is None else get_registered_object(name, custom_objects)
     if own is not None:
         return own() if isinstance(own, type) else own
-    return functions_by_name.get(function) if function else metrics_by_name.deserialize(config, custom_objects)
+    return (
+        functions_by_name.get(function)
+        if function
+        else metrics_by_name.deserialize(config, custom_objects)
+    )

@@ -12,7 +12,16 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium import initializers
-from podium.core import Variable, auto_name, convert_to_tensor, floatx, get_dtype_policy, name_scope, snake_case, stop_gradient
+from podium.core import (
+    Variable,
+    auto_name,
+    convert_to_tensor,
+    floatx,
+    get_dtype_policy,
+    name_scope,
+    snake_case,
+    stop_gradient,
+)
 from podium.core._dispatch import unwrap_result
 from podium.core._state import Scope, current, setting
 from podium.metrics._results import noting
@@ -42,7 +51,9 @@ class Metric:
         (6.0, 10.0)
     """
 
-    _direction: str | None = None  # "up" or "down": which way is better; callbacks with mode="auto" ask
+    _direction: str | None = (
+        None  # "up" or "down": which way is better; callbacks with mode="auto" ask
+    )
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
@@ -68,7 +79,11 @@ class Metric:
         own = {id(variable): variable for variable in self._variables}
         for value in vars(self).values():
             if value is not self._variables and isinstance(value, _HOLDERS):
-                own.update((id(variable), variable) for variable in _variables_in(value) if id(variable) not in own)
+                own.update(
+                    (id(variable), variable)
+                    for variable in _variables_in(value)
+                    if id(variable) not in own
+                )
         return list(own.values())
 
     @property
@@ -77,7 +92,12 @@ class Metric:
         return self.variables
 
     def add_variable(
-        self, shape: Any = (), initializer: Any = None, dtype: Any = None, aggregation: str = "sum", name: str | None = None
+        self,
+        shape: Any = (),
+        initializer: Any = None,
+        dtype: Any = None,
+        aggregation: str = "sum",
+        name: str | None = None,
     ) -> Variable:
         """Make a state Variable, zero by default.
 
@@ -96,7 +116,13 @@ class Metric:
         with name_scope(self.name.replace("/", ">")):
             # Never cast: a running sum in a layer's short compute type would lose its small terms.
             variable = Variable(
-                initializer, tuple(shape), dtype or self.dtype, False, autocast=False, aggregation=aggregation, name=name
+                initializer,
+                tuple(shape),
+                dtype or self.dtype,
+                False,
+                autocast=False,
+                aggregation=aggregation,
+                name=name,
             )
         self._variables.append(variable)
         return variable
@@ -140,7 +166,9 @@ class Metric:
 
     # --- the pure forms: values in, values out, for raw JAX transformations
 
-    def stateless_update_state(self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any) -> list[Any]:
+    def stateless_update_state(
+        self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
+    ) -> list[Any]:
         """Return the values that `update_state` would give to `variables`, starting from `metric_variables`."""
         scope = self._scope_with(metric_variables)
         with setting(scope=scope, recorders=()):

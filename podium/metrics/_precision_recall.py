@@ -6,7 +6,13 @@ from typing import Any
 
 from podium.core import Variable, dispatch
 from podium.metrics._alignment import ratio
-from podium.metrics._confusion import NOTHING, ConfusionCounter, ConfusionMetric, checked_thresholds, evenly_spread
+from podium.metrics._confusion import (
+    NOTHING,
+    ConfusionCounter,
+    ConfusionMetric,
+    checked_thresholds,
+    evenly_spread,
+)
 from podium.metrics._confusion_counts import only_if_single
 
 
@@ -30,7 +36,9 @@ class _ShareOfRight(ConfusionMetric):
         self.top_k = top_k
         self.class_id = class_id
         self.thresholds = checked_thresholds(thresholds, default=0.5 if top_k is None else NOTHING)
-        counter = ConfusionCounter(tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype, top_k, class_id)
+        counter = ConfusionCounter(
+            tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype, top_k, class_id
+        )
         self._count_with(counter, ["true_positives", self._mistakes], (len(self.thresholds),))
 
     def result(self) -> Any:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.losses import binary_crossentropy, categorical_crossentropy, kl_divergence, poisson, sparse_categorical_crossentropy
+from podium.losses import (
+    binary_crossentropy,
+    categorical_crossentropy,
+    kl_divergence,
+    poisson,
+    sparse_categorical_crossentropy,
+)
 from podium.metrics._reduction import MeanMetricWrapper
 
 
@@ -70,7 +76,13 @@ class BinaryCrossentropy(MeanMetricWrapper):
         from_logits: bool = False,
         label_smoothing: float = 0,
     ):
-        super().__init__(binary_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing)
+        super().__init__(
+            binary_crossentropy,
+            name,
+            dtype,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+        )
         self.from_logits = from_logits
         self.label_smoothing = label_smoothing
 

@@ -48,7 +48,9 @@ class R2Score(Metric):
         if class_aggregation is not None and class_aggregation not in AGGREGATIONS:
             raise unknown_choice("class_aggregation", class_aggregation, (None, *AGGREGATIONS))
         if num_regressors < 0:
-            raise ValueError(f"R2Score was given num_regressors={num_regressors}; zero or more was expected.")
+            raise ValueError(
+                f"R2Score was given num_regressors={num_regressors}; zero or more was expected."
+            )
         self.class_aggregation = class_aggregation
         self.num_regressors = num_regressors
         self.num_samples = self.add_variable(name="num_samples")
@@ -62,7 +64,9 @@ class R2Score(Metric):
             y_pred: The predictions, of the same shape.
             sample_weight: A weight for each sample, or for each entry.
         """
-        sums = dispatch(_sums, detached(y_true), detached(y_pred), detached(sample_weight), self.dtype)
+        sums = dispatch(
+            _sums, detached(y_true), detached(y_pred), detached(sample_weight), self.dtype
+        )
         if not self._built:
             shape = tuple(sums[0].shape)
             self.squared_sum = self.add_variable(shape, name="squared_sum")
@@ -70,14 +74,18 @@ class R2Score(Metric):
             self.total_mse = self.add_variable(shape, name="residual")
             self.count = self.add_variable(shape, name="count")
             self._built = True
-        for variable, part in zip((self.squared_sum, self.sum, self.total_mse, self.count), sums, strict=False):
+        for variable, part in zip(
+            (self.squared_sum, self.sum, self.total_mse, self.count), sums, strict=False
+        ):
             variable.assign_add(part)
         self.num_samples.assign_add(sums[-1])
 
     def result(self) -> Any:
         """Return the score so far."""
         if not self._built:
-            raise RuntimeError(f"R2Score {self.name!r} has seen nothing yet. Call `update_state` first.")
+            raise RuntimeError(
+                f"R2Score {self.name!r} has seen nothing yet. Call `update_state` first."
+            )
         sums = self.squared_sum, self.sum, self.total_mse, self.count, self.num_samples
         return dispatch(_score, *sums, self.class_aggregation, self.num_regressors)
 
@@ -94,13 +102,23 @@ def _sums(y_true: Any, y_pred: Any, weight: Any, dtype: str) -> tuple[Any, ...]:
         raise ValueError(
             f"R2Score was given y_true of shape {given[0]} and y_pred of shape {given[1]}; (samples, outputs) was expected."
         )
-    weight = jnp.ones_like(y_true) if weight is None else stretched(weight.astype(dtype), y_true.shape)
+    weight = (
+        jnp.ones_like(y_true) if weight is None else stretched(weight.astype(dtype), y_true.shape)
+    )
     parts = y_true * (y_true * weight), y_true * weight, (y_true - y_pred) ** 2 * weight, weight
     # Keras counts every entry here, not every row; the adjusted score of several outputs depends on it.
     return *(jnp.sum(part, axis=0) for part in parts), jnp.asarray(y_true.size, dtype)
 
 
-def _score(squares: Any, total: Any, residual: Any, count: Any, samples: Any, aggregation: str | None, regressors: int) -> Any:
+def _score(
+    squares: Any,
+    total: Any,
+    residual: Any,
+    count: Any,
+    samples: Any,
+    aggregation: str | None,
+    regressors: int,
+) -> Any:
     variation = squares - total * (total / count)
     score = 1 - residual / variation
     score = jnp.where(jnp.isinf(score), jnp.zeros_like(score), score)

@@ -35,7 +35,9 @@ class Sum(Metric):
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Add a batch of values."""
         mask = getattr(values, "_keras_mask", None)
-        self.total.assign_add(dispatch(weighted_total, detached(values), detached(sample_weight), mask, self.dtype))
+        self.total.assign_add(
+            dispatch(weighted_total, detached(values), detached(sample_weight), mask, self.dtype)
+        )
 
     def result(self) -> Any:
         """Return the sum so far."""
@@ -70,7 +72,16 @@ class Mean(Metric):
 
     def _add(self, values: Any, sample_weight: Any, mask: Any) -> None:
         own_mask = getattr(values, "_keras_mask", None)
-        self._grow(*dispatch(total_and_count, detached(values), detached(sample_weight), mask, own_mask, self.dtype))
+        self._grow(
+            *dispatch(
+                total_and_count,
+                detached(values),
+                detached(sample_weight),
+                mask,
+                own_mask,
+                self.dtype,
+            )
+        )
 
     def _grow(self, total: Any, count: Any) -> None:
         self.total.assign_add(total)
@@ -110,7 +121,9 @@ class MeanMetricWrapper(Mean):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         """Take a batch into the mean."""
         mask = getattr(y_pred, "_keras_mask", None)
-        if hasattr(self._fn, "raw"):  # Podium's own function of arrays: function and sums are one operation
+        if hasattr(
+            self._fn, "raw"
+        ):  # Podium's own function of arrays: function and sums are one operation
             parts = detached(y_true), detached(y_pred), detached(sample_weight)
             return self._grow(*dispatch(self._fused, *parts, mask, **self._fn_kwargs))
         y_true, y_pred = stop_gradient(y_true), stop_gradient(y_pred)
@@ -118,7 +131,9 @@ class MeanMetricWrapper(Mean):
             y_pred._keras_mask = mask  # `fn` may want to see it
         self._add(self._fn(y_true, y_pred, **self._fn_kwargs), sample_weight, mask)
 
-    def _fused(self, y_true: Any, y_pred: Any, weight: Any, mask: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def _fused(
+        self, y_true: Any, y_pred: Any, weight: Any, mask: Any, **kwargs: Any
+    ) -> tuple[Any, Any]:
         if jnp.issubdtype(y_pred.dtype, jnp.floating):
             y_pred = y_pred.astype(self.dtype)  # not in the short type of a mixed-precision model
         values = self._fn.raw(y_true, y_pred, **kwargs)  # type: ignore[attr-defined]
@@ -127,7 +142,9 @@ class MeanMetricWrapper(Mean):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again. A subclass has its own function, and leaves it out."""
-        own = {"fn": functions_by_name.serialize(self._fn)} if type(self) is MeanMetricWrapper else {}
+        own = (
+            {"fn": functions_by_name.serialize(self._fn)} if type(self) is MeanMetricWrapper else {}
+        )
         return super().get_config() | own | self._fn_kwargs
 
     @classmethod
@@ -155,7 +172,12 @@ class MeanTensor(Metric):
         array([2., 6.], dtype=float32)
     """
 
-    def __init__(self, name: str | None = "mean_tensor", dtype: Any = None, shape: Sequence[int] | None = None):
+    def __init__(
+        self,
+        name: str | None = "mean_tensor",
+        dtype: Any = None,
+        shape: Sequence[int] | None = None,
+    ):
         super().__init__(dtype, name)
         self.total: Variable | None = None
         self.count: Variable | None = None
@@ -187,7 +209,9 @@ class MeanTensor(Metric):
     def result(self) -> Any:
         """Return the mean so far."""
         if self.total is None:
-            raise RuntimeError(f"MeanTensor {self.name!r} has seen nothing yet and knows no shape. Call `update_state` first.")
+            raise RuntimeError(
+                f"MeanTensor {self.name!r} has seen nothing yet and knows no shape. Call `update_state` first."
+            )
         return dispatch(ratio, self.total, self.count)
 
     def get_config(self) -> dict[str, Any]:
@@ -197,7 +221,9 @@ class MeanTensor(Metric):
 
 def _weighted_entries(values: Any, weight: Any, dtype: str) -> tuple[Any, Any]:
     values = values.astype(dtype)
-    weight = jnp.ones_like(values) if weight is None else stretched(weight.astype(dtype), values.shape)
+    weight = (
+        jnp.ones_like(values) if weight is None else stretched(weight.astype(dtype), values.shape)
+    )
     return values * weight, weight
 
 

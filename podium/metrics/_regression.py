@@ -137,7 +137,11 @@ class RootMeanSquaredError(Mean):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         """Take a batch into the mean."""
-        self._grow(*dispatch(_squares, detached(y_true), detached(y_pred), detached(sample_weight), self.dtype))
+        self._grow(
+            *dispatch(
+                _squares, detached(y_true), detached(y_pred), detached(sample_weight), self.dtype
+            )
+        )
 
     def result(self) -> Any:
         """Return the root of the mean so far."""
@@ -166,12 +170,22 @@ class MeanRelativeError(Mean):
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
         """Take a batch into the mean."""
-        self._grow(*dispatch(self._relative, detached(y_true), detached(y_pred), detached(sample_weight)))
+        self._grow(
+            *dispatch(self._relative, detached(y_true), detached(y_pred), detached(sample_weight))
+        )
 
     def _relative(self, y_true: Any, y_pred: Any, weight: Any) -> tuple[Any, Any]:
         y_true, y_pred = same_shape(y_true.astype(self.dtype), y_pred.astype(self.dtype))
-        unit, y_pred = same_shape(jnp.asarray(self.normalizer), y_pred, "`normalizer` must have the predictions' shape.")
-        return total_and_count(ratio(jnp.abs(y_true.reshape(y_pred.shape) - y_pred), unit), weight, None, None, self.dtype)
+        unit, y_pred = same_shape(
+            jnp.asarray(self.normalizer), y_pred, "`normalizer` must have the predictions' shape."
+        )
+        return total_and_count(
+            ratio(jnp.abs(y_true.reshape(y_pred.shape) - y_pred), unit),
+            weight,
+            None,
+            None,
+            self.dtype,
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this metric again."""

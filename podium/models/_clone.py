@@ -17,7 +17,9 @@ from podium.models._network import Network
 from podium.models._sequential import Sequential
 
 
-def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[[Layer], Layer] | None = None) -> Any:
+def clone_model(
+    model: Any, input_tensors: Any = None, clone_function: Callable[[Layer], Layer] | None = None
+) -> Any:
     """Copy a model: layers of the same kinds and names, with weights of their own that start anew.
 
     The copy is not compiled. What layers share in the model, their copies share in the copy. Functions (of Lambda layers,
@@ -47,7 +49,9 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Callable[
     if not isinstance(model, Model):
         raise TypeError(f"clone_model was given {model!r}; a model was expected.")
     if clone_function is not None and not callable(clone_function):
-        raise TypeError(f"clone_model was given clone_function={clone_function!r}; a function of a layer was expected.")
+        raise TypeError(
+            f"clone_model was given clone_function={clone_function!r}; a function of a layer was expected."
+        )
     return _Copier(clone_function).model(model, input_tensors)
 
 
@@ -63,7 +67,11 @@ class _Copier:
             return self._sequential(model, input_tensors)
         if model._graph is not None:
             return self._functional(model, input_tensors)
-        if input_tensors is not None or self._clone_function is not None or type(model).get_config is Network.get_config:
+        if (
+            input_tensors is not None
+            or self._clone_function is not None
+            or type(model).get_config is Network.get_config
+        ):
             raise ValueError(
                 f"clone_model was given {model.name!r}, a subclassed model ({type(model).__name__}): what its `call` does cannot "
                 "be copied. Make another one with its constructor, or define `get_config` and leave the other arguments out."
@@ -73,16 +81,23 @@ class _Copier:
     def _functional(self, model: Any, input_tensors: Any) -> Any:
         graph = model._graph
         by_name = isinstance(input_tensors, dict)
-        given = graph._from_dictionary(input_tensors) if by_name else _given(model, input_tensors, graph.flat_inputs)
+        given = (
+            graph._from_dictionary(input_tensors)
+            if by_name
+            else _given(model, input_tensors, graph.flat_inputs)
+        )
         values = dict(zip(map(id, graph.flat_inputs), given, strict=True))
         for node in graph.nodes:
             args, kwargs = map_structure(
-                lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf, (node.args, node.kwargs)
+                lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf,
+                (node.args, node.kwargs),
             )
             run = node.run if node.layer is None else self._layer(node.layer)
             made = leaves_of(run(*args, **kwargs))
             values.update(zip(map(id, leaves_of(node.outputs)), made, strict=True))
-        inputs, outputs = map_structure(lambda symbol: values[id(symbol)], (graph.inputs, graph.outputs))
+        inputs, outputs = map_structure(
+            lambda symbol: values[id(symbol)], (graph.inputs, graph.outputs)
+        )
         return _like(model, Model, inputs, outputs)
 
     def _sequential(self, model: Any, input_tensors: Any) -> Any:
@@ -90,7 +105,10 @@ class _Copier:
         if input_tensors is None:
             first = [_new_input(symbol) for symbol in starts]
         else:
-            first = [symbol if _is_start(symbol) else _new_input(symbol) for symbol in _given(model, input_tensors, [None])]
+            first = [
+                symbol if _is_start(symbol) else _new_input(symbol)
+                for symbol in _given(model, input_tensors, [None])
+            ]
         copy = _like(model, Sequential, [*first, *map(self._layer, model.layers)])
         if model._graph is not None and not copy.built:
             copy.build(model._graph.flat_inputs[0].shape)
@@ -105,7 +123,9 @@ class _Copier:
         if self._clone_function is not None:
             copy = self._clone_function(layer)
             if not isinstance(copy, Layer):
-                raise TypeError(f"`clone_function` returned {copy!r} for layer {layer.name!r}; a layer was expected.")
+                raise TypeError(
+                    f"`clone_function` returned {copy!r} for layer {layer.name!r}; a layer was expected."
+                )
             return copy
         if isinstance(layer, Sequential) or (isinstance(layer, Model) and layer._graph is not None):
             return self.model(layer)
@@ -125,7 +145,9 @@ def _from_config(layer: Any) -> Any:
                 f"Layer {layer.name!r} ({type(layer).__name__}) cannot be copied: its config does not make it again ({error}). "
                 "Define `get_config` (and `from_config` if needed), or pass a `clone_function`."
             ) from error
-    copy = type(layer)(*args, **kwargs)  # functions among the arguments, such as a Lambda's, are shared
+    copy = type(layer)(
+        *args, **kwargs
+    )  # functions among the arguments, such as a Lambda's, are shared
     copy._name = layer.name
     if not layer.trainable:
         copy.trainable = False

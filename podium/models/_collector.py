@@ -50,11 +50,21 @@ class Collector:
         kinds = [(tuple(leaf.shape[1:]), np.dtype(leaf.dtype)) for leaf in leaves]
         if self._out is None:
             known = zip(kinds, counts, strict=True)
-            warn_if_too_large(sum((count or 0) * math.prod(row) * dtype.itemsize for (row, dtype), (count, _) in known))
-            self._places = [NewRows(*kind, *count) for kind, count in zip(kinds, counts, strict=True)]
+            warn_if_too_large(
+                sum(
+                    (count or 0) * math.prod(row) * dtype.itemsize
+                    for (row, dtype), (count, _) in known
+                )
+            )
+            self._places = [
+                NewRows(*kind, *count) for kind, count in zip(kinds, counts, strict=True)
+            ]
         else:
             wanted = zip(self._sinks(), kinds, counts, strict=True)
-            self._places = [GivenRows(sink, *kind, count if sure else None) for sink, kind, (count, sure) in wanted]
+            self._places = [
+                GivenRows(sink, *kind, count if sure else None)
+                for sink, kind, (count, sure) in wanted
+            ]
 
     def add(self, values: Any) -> None:
         """Add the outputs of an execution. They are fetched when some more have been started."""
@@ -131,7 +141,11 @@ def batches_of(values: Any) -> Iterator[Any]:
 
 def as_output(leaf: Any) -> Any:
     """Turn a plain number that `predict_step` returns into a Tensor, one per batch."""
-    return convert_to_tensor(leaf) if isinstance(leaf, (bool, int, float, np.generic, np.ndarray)) else leaf
+    return (
+        convert_to_tensor(leaf)
+        if isinstance(leaf, (bool, int, float, np.generic, np.ndarray))
+        else leaf
+    )
 
 
 def _blocks(values: Any) -> list[tuple[Any, int | None]]:
@@ -144,7 +158,11 @@ def _rows(leaf: Any, turns: int | None) -> np.ndarray:
     if turns is None:
         return array[None] if array.ndim == 0 else array
     array = array[:turns]
-    return array if array.ndim == 1 else array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+    return (
+        array
+        if array.ndim == 1
+        else array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+    )
 
 
 def _flat(outputs: Any) -> tuple[list, Any]:

@@ -14,11 +14,16 @@ def compile_config(model: Any) -> dict[str, Any] | None:
     """Return the arguments of `compile` as plain data; None, with a warning, if they cannot be written."""
     arguments = dict(vars(model._compile_arguments))
     if arguments.get("steps_per_execution") == "auto":
-        del arguments["steps_per_execution"]  # the default here, and a word that Keras does not know
+        del arguments[
+            "steps_per_execution"
+        ]  # the default here, and a word that Keras does not know
     if not model.compiled or not arguments:
         return None
     try:
-        return {name: serialize_keras_object(value) for name, value in {"optimizer": model.optimizer, **arguments}.items()}
+        return {
+            name: serialize_keras_object(value)
+            for name, value in {"optimizer": model.optimizer, **arguments}.items()
+        }
     except (TypeError, ValueError, NotImplementedError) as error:
         warn_user(
             f"How model {model.name!r} was compiled is not saved, nor the state of its optimizer: {error} Compile the model "
@@ -39,6 +44,8 @@ def compile_from_config(model: Any, config: Mapping[str, Any], has_own_compile: 
         arguments = {name: revive(value) for name, value in config.items()}
         model.compile(**arguments)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{error} (This is about how the model was compiled: `compile=False` loads it without.)") from error
+        raise ValueError(
+            f"{error} (This is about how the model was compiled: `compile=False` loads it without.)"
+        ) from error
     if model.optimizer is not None and model.built and hasattr(model.optimizer, "build"):
         model.optimizer.build(model.trainable_variables)

@@ -69,15 +69,21 @@ class CompiledLoss:
         if given is None:
             self._losses = [None] * len(names)
         elif isinstance(given, (list, tuple, Mapping)) and not _is_config(given):
-            self._losses = [_as_loss(one) for one in spread("loss", given, structure, names, self._aliases)]
+            self._losses = [
+                _as_loss(one) for one in spread("loss", given, structure, names, self._aliases)
+            ]
         else:
             self._losses = [_as_loss(given) for _ in names]
         if weights is not None and not isinstance(weights, (list, tuple, Mapping)):
             weights = [weights] * len(names)
         self._weights = spread("loss_weights", weights, structure, names, self._aliases)
         for weight in self._weights:
-            if weight is not None and (isinstance(weight, bool) or not isinstance(weight, (numbers.Real, Tensor, Variable))):
-                raise TypeError(f"`loss_weights` holds {weight!r}; numbers were expected, one per output.")
+            if weight is not None and (
+                isinstance(weight, bool) or not isinstance(weight, (numbers.Real, Tensor, Variable))
+            ):
+                raise TypeError(
+                    f"`loss_weights` holds {weight!r}; numbers were expected, one per output."
+                )
         return names
 
     def _build(self, y_pred: Any) -> list[str]:
@@ -88,14 +94,17 @@ class CompiledLoss:
         self._mean = LossMean()
         if len(names) > 1:
             self._output_means = [
-                Mean(name=f"{name}_loss") if loss is not None else None for name, loss in zip(names, self._losses, strict=True)
+                Mean(name=f"{name}_loss") if loss is not None else None
+                for name, loss in zip(names, self._losses, strict=True)
             ]
         else:
             self._output_means = [None]
         self._built = True
         return names
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None) -> Any:
+    def __call__(
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
+    ) -> Any:
         """Return the total loss of a batch, and take it into the running means, weighted by the batch's size.
 
         Args:
@@ -113,7 +122,16 @@ class CompiledLoss:
         weights = flat_weights(sample_weight, y_pred, names)
         values = []
         batch_size = leading_length(targets, predictions)
-        rows = zip(self._losses, self._weights, self._output_means, names, targets, predictions, weights, strict=True)
+        rows = zip(
+            self._losses,
+            self._weights,
+            self._output_means,
+            names,
+            targets,
+            predictions,
+            weights,
+            strict=True,
+        )
         for loss, factor, mean, name, target, prediction, weight in rows:
             if loss is None:
                 continue
@@ -124,7 +142,9 @@ class CompiledLoss:
             target, prediction, weight = matched(target, prediction, weight)
             value = loss(target, prediction, sample_weight=weight)
             if value is None:
-                raise ValueError(f"The loss {loss_name(loss)!r} returned None. A loss function must return its values.")
+                raise ValueError(
+                    f"The loss {loss_name(loss)!r} returned None. A loss function must return its values."
+                )
             if mean is not None:
                 mean.update_state(value, sample_weight=batch_size)
             values.append(value if factor is None else value * ops.cast(factor, value.dtype))
@@ -135,7 +155,9 @@ class CompiledLoss:
         for value in values[1:]:
             total = total + ops.cast(value, total.dtype)
         assert self._mean is not None
-        scaled = scale_loss_for_distribution(total)  # in `strategy.run`, where gradients are added up
+        scaled = scale_loss_for_distribution(
+            total
+        )  # in `strategy.run`, where gradients are added up
         self._mean.track(total, batch_size)
         return scaled
 
@@ -188,7 +210,11 @@ def loss_name(loss: Any) -> str:
     """Return the name that a loss or metric is shown under."""
     if isinstance(loss, str):
         return loss
-    return getattr(loss, "name", None) or getattr(loss, "__name__", None) or snake_case(type(loss).__name__)
+    return (
+        getattr(loss, "name", None)
+        or getattr(loss, "__name__", None)
+        or snake_case(type(loss).__name__)
+    )
 
 
 def _missing_target(name: str, y_true: Any, loss: Any) -> str:
@@ -227,7 +253,11 @@ def matched(target: Any, prediction: Any, weight: Any) -> tuple[Any, Any, Any]:
         prediction = convert_to_tensor(prediction)
     if len(target.shape) == 1 and len(prediction.shape) == 2:
         target = ops.expand_dims(target, -1)
-    if is_float_dtype(target.dtype) and is_float_dtype(prediction.dtype) and target.dtype != prediction.dtype:
+    if (
+        is_float_dtype(target.dtype)
+        and is_float_dtype(prediction.dtype)
+        and target.dtype != prediction.dtype
+    ):
         target = ops.cast(target, prediction.dtype)
     if weight is not None:
         weight = convert_to_tensor(weight)

@@ -44,12 +44,19 @@ class CompiledMetrics:
         if outputs is not None:
             self._build(outputs)
         elif not any(isinstance(given, Mapping) for given in self._given):
-            self._build(None)  # most models have one output; otherwise they are made anew with the first batch
+            self._build(
+                None
+            )  # most models have one output; otherwise they are made anew with the first batch
 
     @property
     def metrics(self) -> list[Metric]:
         """The metrics in the order of the outputs."""
-        return [metric for pair in zip(self._plain, self._weighted, strict=True) for row in pair for metric in row]
+        return [
+            metric
+            for pair in zip(self._plain, self._weighted, strict=True)
+            for row in pair
+            for metric in row
+        ]
 
     def reset_state(self) -> None:
         """Start all metrics anew."""
@@ -69,8 +76,15 @@ class CompiledMetrics:
         self._plain, self._weighted, self._count = [], [], len(names)
         for name, own, own_weighted in zip(names, plain, weighted, strict=True):
             prefix = f"{name}_" if len(names) > 1 else ""
-            self._plain.append([_named(_as_metric(one), prefix, taken, "") for one in _as_list(own)])
-            self._weighted.append([_named(_as_metric(one), prefix, taken, "weighted_") for one in _as_list(own_weighted)])
+            self._plain.append(
+                [_named(_as_metric(one), prefix, taken, "") for one in _as_list(own)]
+            )
+            self._weighted.append(
+                [
+                    _named(_as_metric(one), prefix, taken, "weighted_")
+                    for one in _as_list(own_weighted)
+                ]
+            )
         return names
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
@@ -92,7 +106,9 @@ class CompiledMetrics:
                 continue
             target, prediction, weight = matched(target, prediction, weight)
             for metric in plain:
-                metric.update_state(target, prediction)  # a mask, if there is one, travels with the prediction
+                metric.update_state(
+                    target, prediction
+                )  # a mask, if there is one, travels with the prediction
             for metric in weighted:
                 metric.update_state(target, prediction, sample_weight=weight)
 
@@ -109,13 +125,17 @@ def _as_list(given: Any) -> list[Any]:
     return [one for one in _flat(given) if one is not None]
 
 
-def _per_output(argument: str, given: Any, structure: Any, names: list[str], aliases: list[str] | None) -> list[Any]:
+def _per_output(
+    argument: str, given: Any, structure: Any, names: list[str], aliases: list[str] | None
+) -> list[Any]:
     """One entry per output. A single metric, or a plain list of them, goes to every output."""
     if given is None or isinstance(given, Mapping):
         return spread(argument, given, structure, names, aliases)
     if not isinstance(given, (list, tuple)):
         given = [given]
-    if any(isinstance(one, (list, tuple, Mapping)) for one in given) or (len(given) == len(names) > 1 and None in given):
+    if any(isinstance(one, (list, tuple, Mapping)) for one in given) or (
+        len(given) == len(names) > 1 and None in given
+    ):
         return spread(argument, given, structure, names)
     return [[_copied(one) for one in given] for _ in names] if len(names) > 1 else [given]
 
@@ -152,7 +172,10 @@ class ByShape(Mean):
         if self._meant is None:
             shapes = tuple(ops.shape(y_true)), tuple(ops.shape(y_pred))
             meant: Any = metrics_room.resolve_accuracy(self._word, *shapes)(name=self.name)
-            meant.total, meant.count = self.total, self.count  # one state: ours, which existed before
+            meant.total, meant.count = (
+                self.total,
+                self.count,
+            )  # one state: ours, which existed before
             meant._variables = [self.total, self.count]
             self._meant = meant
         self._meant.update_state(y_true, y_pred, sample_weight)
@@ -160,7 +183,9 @@ class ByShape(Mean):
 
 def _named(metric: Metric, prefix: str, taken: dict[str, Metric], if_taken: str) -> Metric:
     """Give a metric its name in the logs, and see that no two have the same."""
-    own = metric.__dict__.setdefault("_name_as_given", metric.name)  # compiled again, it must not get a second prefix
+    own = metric.__dict__.setdefault(
+        "_name_as_given", metric.name
+    )  # compiled again, it must not get a second prefix
     name = prefix + own
     if name in taken and if_taken:
         name = prefix + if_taken + own

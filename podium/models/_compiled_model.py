@@ -93,7 +93,11 @@ class CompiledModel(Network):
             Traceback (most recent call last):
             ValueError: Unknown optimizer 'adm'. Did you mean 'adam'? Choices: ...
         """
-        no_more_arguments(CompiledModel.compile, kwargs, allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"))
+        no_more_arguments(
+            CompiledModel.compile,
+            kwargs,
+            allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"),
+        )
         check_compile(run_eagerly, steps_per_execution, jit_compile)
         self._check_initialized()
         outputs = self.output if self.outputs else None
@@ -102,12 +106,17 @@ class CompiledModel(Network):
             made = optimizers.get(optimizer)
             compiled_loss = CompiledLoss(loss, loss_weights, outputs)
             compiled_metrics = CompiledMetrics(metrics, weighted_metrics, outputs)
-        check_one_scope(self, self.distribute_strategy, made, [metrics, weighted_metrics, self._owned_metrics()])
+        check_one_scope(
+            self, self.distribute_strategy, made, [metrics, weighted_metrics, self._owned_metrics()]
+        )
         self.optimizer, self.loss = made, loss
         self.compiled_loss, self.compiled_metrics = compiled_loss, compiled_metrics
         self.train_function = self.test_function = self.predict_function = None
         self._run_eagerly, self._jit_compile = bool(run_eagerly), jit_compile
-        if steps_per_execution in (None, "auto"):  # found by the clock, on which several processes would not agree
+        if steps_per_execution in (
+            None,
+            "auto",
+        ):  # found by the clock, on which several processes would not agree
             steps_per_execution = 1 if self.distribute_strategy.spans_processes else "auto"
         self._steps_per_execution = StepsPerExecution(steps_per_execution)
         self._compiled_trainable_state = TrainableState(self)
@@ -122,7 +131,9 @@ class CompiledModel(Network):
         )
         self._is_compiled = True
 
-    def save(self, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any) -> None:
+    def save(
+        self, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any
+    ) -> None:
         """Save the whole model to one file: description, weights, compiled state; a failed save leaves an old file whole.
 
         Args:
@@ -162,9 +173,13 @@ class CompiledModel(Network):
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compile the model as `get_compile_config` says; override it together with a `compile` of your own."""
-        compile_from_config(self, config, has_own_compile=type(self).compile is not CompiledModel.compile)
+        compile_from_config(
+            self, config, has_own_compile=type(self).compile is not CompiledModel.compile
+        )
 
-    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
+    def save_weights(
+        self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None
+    ) -> None:
         """Write all weights to a file at exactly this path; a failed write leaves an old file whole.
 
         Args:
@@ -177,7 +192,9 @@ class CompiledModel(Network):
         if self.distribute_strategy.is_chief:
             write_weights(self, filepath, overwrite, save_format, options)
 
-    def load_weights(self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None) -> LoadReport:
+    def load_weights(
+        self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None
+    ) -> LoadReport:
         """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
 
         Args:
@@ -269,7 +286,9 @@ class CompiledModel(Network):
         kept = []
         if is_fitting(self):
             gathered = [*self.metrics, self._train_means]
-            kept = [(variable, variable.value) for metric in gathered for variable in metric.variables]
+            kept = [
+                (variable, variable.value) for metric in gathered for variable in metric.variables
+            ]
         try:
             yield
         finally:
@@ -278,4 +297,10 @@ class CompiledModel(Network):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave compiled functions out of copies: they belong to this model, and are made anew when needed."""
-        return {**vars(self), "train_function": None, "test_function": None, "predict_function": None, "history": None}
+        return {
+            **vars(self),
+            "train_function": None,
+            "test_function": None,
+            "predict_function": None,
+            "history": None,
+        }

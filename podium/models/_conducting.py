@@ -13,7 +13,9 @@ import jax.numpy as jnp
 from podium.core._clean_exit import clean_exit
 from podium.core._state import current
 
-_at_work: dict[int, list[tuple[str, int]]] = {}  # id of a model -> what is at work on it, and in which thread
+_at_work: dict[
+    int, list[tuple[str, int]]
+] = {}  # id of a model -> what is at work on it, and in which thread
 _lock = threading.Lock()
 _TRAINING = ("fit", "train_on_batch")
 

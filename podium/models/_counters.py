@@ -15,6 +15,10 @@ class Counters:
         """Return the counter of "train", "test" or "predict" steps."""
         if kind not in self._made:
             self._made[kind] = Variable(
-                0, dtype="int32", trainable=False, aggregation="only_first_replica", name=f"{kind}_counter"
+                0,
+                dtype="int32",
+                trainable=False,
+                aggregation="only_first_replica",
+                name=f"{kind}_counter",
             )
         return self._made[kind]

@@ -35,7 +35,14 @@ class Course:
         listeners: The callbacks.
     """
 
-    def __init__(self, model: Any, function: Callable, data: DataHandler, validation: Validation, listeners: CallbackList):
+    def __init__(
+        self,
+        model: Any,
+        function: Callable,
+        data: DataHandler,
+        validation: Validation,
+        listeners: CallbackList,
+    ):
         self.model = model
         self.keepers: list[Any] = [callback for callback in listeners if callback._keeps_run]
         self._function = function
@@ -43,7 +50,9 @@ class Course:
         self._validation = validation
         self._listeners = listeners
         self._saved: tuple[Contents, str] | None = None  # what to continue from, until that is done
-        self._continued: int | None = None  # the epoch that is continued in its middle, until it begins
+        self._continued: int | None = (
+            None  # the epoch that is continued in its middle, until it begins
+        )
         self._figures: Any = None  # of the epoch so far, as saved
         self._values: Any = None  # of the last execution
         self._position: Any = None  # in the data, after it
@@ -79,11 +88,17 @@ class Course:
             except Exception as failure:
                 if error is None:
                     raise
-                error.add_note(f"Then {type(keeper).__name__} failed as well: {type(failure).__name__}: {failure}")
+                error.add_note(
+                    f"Then {type(keeper).__name__} failed as well: {type(failure).__name__}: {failure}"
+                )
 
     def most_steps(self, other: int | None) -> int | None:
         """Return how many steps may go by at once, if there is a limit."""
-        limits = [limit for limit in (other, *(keeper.most_steps for keeper in self.keepers)) if limit is not None]
+        limits = [
+            limit
+            for limit in (other, *(keeper.most_steps for keeper in self.keepers))
+            if limit is not None
+        ]
         return min(limits, default=None)
 
     # --- the way of `fit`
@@ -100,7 +115,11 @@ class Course:
             self._remind_callbacks(state["callbacks"], where)
             return {}
         if state["data"] != self._about_data():
-            raise ValueError(_OTHER_DATA.format(where=where, then=_told(state["data"]), now=_told(self._about_data())))
+            raise ValueError(
+                _OTHER_DATA.format(
+                    where=where, then=_told(state["data"]), now=_told(self._about_data())
+                )
+            )
         self._make_variables(self._data.peek())
         self.put_back(contents, where)
         self._remind_callbacks(state["callbacks"], where)
@@ -116,7 +135,9 @@ class Course:
     def _remind_callbacks(self, states: dict[str, Any], where: str) -> None:
         forgotten = self._listeners.set_state(states)
         if forgotten:
-            warn_user(f"{where} has the state of callbacks that are not here any more: {', '.join(forgotten)}.")
+            warn_user(
+                f"{where} has the state of callbacks that are not here any more: {', '.join(forgotten)}."
+            )
 
     def begin_epoch(self, epoch: int) -> Any:
         """Begin an epoch, or go on with it; returns the figures of an epoch that had begun."""
@@ -164,7 +185,13 @@ class Course:
 
     def state(self, ended: bool = False) -> Contents:
         """Return all that is needed to go on from here, after `after_step` or, with `ended`, after `after_epoch`."""
-        figures = self._figures if ended else None if self._values is None else running_values(self._values).copy()
+        figures = (
+            self._figures
+            if ended
+            else None
+            if self._values is None
+            else running_values(self._values).copy()
+        )
         return Contents(
             held(self._variables()),
             {
@@ -185,7 +212,12 @@ class Course:
         if self._before_validation is not None:
             return self._before_validation
         told = self._listeners.listens_to("on_train_batch_begin")
-        if not self._between_steps or told or self.model.stop_training or int(self.model._train_counter) != self._taken:
+        if (
+            not self._between_steps
+            or told
+            or self.model.stop_training
+            or int(self.model._train_counter) != self._taken
+        ):
             return None
         return self.state()
 
@@ -217,7 +249,9 @@ class Course:
             ends.append({path: variable.numpy() for path, variable in self._variables().items()})
         self.put_back(contents, where)
         set_random_state(contents.state["random"])
-        others = [path for path, value in ends[0].items() if value.tobytes() != ends[1][path].tobytes()]
+        others = [
+            path for path, value in ends[0].items() if value.tobytes() != ends[1][path].tobytes()
+        ]
         if others:
             raise RuntimeError(
                 f"verify_resume: the same step, taken twice from {where}, came to other values of {', '.join(others[:5])}. "
@@ -240,7 +274,12 @@ class Course:
 
     def _about_data(self) -> dict[str, Any]:
         adapter = self._data.adapter
-        return {"kind": adapter.kind, "batch_size": adapter.batch_size(), "batches": adapter.get_size(), "steps": adapter.steps}
+        return {
+            "kind": adapter.kind,
+            "batch_size": adapter.batch_size(),
+            "batches": adapter.get_size(),
+            "steps": adapter.steps,
+        }
 
 
 def _told(about: dict[str, Any]) -> str:

@@ -44,7 +44,9 @@ def with_feature_axis(model: Any, x: Any) -> Any:
     return x if model.inputs is not None else expand_1d(x)
 
 
-def check_batch(model: Any, batch: Any, caller: str, default_step: bool, needs_target: bool) -> None:
+def check_batch(
+    model: Any, batch: Any, caller: str, default_step: bool, needs_target: bool
+) -> None:
     """Check a batch against the inputs of the model, and that there is a target if its loss needs one.
 
     Args:
@@ -70,7 +72,11 @@ def check_loss(model: Any, loss: Any) -> None:
     """Check that there is something to train with."""
     if loss is None:
         raise ValueError("`compute_loss` returned None; it must return the loss of the batch.")
-    if model.loss is None and not model.losses and type(model).compute_loss is _default_compute_loss(model):
+    if (
+        model.loss is None
+        and not model.losses
+        and type(model).compute_loss is _default_compute_loss(model)
+    ):
         raise ValueError(
             "There is no loss to train with: `compile` was given none, and no layer added one. Pass `loss=...` to "
             "`compile`, use `add_loss`, or override `compute_loss` or `train_step`."
@@ -79,7 +85,11 @@ def check_loss(model: Any, loss: Any) -> None:
 
 def _default_compute_loss(model: Any) -> Any:
     """Return the built-in `compute_loss`: that of the last class in line that defines one."""
-    return [cls.__dict__["compute_loss"] for cls in type(model).__mro__ if "compute_loss" in cls.__dict__][-1]
+    return [
+        cls.__dict__["compute_loss"]
+        for cls in type(model).__mro__
+        if "compute_loss" in cls.__dict__
+    ][-1]
 
 
 def check_labels(model: Any, y: Any) -> None:
@@ -91,18 +101,31 @@ def check_labels(model: Any, y: Any) -> None:
     if isinstance(y, (list, tuple)) and not isinstance(structure, (list, tuple, Mapping)):
         y = np.asarray(y) if len(y) != 1 else y[0]  # a list of numbers
     names = output_names(structure, layer_names(structure))
-    rows = zip(model.compiled_loss.losses, names, flat_targets("y", y, structure, names), flat(structure), strict=True)
+    rows = zip(
+        model.compiled_loss.losses,
+        names,
+        flat_targets("y", y, structure, names),
+        flat(structure),
+        strict=True,
+    )
     for loss, name, target, output in rows:
-        if not isinstance(target, (np.ndarray, Tensor)) or (isinstance(target, np.ndarray) and is_mapped(target)):
+        if not isinstance(target, (np.ndarray, Tensor)) or (
+            isinstance(target, np.ndarray) and is_mapped(target)
+        ):
             continue  # what lies in files is not read as a whole
         array = np.asarray(target)
         if array.size == 0 or array.dtype.kind not in "iufb":
             continue
         where = f" of output {name!r}" if len(names) > 1 else ""
         function = getattr(loss, "fn", None)
-        if isinstance(loss, losses.SparseCategoricalCrossentropy) or function is losses.sparse_categorical_crossentropy:
+        if (
+            isinstance(loss, losses.SparseCategoricalCrossentropy)
+            or function is losses.sparse_categorical_crossentropy
+        ):
             _check_class_numbers(array, output.shape, where, getattr(loss, "ignore_class", None))
-        elif (isinstance(loss, losses.BinaryCrossentropy) or function is losses.binary_crossentropy) and _beyond_unit(array):
+        elif (
+            isinstance(loss, losses.BinaryCrossentropy) or function is losses.binary_crossentropy
+        ) and _beyond_unit(array):
             warn_user(
                 f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary crossentropy expects values from 0 "
                 "to 1. Use labels 0 and 1, or `sparse_categorical_crossentropy` for class numbers."
@@ -115,7 +138,11 @@ def _beyond_unit(array: np.ndarray) -> bool:
 
 def _check_class_numbers(array: np.ndarray, shape: tuple, where: str, ignored: int | None) -> None:
     classes = shape[-1]
-    if classes is None or (array.ndim == len(shape) and array.shape[-1] != 1) or array.ndim > len(shape):
+    if (
+        classes is None
+        or (array.ndim == len(shape) and array.shape[-1] != 1)
+        or array.ndim > len(shape)
+    ):
         return  # of another shape altogether; the loss says so
     bad = (array < 0) | (array >= classes)
     if ignored is not None:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core import KerasTensor, Node, Tensor, convert_to_tensor, leaves_of, map_structure, nearest
+from podium.core import (
+    KerasTensor,
+    Node,
+    Tensor,
+    convert_to_tensor,
+    leaves_of,
+    map_structure,
+    nearest,
+)
 
 
 class Graph:
@@ -27,7 +35,9 @@ class Graph:
         self.flat_outputs = _symbols("outputs", outputs, name)
         self.nodes = self._ordered_nodes()
         self.steps = self._ordered_steps()
-        self.layers = [step for step in self.steps if not isinstance(step, Node)]  # each once, as Keras lists them
+        self.layers = [
+            step for step in self.steps if not isinstance(step, Node)
+        ]  # each once, as Keras lists them
         self._check_layer_names()
 
     def _ordered_nodes(self) -> list[Node]:
@@ -102,7 +112,11 @@ class Graph:
             depth = max(depths.get(id(node), 0), -steps[id(step)][0] if id(step) in steps else 0)
             steps[id(step)] = (-depth, place[id(step)], step)
             for symbol in node.inputs:
-                if symbol.node is not None and id(symbol.node) in done and not (id(symbol) in given and symbol.node.inputs):
+                if (
+                    symbol.node is not None
+                    and id(symbol.node) in done
+                    and not (id(symbol) in given and symbol.node.inputs)
+                ):
                     depths[id(symbol.node)] = max(depth + 1, depths.get(id(symbol.node), 0))
         for symbol in self.flat_inputs:  # inputs that no output needs
             if symbol.node is not None and not symbol.node.inputs:
@@ -116,7 +130,8 @@ class Graph:
         values = {id(s): v for s, v in zip(self.flat_inputs, self._matched(inputs), strict=True)}
         for node in self.nodes:
             args, kwargs = map_structure(
-                lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf, (node.args, node.kwargs)
+                lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf,
+                (node.args, node.kwargs),
             )
             made = leaves_of(node.run(*args, **kwargs))
             for symbol, value in zip(leaves_of(node.outputs), made, strict=True):
@@ -135,8 +150,13 @@ class Graph:
             flat = leaves_of(inputs)
         if len(flat) != len(self.flat_inputs):
             names = ", ".join(f"{s.name!r} {s.shape}" for s in self.flat_inputs)
-            raise ValueError(f"Model {self._name!r} takes {len(self.flat_inputs)} inputs ({names}) and was given {len(flat)}.")
-        return [self._fitted(symbol, value) for symbol, value in zip(self.flat_inputs, flat, strict=True)]
+            raise ValueError(
+                f"Model {self._name!r} takes {len(self.flat_inputs)} inputs ({names}) and was given {len(flat)}."
+            )
+        return [
+            self._fitted(symbol, value)
+            for symbol, value in zip(self.flat_inputs, flat, strict=True)
+        ]
 
     def _from_dictionary(self, inputs: dict[str, Any]) -> list[Any]:
         if isinstance(self.inputs, dict):
@@ -150,7 +170,9 @@ class Graph:
             if key not in inputs:
                 close = nearest(key, inputs)
                 hint = f" Did you mean {key!r} where you wrote {close!r}?" if close else ""
-                raise ValueError(f"Model {self._name!r} needs the input {key!r} and was given the keys {sorted(inputs)}.{hint}")
+                raise ValueError(
+                    f"Model {self._name!r} needs the input {key!r} and was given the keys {sorted(inputs)}.{hint}"
+                )
             flat.append(inputs[key])
         return flat
 
@@ -189,5 +211,7 @@ def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:
     if not flat:
         raise ValueError(f"Model {name!r} was given no {argument}.")
     if argument == "inputs" and len({id(leaf) for leaf in flat}) != len(flat):
-        raise ValueError(f"Model {name!r} lists the same input more than once. List each input once.")
+        raise ValueError(
+            f"Model {name!r} lists the same input more than once. List each input once."
+        )
     return flat

@@ -14,7 +14,12 @@ from podium.callbacks import CallbackList, History, StepLogs
 from podium.callbacks._step_logs import running_values
 from podium.core import GradientTape, map_structure
 from podium.core._program import Body
-from podium.data import DataHandler, StepsPerExecution, train_validation_split, unpack_x_y_sample_weight
+from podium.data import (
+    DataHandler,
+    StepsPerExecution,
+    train_validation_split,
+    unpack_x_y_sample_weight,
+)
 from podium.distribute import DistributedDataset
 from podium.execution import Execution
 from podium.execution._execution import direct, steps_in
@@ -24,7 +29,15 @@ from podium.models._collector import Collector, as_output
 from podium.models._compiled_model import CompiledModel
 from podium.models._conducting import conducting
 from podium.models._course import Course
-from podium.models._front_door import RUNS, as_plain_list, check_batch, check_labels, check_loss, rows_of, with_feature_axis
+from podium.models._front_door import (
+    RUNS,
+    as_plain_list,
+    check_batch,
+    check_labels,
+    check_loss,
+    rows_of,
+    with_feature_axis,
+)
 from podium.models._outputs import layer_names
 from podium.models._pace import Pace
 from podium.models._validation import Validation
@@ -130,11 +143,17 @@ class Model(CompiledModel):
             >>> sorted(history.history)
             ['loss', 'val_loss']
         """
-        no_more_arguments(Model.fit, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
-        check_fit(epochs, initial_epoch, verbose, validation_split, validation_data, validation_freq)
+        no_more_arguments(
+            Model.fit, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
+        )
+        check_fit(
+            epochs, initial_epoch, verbose, validation_split, validation_data, validation_freq
+        )
         with conducting(self, "fit"):
             if validation_split:
-                (x, y, sample_weight), validation_data = train_validation_split((x, y, sample_weight), validation_split)
+                (x, y, sample_weight), validation_data = train_validation_split(
+                    (x, y, sample_weight), validation_split
+                )
             data = self._data_for(
                 "fit",
                 x,
@@ -148,7 +167,14 @@ class Model(CompiledModel):
                 class_weight=class_weight,
                 workers=kwargs,
             )
-            validation = Validation(self, validation_data, validation_steps, validation_batch_size, validation_freq, batch_size)
+            validation = Validation(
+                self,
+                validation_data,
+                validation_steps,
+                validation_batch_size,
+                validation_freq,
+                batch_size,
+            )
             listeners = CallbackList(
                 callbacks,
                 add_history=True,
@@ -162,11 +188,19 @@ class Model(CompiledModel):
             run = direct(self.make_train_function())
             every_batch = listeners.needs_every_batch("train")
             course = Course(self, self.make_train_function(), data, validation, listeners)
-            pace = Pace(self._steps_per_execution, run, every_batch, data, course.most_steps(validation.steps_between))
+            pace = Pace(
+                self._steps_per_execution,
+                run,
+                every_batch,
+                data,
+                course.most_steps(validation.steps_between),
+            )
             self._train_counter.clear()
             with data, pace, listeners.ending("train"), course:
                 listeners.on_train_begin()
-                logs = course.resume()  # goes on with a run that was saved, if a callback has found one
+                logs = (
+                    course.resume()
+                )  # goes on with a run that was saved, if a callback has found one
                 for epoch, iterator in data.enumerate_epochs():
                     values = course.begin_epoch(epoch)
                     with data.catch_stop_iteration():
@@ -191,9 +225,13 @@ class Model(CompiledModel):
                     if self.stop_training:
                         break
                 if hasattr(self.optimizer, "flush"):
-                    self.optimizer.flush(self.trainable_variables)  # accumulated gradients that still wait
+                    self.optimizer.flush(
+                        self.trainable_variables
+                    )  # accumulated gradients that still wait
                 if hasattr(self.optimizer, "finalize_variable_values"):
-                    self.optimizer.finalize_variable_values(self.trainable_variables)  # averages kept beside the weights
+                    self.optimizer.finalize_variable_values(
+                        self.trainable_variables
+                    )  # averages kept beside the weights
                 listeners.on_train_end(logs)
             assert listeners.history is not None
             return listeners.history
@@ -232,10 +270,14 @@ class Model(CompiledModel):
             >>> model.evaluate(np.ones((3, 1)), np.zeros((3, 1)), verbose=0)
             [1.0, 1.0]
         """
-        no_more_arguments(Model.evaluate, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        no_more_arguments(
+            Model.evaluate, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
+        )
         check_verbose(verbose)
         with conducting(self, "evaluate"):
-            data = self._data_for("evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs)
+            data = self._data_for(
+                "evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs
+            )
             logs = self._evaluate(data, self._listeners(callbacks, verbose, data))
             return logs if return_dict else as_plain_list(logs, self.metrics_names)
 
@@ -296,14 +338,20 @@ class Model(CompiledModel):
             ...     float(model.predict(np.arange(3.0).reshape(3, 1), verbose=0, out=rows).sum())
             3.0
         """
-        no_more_arguments(Model.predict, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        no_more_arguments(
+            Model.predict, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
+        )
         check_verbose(verbose)
         with conducting(self, "predict"):
             data = self._data_for("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
             listeners = self._listeners(callbacks, verbose, data)
             outputs = Collector(data, out)
-            run = direct(self.make_predict_function(), self._steps_per_execution, foresee=outputs.expect)
-            pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("predict"), data)
+            run = direct(
+                self.make_predict_function(), self._steps_per_execution, foresee=outputs.expect
+            )
+            pace = Pace(
+                self._steps_per_execution, run, listeners.needs_every_batch("predict"), data
+            )
             self._predict_counter.clear()
             with data, pace, listeners.ending("predict"):
                 listeners.on_predict_begin()
@@ -352,16 +400,24 @@ class Model(CompiledModel):
             >>> outputs.ravel()
             array([2., 3.], dtype=float32)
         """
-        no_more_arguments(Model.predict_iter, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing"))
+        no_more_arguments(
+            Model.predict_iter, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
+        )
         check_verbose(verbose)
         with conducting(self, "predict_iter"):
             function, k = self.make_predict_function(), self._steps_per_execution
             if isinstance(function, Execution):
-                k = StepsPerExecution(self.steps_per_execution)  # of its own: other runs may go on in between
-            data = self._data_for("predict_iter", x, None, None, batch_size, steps, k, workers=kwargs)
+                k = StepsPerExecution(
+                    self.steps_per_execution
+                )  # of its own: other runs may go on in between
+            data = self._data_for(
+                "predict_iter", x, None, None, batch_size, steps, k, workers=kwargs
+            )
             listeners = self._listeners(callbacks, verbose, data)
             run = direct(function, k)
-            one_by_one = listeners.needs_every_batch("predict") or data.adapter.one_shot  # what is left stays the user's
+            one_by_one = (
+                listeners.needs_every_batch("predict") or data.adapter.one_shot
+            )  # what is left stays the user's
             self._predict_counter.clear()
             return batchwise(self, data, listeners, run, Pace(k, run, one_by_one, data))
 
@@ -398,7 +454,12 @@ class Model(CompiledModel):
             return self._on_batch(self.make_train_function(), batch, reset_metrics, return_dict)
 
     def test_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True, return_dict: bool = False
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        reset_metrics: bool = True,
+        return_dict: bool = False,
     ) -> Any:
         """Return the loss and the metrics on one batch, without training.
 
@@ -499,7 +560,12 @@ class Model(CompiledModel):
         return self(with_feature_axis(self, x), training=False)
 
     def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
     ) -> Any:
         """Return the total loss of a batch: what `compile` was given, and the losses of layers and regularizers.
 
@@ -513,10 +579,14 @@ class Model(CompiledModel):
             training: Whether the loss is for training.
         """
         if self.compiled_loss is None:
-            raise RuntimeError("`compute_loss` needs a compiled model. Use `model.compile(optimizer, loss)`.")
+            raise RuntimeError(
+                "`compute_loss` needs a compiled model. Use `model.compile(optimizer, loss)`."
+            )
         return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses)
 
-    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+    def compute_metrics(
+        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+    ) -> dict[str, Any]:
         """Take a batch into the metrics given to `compile`, and return the logs.
 
         Args:
@@ -534,9 +604,13 @@ class Model(CompiledModel):
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
-            for name, value in result.items() if isinstance(result, dict) else [(metric.name, result)]:
+            for name, value in (
+                result.items() if isinstance(result, dict) else [(metric.name, result)]
+            ):
                 if name in results:
-                    raise ValueError(f"Two of the model's metrics have the name {name!r}; give one of them another `name=`.")
+                    raise ValueError(
+                        f"Two of the model's metrics have the name {name!r}; give one of them another `name=`."
+                    )
                 results[name] = value
         return results
 
@@ -555,7 +629,9 @@ class Model(CompiledModel):
                 return self._train_means.collect(logs, results, data)
 
             step = Body(self.train_step, noting_results, conclude)
-            self.train_function = Execution(step, self._steps_per_execution, self.run_eagerly, StepLogs)
+            self.train_function = Execution(
+                step, self._steps_per_execution, self.run_eagerly, StepLogs
+            )
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> Callable:
@@ -567,7 +643,9 @@ class Model(CompiledModel):
                 return self._test_means.collect(logs, results, data)
 
             step = Body(self.test_step, noting_results, conclude)
-            self.test_function = Execution(step, self._steps_per_execution, self.run_eagerly, StepLogs)
+            self.test_function = Execution(
+                step, self._steps_per_execution, self.run_eagerly, StepLogs
+            )
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> Callable:
@@ -597,7 +675,9 @@ class Model(CompiledModel):
     ) -> DataHandler:
         """Return the data of a run, its first batch checked against the model."""
         kind, arguments_of = RUNS[caller]
-        x = x.source if isinstance(x, DistributedDataset) else x  # batches are split when they are placed
+        x = (
+            x.source if isinstance(x, DistributedDataset) else x
+        )  # batches are split when they are placed
         own_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
         data = DataHandler(
             x,
@@ -611,7 +691,9 @@ class Model(CompiledModel):
             same_lengths=own_step,
             **options,
         )
-        check_batch(self, data.peek(), caller, default_step=own_step, needs_target=kind != "predict")
+        check_batch(
+            self, data.peek(), caller, default_step=own_step, needs_target=kind != "predict"
+        )
         if kind != "predict":
             check_labels(self, y)
         return data
@@ -621,9 +703,18 @@ class Model(CompiledModel):
         if isinstance(callbacks, CallbackList):
             return callbacks
         bar = verbose != 0
-        return CallbackList(callbacks, add_progbar=bar, model=self, verbose=verbose, epochs=1, steps=data.inferred_steps)
+        return CallbackList(
+            callbacks,
+            add_progbar=bar,
+            model=self,
+            verbose=verbose,
+            epochs=1,
+            steps=data.inferred_steps,
+        )
 
-    def _on_batch(self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool) -> Any:
+    def _on_batch(
+        self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool
+    ) -> Any:
         logs: dict[str, Any] = {}
         for _, iterator in data.enumerate_epochs():
             if reset_metrics:

@@ -24,15 +24,21 @@ class Network(Layer):
 
     def __init__(self, inputs: Any = None, outputs: Any = None, *args: Any, **kwargs: Any):
         if args:
-            raise TypeError(f"Model takes `inputs` and `outputs`, then named arguments; {len(args)} more were given.")
+            raise TypeError(
+                f"Model takes `inputs` and `outputs`, then named arguments; {len(args)} more were given."
+            )
         if (inputs is None) != (outputs is None):
             missing = "inputs" if inputs is None else "outputs"
-            raise ValueError(f"Model was given no `{missing}`; give both `inputs` and `outputs`, or neither in a subclass.")
+            raise ValueError(
+                f"Model was given no `{missing}`; give both `inputs` and `outputs`, or neither in a subclass."
+            )
         super().__init__(**kwargs)
         self._graph: Graph | None = None
         self._graph_layers: list[Layer] = []
         self._symbolic_losses: list[KerasTensor] = []
-        self._loss_graph: Graph | None = None  # the graph with the symbolic losses as further outputs
+        self._loss_graph: Graph | None = (
+            None  # the graph with the symbolic losses as further outputs
+        )
         if inputs is not None:
             self._use_graph(Graph(inputs, outputs, self.name))
 
@@ -68,8 +74,12 @@ class Network(Layer):
         if symbols:
             assert self._graph is not None
             self._symbolic_losses += symbols
-            self._loss_graph = Graph(self._graph.inputs, [self._graph.outputs, self._symbolic_losses], self.name)
-        super().add_loss([value for value in values if not isinstance(value, KerasTensor)], **options)
+            self._loss_graph = Graph(
+                self._graph.inputs, [self._graph.outputs, self._symbolic_losses], self.name
+            )
+        super().add_loss(
+            [value for value in values if not isinstance(value, KerasTensor)], **options
+        )
 
     def build(self, input_shape: Any = None) -> None:
         """Make all weights for inputs of the given shape, by a call on symbolic values."""
@@ -122,7 +132,11 @@ class Network(Layer):
     def layers(self) -> list[Layer]:
         """The layers directly inside, in order."""
         if self._graph is not None:
-            extra = [layer for layer in self._own_layers() if not any(layer is known for known in self._graph_layers)]
+            extra = [
+                layer
+                for layer in self._own_layers()
+                if not any(layer is known for known in self._graph_layers)
+            ]
             return self._graph_layers + extra
         return self._flatten_layers(include_self=False, recursive=False)
 
@@ -137,12 +151,16 @@ class Network(Layer):
         layers = self.layers
         if index is not None:
             if not -len(layers) <= index < len(layers):
-                raise ValueError(f"get_layer(index={index}) was asked of a model with {len(layers)} layers.")
+                raise ValueError(
+                    f"get_layer(index={index}) was asked of a model with {len(layers)} layers."
+                )
             return layers[index]
         for layer in layers:
             if layer.name == name:
                 return layer
-        raise unknown_choice(f"layer of model {self.name!r},", name, [layer.name for layer in layers])
+        raise unknown_choice(
+            f"layer of model {self.name!r},", name, [layer.name for layer in layers]
+        )
 
     @property
     def inputs(self) -> list[KerasTensor] | None:
@@ -172,7 +190,10 @@ class Network(Layer):
     @property
     def output_names(self) -> list[str]:
         """The names of the layers that the outputs come from."""
-        return [symbol.node.name if symbol.node is not None else symbol.name for symbol in self.outputs or []]
+        return [
+            symbol.node.name if symbol.node is not None else symbol.name
+            for symbol in self.outputs or []
+        ]
 
     @property
     def input_shape(self) -> Any:
@@ -218,6 +239,8 @@ def is_made_of_graph(cls: type) -> bool:
 
 def _shape_or_list(symbols: list[KerasTensor] | None) -> Any:
     if symbols is None:
-        raise AttributeError("A subclassed model has no fixed shape; it may be called on several. See `built_shape`.")
+        raise AttributeError(
+            "A subclassed model has no fixed shape; it may be called on several. See `built_shape`."
+        )
     shapes = [symbol.shape for symbol in leaves_of(symbols)]
     return shapes[0] if len(shapes) == 1 else shapes

@@ -17,7 +17,10 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
     """
     layout = strategy.placed_by
     wanted = "outside of all scopes" if layout is None else f"in the scope of {strategy!r}"
-    owners = [("the model", model.variables), ("the optimizer", getattr(optimizer, "variables", ()))]
+    owners = [
+        ("the model", model.variables),
+        ("the optimizer", getattr(optimizer, "variables", ())),
+    ]
     given = [metric for metric in leaves_of(metrics) if isinstance(metric, Metric)]
     owners += [(f"metric {metric.name!r}", metric.variables) for metric in given]
     for owner, variables in owners:
@@ -26,7 +29,11 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
                 continue
             place = None if variable.placement is None else variable.placement.everywhere
             if place != (None if layout is None else layout.everywhere):
-                found = "outside of all scopes" if variable.placement is None else f"in the scope of {variable.placement.scope}"
+                found = (
+                    "outside of all scopes"
+                    if variable.placement is None
+                    else f"in the scope of {variable.placement.scope}"
+                )
                 raise ValueError(
                     f"Variable {variable.path!r} of {owner} was made {found}, and model {model.name!r} {wanted}. Make the model, "
                     "its optimizer and its metrics in one scope: `with strategy.scope(): model = ...; model.compile(...)`."

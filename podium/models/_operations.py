@@ -56,7 +56,11 @@ _TABLE: dict[str, dict[str, str]] = {
         "x1 x2": "PSNR",
         "abs_ angle": "Polar",
     },
-    "core": {"x": "Cast SaturateCast Unstack", "inputs start_indices": "Slice", "variable": "StopGradient"},
+    "core": {
+        "x": "Cast SaturateCast Unstack",
+        "inputs start_indices": "Slice",
+        "variable": "StopGradient",
+    },
     "math": {
         "x": "Erf Erfc Erfinv ExtractSequences Logdet Logsumexp Rsqrt TopK",
         "data segment_ids": "SegmentMax SegmentSum",
@@ -105,18 +109,28 @@ class Operation:
 @functools.cache
 def _known() -> tuple[dict[int, Operation], dict[tuple[str, str], Operation]]:
     """Return operations by what a node runs, and by Keras's module and class."""
-    public = {name.replace("_", ""): getattr(room, name) for room in (ops.linalg, ops.nn, ops.numpy, ops) for name in dir(room)}
+    public = {
+        name.replace("_", ""): getattr(room, name)
+        for room in (ops.linalg, ops.nn, ops.numpy, ops)
+        for name in dir(room)
+    }
     by_class: dict[tuple[str, str], Operation] = {}
     by_run: dict[int, Operation] = {}
     for module, rows in _TABLE.items():
         for call, classes in rows.items():
             for class_name in classes.split():
                 key = class_name.lower()
-                images = {name.replace("_", ""): getattr(ops.image, name) for name in dir(ops.image)}
+                images = {
+                    name.replace("_", ""): getattr(ops.image, name) for name in dir(ops.image)
+                }
                 function = images.get(key) if module == "image" else public[key]
-                operation = Operation(function or public[key], module, class_name, tuple(call.split()))
+                operation = Operation(
+                    function or public[key], module, class_name, tuple(call.split())
+                )
                 by_class[module, class_name] = operation
-                by_run.setdefault(id(getattr(operation.function, "raw", operation.function)), operation)
+                by_run.setdefault(
+                    id(getattr(operation.function, "raw", operation.function)), operation
+                )
     by_name = {operation.function.__name__: operation for operation in by_class.values()}
     for sign in _SIGNS.split():
         name, _, own = sign.partition(":")
@@ -142,7 +156,9 @@ def operation_of(node: Node) -> Operation:
             )
     settings, _, _ = found.described(node)
     if any(isinstance(leaf, KerasTensor) for leaf in leaves_of(settings)):
-        raise ValueError(f"The operation `{node.name}` has a symbolic setting, which files cannot hold. Wrap it in a layer.")
+        raise ValueError(
+            f"The operation `{node.name}` has a symbolic setting, which files cannot hold. Wrap it in a layer."
+        )
     return found
 
 
@@ -153,7 +169,13 @@ def _by_hand(function: Any) -> tuple[str, str]:
         return "numpy", "GetItem"
     if name == "<lambda>" and function is getattr(ops._activations._softmax, "raw", None):
         return "nn", "Softmax"
-    if name in ("stop_gradient", "negative", "absolute", "abs", "bitwise_not") and module.startswith("jax"):
+    if name in (
+        "stop_gradient",
+        "negative",
+        "absolute",
+        "abs",
+        "bitwise_not",
+    ) and module.startswith("jax"):
         found = {"stop_gradient": ("core", "StopGradient"), "negative": ("numpy", "Negative")}
         return found.get(name, ("numpy", "Absolute" if name.startswith("abs") else "BitwiseNot"))
     return "", ""
@@ -161,10 +183,20 @@ def _by_hand(function: Any) -> tuple[str, str]:
 
 def operation_named(described: Mapping[str, Any]) -> Operation | None:
     """Return the operation for a description that names a class of `keras.src.ops`, or None."""
-    module, class_name, config = described.get("module"), described.get("class_name"), described.get("config")
-    if module is None:  # Keras 3's `.h5` files leave it out; layers of the same name say whether they are trainable
+    module, class_name, config = (
+        described.get("module"),
+        described.get("class_name"),
+        described.get("config"),
+    )
+    if (
+        module is None
+    ):  # Keras 3's `.h5` files leave it out; layers of the same name say whether they are trainable
         named = [found for (_, name), found in _known()[1].items() if name == class_name]
-        return named[0] if named and isinstance(config, Mapping) and "trainable" not in config else None
+        return (
+            named[0]
+            if named and isinstance(config, Mapping) and "trainable" not in config
+            else None
+        )
     prefix, _, last = str(module).rpartition(".")
     if prefix not in ("keras.src.ops", "keras.ops") or not isinstance(class_name, str):
         return None

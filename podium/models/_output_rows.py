@@ -8,7 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-_CHUNK = 2**26  # bytes: what is added when the length is not known. Memory of that size goes back to the system when freed
+_CHUNK = (
+    2**26
+)  # bytes: what is added when the length is not known. Memory of that size goes back to the system when freed
 _PIECE = 2**22  # bytes: what is copied at a time at the end
 
 
@@ -25,7 +27,9 @@ class NewRows:
         sure: Whether that is known; otherwise it is a guess.
     """
 
-    def __init__(self, row: tuple[int, ...], dtype: Any, count: int | None = None, sure: bool = False):
+    def __init__(
+        self, row: tuple[int, ...], dtype: Any, count: int | None = None, sure: bool = False
+    ):
         self._row = tuple(row)
         self._dtype = np.dtype(dtype)
         self._chunks: list[np.ndarray] = []
@@ -63,7 +67,9 @@ class NewRows:
         if len(self._chunks) == 1:
             whole = self._chunks.pop()
             if self._filled < len(whole):
-                whole.resize((self._filled, *self._row), refcheck=False)  # shrinks where it is; nobody else has seen it
+                whole.resize(
+                    (self._filled, *self._row), refcheck=False
+                )  # shrinks where it is; nobody else has seen it
             return whole
         whole = np.empty((self._total, *self._row), self._dtype)
         end, filled, piece = self._total, self._filled, self._rows_in(_PIECE)
@@ -104,7 +110,9 @@ class GivenRows:
     """
 
     def __init__(self, sink: Any, row: tuple[int, ...], dtype: Any, count: int | None = None):
-        if not all(hasattr(sink, name) for name in ("shape", "dtype", "__setitem__")) or isinstance(sink, jax.Array):
+        if not all(hasattr(sink, name) for name in ("shape", "dtype", "__setitem__")) or isinstance(
+            sink, jax.Array
+        ):
             raise TypeError(
                 f"`out` is a {type(sink).__name__}; something to fill was expected, with a `shape` and a `dtype`, that takes "
                 "`out[a:b] = rows`: a NumPy array, an np.memmap, a dataset of h5py or zarr. Give such a one for each output."
@@ -112,7 +120,9 @@ class GivenRows:
         dtype = np.dtype(dtype)
         length, *others = sink.shape or (0,)
         if tuple(others) != tuple(row) or not sink.shape or (count is not None and length < count):
-            least = "as many rows as there are samples" if count is None else f"at least {count:,} rows"
+            least = (
+                "as many rows as there are samples" if count is None else f"at least {count:,} rows"
+            )
             raise ValueError(
                 f"`out` has the shape {tuple(sink.shape)}, and the output has rows of shape {tuple(row)}; {least} of that shape "
                 f"were expected. Make it so: `np.empty({(count or length, *row)}, {str(dtype)!r})`."
@@ -140,7 +150,9 @@ class GivenRows:
                 f"`out` has {self._length:,} rows of shape {self._row}, and `predict_step` returned an output of shape "
                 f"{rows.shape} after {self._total:,} rows. Give a larger one, or fewer `steps`."
             )
-        self._sink[self._total : end] = rows if self._dtype is None else rows.astype(self._dtype, copy=False)
+        self._sink[self._total : end] = (
+            rows if self._dtype is None else rows.astype(self._dtype, copy=False)
+        )
         self._total = end
 
     def result(self) -> Any:

@@ -44,7 +44,9 @@ def layer_names(outputs: Any) -> list[str]:
     return made
 
 
-def spread(argument: str, given: Any, structure: Any, names: list[str], aliases: list[str] | None = None) -> list[Any]:
+def spread(
+    argument: str, given: Any, structure: Any, names: list[str], aliases: list[str] | None = None
+) -> list[Any]:
     """Return one entry per output from a dictionary or a list; None where nothing was said.
 
     Args:
@@ -94,7 +96,13 @@ def flat_targets(argument: str, given: Any, structure: Any, names: list[str]) ->
 
 def _is_nested(structure: Any) -> bool:
     """Tell whether outputs are containers of containers."""
-    parts = structure.values() if isinstance(structure, Mapping) else structure if isinstance(structure, (list, tuple)) else ()
+    parts = (
+        structure.values()
+        if isinstance(structure, Mapping)
+        else structure
+        if isinstance(structure, (list, tuple))
+        else ()
+    )
     return any(isinstance(part, (Mapping, list, tuple)) for part in parts)
 
 
@@ -105,10 +113,24 @@ def _along(argument: str, given: Any, structure: Any) -> list[Any]:
     if isinstance(structure, Mapping) and isinstance(given, Mapping):
         unknown = [key for key in given if key not in structure]
         if unknown:
-            raise ValueError(f"`{argument}` has an entry for {unknown[0]!r}; the outputs have the keys {_listed(structure)}.")
-        return [leaf for key, part in structure.items() for leaf in _along(argument, given.get(key), part)]
-    if isinstance(structure, (list, tuple)) and isinstance(given, (list, tuple)) and len(given) == len(structure):
-        return [leaf for own, part in zip(given, structure, strict=True) for leaf in _along(argument, own, part)]
+            raise ValueError(
+                f"`{argument}` has an entry for {unknown[0]!r}; the outputs have the keys {_listed(structure)}."
+            )
+        return [
+            leaf
+            for key, part in structure.items()
+            for leaf in _along(argument, given.get(key), part)
+        ]
+    if (
+        isinstance(structure, (list, tuple))
+        and isinstance(given, (list, tuple))
+        and len(given) == len(structure)
+    ):
+        return [
+            leaf
+            for own, part in zip(given, structure, strict=True)
+            for leaf in _along(argument, own, part)
+        ]
     if not isinstance(structure, (Mapping, list, tuple)):
         return [given]
     raise ValueError(
@@ -116,8 +138,14 @@ def _along(argument: str, given: Any, structure: Any) -> list[Any]:
     )
 
 
-def _by_name(argument: str, given: Mapping, names: list[str], aliases: list[str] | None) -> list[Any]:
-    use_aliases = aliases is not None and len(aliases) == len(names) and not any(key in names for key in given)
+def _by_name(
+    argument: str, given: Mapping, names: list[str], aliases: list[str] | None
+) -> list[Any]:
+    use_aliases = (
+        aliases is not None
+        and len(aliases) == len(names)
+        and not any(key in names for key in given)
+    )
     keys = aliases if use_aliases and aliases and any(key in aliases for key in given) else names
     for key in given:
         if key not in keys:

@@ -42,7 +42,14 @@ class Pace:
         most: The largest number of steps that may go by at once, if there is a limit.
     """
 
-    def __init__(self, steps: StepsPerExecution, run: Callable, every_batch: bool, data: DataHandler, most: int | None = None):
+    def __init__(
+        self,
+        steps: StepsPerExecution,
+        run: Callable,
+        every_batch: bool,
+        data: DataHandler,
+        most: int | None = None,
+    ):
         self._steps = steps
         self._data = data
         self._least = steps.given
@@ -51,13 +58,18 @@ class Pace:
         fuses = isinstance(self._execution, Execution) and not self._execution.runs_eagerly
         single = self._least == 1 and not steps.auto  # was asked for
         self.settled = every_batch or not fuses or single or self._most < 2 * self._least
-        self._waits: Measured | None = None  # what was found, if the run is too short to make a program for fused steps
+        self._waits: Measured | None = (
+            None  # what was found, if the run is too short to make a program for fused steps
+        )
         self._taken = 0
         self._traces = -1
         self._last = 0.0
 
     def __enter__(self) -> Pace:
-        self._before = self._steps.value, self._steps.full  # of a run around this one, such as the training around a validation
+        self._before = (
+            self._steps.value,
+            self._steps.full,
+        )  # of a run around this one, such as the training around a validation
         self._steps.run_at(self._least)
         return self
 
@@ -82,7 +94,9 @@ class Pace:
         """Note how long the execution took, if nothing was compiled in it."""
         jax.block_until_ready(values.arrays)
         now = time.perf_counter()
-        if self._execution.trace_count == self._traces and (values.count > self._least) == (found.fused > 0):
+        if self._execution.trace_count == self._traces and (values.count > self._least) == (
+            found.fused > 0
+        ):
             found.times.append((now - self._last) / values.count)
         self._traces, self._last = self._execution.trace_count, now
 
@@ -100,7 +114,9 @@ class Pace:
         if found.single is None or found.fused or found.tried:
             return
         bytes_a_step = self._execution.batch_bytes + self._execution.result_bytes
-        wanted = self._whole_groups(min(_BYTES // max(1, bytes_a_step), int(_LONGEST / found.single)))
+        wanted = self._whole_groups(
+            min(_BYTES // max(1, bytes_a_step), int(_LONGEST / found.single))
+        )
         if found.single > 3 * _QUICK:
             found.settled = self._least
         elif found.single > _QUICK:  # on a busy machine, perhaps: the next run looks again
@@ -131,7 +147,9 @@ class Pace:
         of them, more will follow.
         """
         saved = min((found.single or 0.0) * _SAVED, _MOST_SAVED)
-        pays = (self._left() + found.waited) * saved > min(self._execution.seconds_to_compile, _DEAREST)
+        pays = (self._left() + found.waited) * saved > min(
+            self._execution.seconds_to_compile, _DEAREST
+        )
         return pays or found.runs >= _MANY_RUNS
 
     def _left(self) -> int:
@@ -143,11 +161,17 @@ class Pace:
 class Measured:
     """What is known of the steps of one execution for batches of one shape."""
 
-    times: list[float] = dataclasses.field(default_factory=list)  # seconds a step, of the executions measured last
-    single: float | None = None  # seconds for a step as they begin: single, or in groups of the number that was given
+    times: list[float] = dataclasses.field(
+        default_factory=list
+    )  # seconds a step, of the executions measured last
+    single: float | None = (
+        None  # seconds for a step as they begin: single, or in groups of the number that was given
+    )
     waited: int = 0  # such steps of runs that were too short to fuse more
     runs: int = 0  # how many these were
     fused: int = 0  # how many are being fused, to see whether that is quicker
     best_fused: float = math.inf  # seconds for one of them
-    tried: int = 0  # how many were fused when that was slower; single steps are being measured again
+    tried: int = (
+        0  # how many were fused when that was slower; single steps are being measured again
+    )
     settled: int | None = None  # how many to fuse, for good

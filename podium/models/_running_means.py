@@ -21,7 +21,9 @@ class RunningMeans:
 
     def __init__(self, step_name: str):
         self._step_name = step_name
-        self._sums: dict[tuple[str, ...], Variable] = {}  # names -> their weighted sums, and the sum of the weights
+        self._sums: dict[
+            tuple[str, ...], Variable
+        ] = {}  # names -> their weighted sums, and the sum of the weights
 
     @property
     def variables(self) -> list[Variable]:
@@ -52,7 +54,9 @@ class RunningMeans:
         raw: dict[str, Any] = {}
         for name, value in self._checked(logs).items():
             is_running = id(value) in results
-            batch[name] = value.read_value() if isinstance(value, Variable) else convert_to_tensor(value)
+            batch[name] = (
+                value.read_value() if isinstance(value, Variable) else convert_to_tensor(value)
+            )
             if not is_running and batch[name].shape == ():
                 raw[name] = batch[name]
         running = dict(batch)
@@ -60,22 +64,32 @@ class RunningMeans:
             names = tuple(raw)
             if names not in self._sums:
                 self._sums[names] = Variable(
-                    np.zeros(len(names) + 1, np.float32), trainable=False, name=f"{self._step_name}_sums"
+                    np.zeros(len(names) + 1, np.float32),
+                    trainable=False,
+                    name=f"{self._step_name}_sums",
                 )
             values = [stop_gradient(value) for value in raw.values()]
-            sums = self._sums[names].assign_add(dispatch(_weighted, values, float(_length_of(data))))
+            sums = self._sums[names].assign_add(
+                dispatch(_weighted, values, float(_length_of(data)))
+            )
             running.update(zip(names, dispatch(_means, sums), strict=True))
         return {"batch": batch, "running": running}
 
     def _checked(self, logs: Any) -> Mapping[str, Any]:
         expected = f"`{self._step_name}` must return a dictionary from names to values, such as {{'loss': loss}}"
         if logs is None:
-            raise TypeError(f"`{self._step_name}` returned None. {expected}: is there a `return` at its end?")
+            raise TypeError(
+                f"`{self._step_name}` returned None. {expected}: is there a `return` at its end?"
+            )
         if not isinstance(logs, Mapping):
-            raise TypeError(f"`{self._step_name}` returned {logs!r} of type {type(logs).__name__}. {expected}.")
+            raise TypeError(
+                f"`{self._step_name}` returned {logs!r} of type {type(logs).__name__}. {expected}."
+            )
         for name, value in logs.items():
             if not isinstance(name, str):
-                raise TypeError(f"`{self._step_name}` returned a dictionary with the key {name!r}. {expected}.")
+                raise TypeError(
+                    f"`{self._step_name}` returned a dictionary with the key {name!r}. {expected}."
+                )
             if value is None or isinstance(value, (str, Mapping)):
                 raise TypeError(f"`{self._step_name}` returned {value!r} for {name!r}. {expected}.")
         return logs
@@ -83,7 +97,10 @@ class RunningMeans:
 
 def _weighted(values: list, weight: float) -> Any:
     """Return the values times the weight, and the weight, as one vector."""
-    return jnp.stack([value.astype(jnp.float32) for value in values] + [jnp.ones((), jnp.float32)]) * weight
+    return (
+        jnp.stack([value.astype(jnp.float32) for value in values] + [jnp.ones((), jnp.float32)])
+        * weight
+    )
 
 
 def _means(sums: Any) -> list:

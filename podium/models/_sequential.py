@@ -32,7 +32,13 @@ class Sequential(Model):
 
     _build_is_final = False
 
-    def __init__(self, layers: Sequence[Any] | None = None, trainable: bool = True, name: str | None = None, **kwargs: Any):
+    def __init__(
+        self,
+        layers: Sequence[Any] | None = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(trainable=trainable, name=name, **kwargs)
         self._stack: list[Layer] = []
         self._records_layers_inside = type(self).call is Sequential.call
@@ -49,17 +55,27 @@ class Sequential(Model):
         if not isinstance(layer, Layer):
             if not callable(layer):
                 raise TypeError(f"Sequential.add was given {layer!r}; a layer was expected.")
-            raise TypeError(f"Sequential.add was given the function {layer!r}; wrap it: `podium.layers.Lambda(fn)`.")
+            raise TypeError(
+                f"Sequential.add was given the function {layer!r}; wrap it: `podium.layers.Lambda(fn)`."
+            )
         if isinstance(layer, InputLayer) and self._stack:
-            raise ValueError(f"Sequential model {self.name!r} has layers already; an Input can only come first.")
+            raise ValueError(
+                f"Sequential model {self.name!r} has layers already; an Input can only come first."
+            )
         if any(layer is known for known in self._stack):
             raise ValueError(
                 f"Layer {layer.name!r} is in Sequential model {self.name!r} already. To share a layer, use "
                 "`Model(inputs, outputs)`; for another one like it, make a new layer."
             )
         if any(layer.name == known.name for known in self._stack):
-            raise ValueError(f"Sequential model {self.name!r} has a layer named {layer.name!r} already. Give it another `name=`.")
-        if not self._stack and layer.batch_input_shape is not None and not isinstance(layer, InputLayer):
+            raise ValueError(
+                f"Sequential model {self.name!r} has a layer named {layer.name!r} already. Give it another `name=`."
+            )
+        if (
+            not self._stack
+            and layer.batch_input_shape is not None
+            and not isinstance(layer, InputLayer)
+        ):
             self._stack.append(InputLayer(batch_shape=layer.batch_input_shape))
         self._stack.append(layer)
         if rebuild:
@@ -82,7 +98,12 @@ class Sequential(Model):
             for layer in self._stack[1:]:
                 symbol = layer(symbol)
             self._use_graph(Graph(start, symbol, self.name))
-        elif self._stack and isinstance(self._stack[0], Model) and self._stack[0].inputs and len(self._stack) > 0:
+        elif (
+            self._stack
+            and isinstance(self._stack[0], Model)
+            and self._stack[0].inputs
+            and len(self._stack) > 0
+        ):
             self.build(self._stack[0].input_shape)
 
     def build(self, input_shape: Any = None) -> None:
@@ -111,24 +132,37 @@ class Sequential(Model):
 
     def get_config(self) -> dict[str, Any]:
         """Return the name and the configs of the layers."""
-        starts = [] if self._graph is None or isinstance(self._stack[0], InputLayer) else leaves_of(self._graph.inputs)
+        starts = (
+            []
+            if self._graph is None or isinstance(self._stack[0], InputLayer)
+            else leaves_of(self._graph.inputs)
+        )
         inputs = [symbol.node.layer for symbol in starts if symbol.node is not None]
         return {
             "name": self.name,
             "trainable": self.trainable,
             "dtype": self._base_config()["dtype"],
             "layers": [serialize_keras_object(layer) for layer in [*inputs, *self._stack]],
-            "build_input_shape": self._graph.flat_inputs[0].shape if self._graph is not None else None,
+            "build_input_shape": self._graph.flat_inputs[0].shape
+            if self._graph is not None
+            else None,
         }
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
         """Make a model from `get_config`'s result; its weights start anew."""
         if not isinstance(config.get("layers"), (list, tuple)):
-            raise ValueError(f"The config of a Sequential model has layers={config.get('layers')!r}; a list was expected.")
+            raise ValueError(
+                f"The config of a Sequential model has layers={config.get('layers')!r}; a list was expected."
+            )
         with custom_object_scope(custom_objects or {}):
             layers = [_layer(described) for described in config["layers"]]
-        model = cls(layers, name=config.get("name"), trainable=config.get("trainable", True), dtype=config.get("dtype"))
+        model = cls(
+            layers,
+            name=config.get("name"),
+            trainable=config.get("trainable", True),
+            dtype=config.get("dtype"),
+        )
         if config.get("build_input_shape") is not None:
             model.build(config["build_input_shape"])
         return model
@@ -140,5 +174,7 @@ def _layer(described: Any) -> Layer:
     class_named(described)  # the clearer error comes first
     layer = revive(described)
     if not isinstance(layer, Layer):
-        raise ValueError(f"The config of a Sequential model lists {described.get('class_name')!r}; a layer was expected.")
+        raise ValueError(
+            f"The config of a Sequential model lists {described.get('class_name')!r}; a layer was expected."
+        )
     return layer

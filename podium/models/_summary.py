@@ -25,7 +25,9 @@ def print_summary(
     import rich.console  # here, because it would add a tenth to the time that `import podium` takes
     import rich.table
 
-    table = rich.table.Table(title=f'Model: "{model.name}"', title_justify="left", title_style="bold", show_lines=True)
+    table = rich.table.Table(
+        title=f'Model: "{model.name}"', title_justify="left", title_style="bold", show_lines=True
+    )
     table.add_column("Layer (type)", style="bold")
     table.add_column("Output shape")
     table.add_column("Param #", justify="right")
@@ -39,7 +41,9 @@ def print_summary(
         _add_row(table, model, layer, 0, expand_nested, show_trainable, connected)
     text = io.StringIO()
     width = line_length or (None if print_fn is None else 100)
-    console = rich.console.Console(file=text if print_fn is not None else None, width=width, highlight=False)
+    console = rich.console.Console(
+        file=text if print_fn is not None else None, width=width, highlight=False
+    )
     console.print(table)
     for line in _totals(model):
         console.print(line)
@@ -48,7 +52,11 @@ def print_summary(
 
 
 def _chosen(model: Any, layer_range: Any) -> list[Any]:
-    layers = model._graph_layers if model._graph is not None and not hasattr(model, "add") else model.layers
+    layers = (
+        model._graph_layers
+        if model._graph is not None and not hasattr(model, "add")
+        else model.layers
+    )
     if layer_range is None:
         return layers
     names = [layer.name for layer in layers]
@@ -61,18 +69,23 @@ def _chosen(model: Any, layer_range: Any) -> list[Any]:
 def _is_chain(model: Any) -> bool:
     nodes = model._graph.nodes
     return len(model._graph.flat_inputs) == 1 and all(
-        len(node.inputs) == 1 and (index == 0 or node.inputs[0].node is nodes[index - 1]) for index, node in enumerate(nodes)
+        len(node.inputs) == 1 and (index == 0 or node.inputs[0].node is nodes[index - 1])
+        for index, node in enumerate(nodes)
     )
 
 
-def _add_row(table: Any, model: Any, layer: Any, depth: int, expand: bool, trainable: bool, connected: bool) -> None:
+def _add_row(
+    table: Any, model: Any, layer: Any, depth: int, expand: bool, trainable: bool, connected: bool
+) -> None:
     prefix = "  " * depth + ("└ " if depth else "")
     count = f"{_parameters(layer.weights):,}" if layer.built else "0 (unbuilt)"
     row = [f"{prefix}{layer.name} ({type(layer).__name__})", _output_shape(layer), count]
     if connected:
         row.append("" if depth else _connections(model, layer))
     if trainable:
-        row.append("Y" if layer.trainable and layer.trainable_weights else "N" if layer.weights else "-")
+        row.append(
+            "Y" if layer.trainable and layer.trainable_weights else "N" if layer.weights else "-"
+        )
     table.add_row(*row)
     if expand and hasattr(layer, "layers"):
         for inner in layer.layers:
@@ -80,9 +93,16 @@ def _add_row(table: Any, model: Any, layer: Any, depth: int, expand: bool, train
 
 
 def _output_shape(layer: Any) -> str:
-    outputs = layer._inbound_nodes[0].outputs if layer._inbound_nodes else getattr(layer, "outputs", None)
+    outputs = (
+        layer._inbound_nodes[0].outputs if layer._inbound_nodes else getattr(layer, "outputs", None)
+    )
     if outputs is not None:
-        return ", ".join(str(symbol.shape) for symbol in leaves_of(outputs) if hasattr(symbol, "shape")) or "?"
+        return (
+            ", ".join(
+                str(symbol.shape) for symbol in leaves_of(outputs) if hasattr(symbol, "shape")
+            )
+            or "?"
+        )
     if layer.built_shape is None:
         return "?"
     try:
@@ -96,7 +116,10 @@ def _connections(model: Any, layer: Any) -> str:
     sources: list[str] = []
     for node in model._graph.nodes:
         if node.layer is layer:
-            sources.extend(symbol.node.name if symbol.node is not None else symbol.name for symbol in node.inputs)
+            sources.extend(
+                symbol.node.name if symbol.node is not None else symbol.name
+                for symbol in node.inputs
+            )
     return ", ".join(dict.fromkeys(sources)) or "-"
 
 

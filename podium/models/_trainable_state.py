@@ -19,7 +19,11 @@ class TrainableState:
     @contextlib.contextmanager
     def respected(self, trains: bool) -> Iterator[None]:
         """Hold to what was trainable at `compile`, whatever was changed since; warn of such changes once, when training."""
-        changed = [(layer, now) for layer, at_compile in self._compiled if (now := layer.trainable) != at_compile]
+        changed = [
+            (layer, now)
+            for layer, at_compile in self._compiled
+            if (now := layer.trainable) != at_compile
+        ]
         shown = [(layer, now) for layer, now in changed if layer._own_weights()]
         if trains and shown and not self._warned:
             self._warned = True

@@ -14,7 +14,15 @@ from podium.models._arguments import steps_between_validations
 class Validation:
     """The validation of one `fit`. Without data it does nothing."""
 
-    def __init__(self, model: Any, data: Any, steps: int | None, batch_size: int | None, frequency: Any, training_batch: Any):
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        steps: int | None,
+        batch_size: int | None,
+        frequency: Any,
+        training_batch: Any,
+    ):
         self._model = model
         self._frequency = frequency
         self._steps_between = steps_between_validations(frequency)
@@ -60,11 +68,20 @@ class Validation:
     def get_state(self) -> dict[str, Any]:
         """Return where it is, as plain data."""
         order = None if self._data is None else self._data.order()
-        return {"steps_taken": self._steps_taken, "found": dict(self._found), "due": self._due, "order": order}
+        return {
+            "steps_taken": self._steps_taken,
+            "found": dict(self._found),
+            "due": self._due,
+            "order": order,
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Put back what `get_state` returned."""
-        self._steps_taken, self._found, self._due = state["steps_taken"], state["found"], state["due"]
+        self._steps_taken, self._found, self._due = (
+            state["steps_taken"],
+            state["found"],
+            state["due"],
+        )
         if self._data is not None:
             self._data.set_order(state["order"])
 

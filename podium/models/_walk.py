@@ -19,7 +19,9 @@ from podium.models._pace import Pace
 _END = object()
 
 
-def walk(kind: str, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace) -> Generator[Any, None, None]:
+def walk(
+    kind: str, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace
+) -> Generator[Any, None, None]:
     """Run a step on all of the data, and yield what each execution returned.
 
     The caller holds `data`, `pace` and `listeners.ending(kind)` open, and tells of the beginning and the end.
@@ -31,7 +33,10 @@ def walk(kind: str, data: DataHandler, listeners: CallbackList, run: Callable, p
         run: Takes an iterator, and runs the step on what is next in it.
         pace: Sets how many steps an execution takes.
     """
-    begin, end = getattr(listeners, f"on_{kind}_batch_begin"), getattr(listeners, f"on_{kind}_batch_end")
+    begin, end = (
+        getattr(listeners, f"on_{kind}_batch_begin"),
+        getattr(listeners, f"on_{kind}_batch_end"),
+    )
     for _, iterator in data.enumerate_epochs():
         values = _END
         with data.catch_stop_iteration():
@@ -45,16 +50,22 @@ def walk(kind: str, data: DataHandler, listeners: CallbackList, run: Callable, p
                 yield values
         if values is _END:
             doing = "evaluate" if kind == "test" else "predict"
-            raise ValueError(f"The dataset must contain at least one batch of samples; there was none to {doing}.")
+            raise ValueError(
+                f"The dataset must contain at least one batch of samples; there was none to {doing}."
+            )
 
 
 def _outputs_for(listeners: CallbackList, values: Any) -> dict[str, Any]:
     """Return the logs of an execution of `predict`: its outputs, unless nobody would look at them."""
-    wanted = listeners.listens_to("on_predict_batch_end") and any(type(one) is not ProgbarLogger for one in listeners)
+    wanted = listeners.listens_to("on_predict_batch_end") and any(
+        type(one) is not ProgbarLogger for one in listeners
+    )
     return {"outputs": joined(values)} if wanted else {}
 
 
-def batchwise(model: Any, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace) -> Iterator[Any]:
+def batchwise(
+    model: Any, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace
+) -> Iterator[Any]:
     """Return a generator of the outputs of each batch; whatever it holds ends when it is closed or dropped, begun or not.
 
     The model is held only while a batch is computed. In between the caller may do with it what he likes.
@@ -64,7 +75,9 @@ def batchwise(model: Any, data: DataHandler, listeners: CallbackList, run: Calla
     return batches
 
 
-def _batches(model: Any, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace) -> Iterator[Any]:
+def _batches(
+    model: Any, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace
+) -> Iterator[Any]:
     executions = walk("predict", data, listeners, run, pace)
     with data, pace, listeners.ending("predict"), contextlib.closing(executions):
         yield  # to be inside of all this from the start

@@ -18,7 +18,12 @@ _SPECS = (TensorSpec, KerasTensor, jax.ShapeDtypeStruct)
 
 
 def warm_up(
-    model: Any, x: Any, y: Any, sample_weight: Any, batch_size: int | None, kinds: str | Sequence[str]
+    model: Any,
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+    batch_size: int | None,
+    kinds: str | Sequence[str],
 ) -> dict[str, float]:
     """Compile what `fit`, `evaluate` and `predict` would for these arguments; see `Model.warm_up`."""
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
@@ -29,7 +34,9 @@ def warm_up(
             f"warm_up was given x={x!r}, which can be read only once: the batch that is looked at would be lost to training. "
             "Give arrays, a Dataset, or TensorSpecs."
         )
-    x, y, sample_weight, batch_size = _examples(x, y, sample_weight, batch_size, model._steps_per_execution.full)
+    x, y, sample_weight, batch_size = _examples(
+        x, y, sample_weight, batch_size, model._steps_per_execution.full
+    )
     seconds = {}
     for kind in kinds:
         start = time.perf_counter()
@@ -38,7 +45,9 @@ def warm_up(
             data = model._data_for(_CALLERS[kind], x, *targets, batch_size=batch_size)
             function = getattr(model, f"make_{kind}_function")()
             with data:
-                for _ in data.enumerate_epochs():  # steps per execution are cut to the length of an epoch here
+                for _ in (
+                    data.enumerate_epochs()
+                ):  # steps per execution are cut to the length of an epoch here
                     if isinstance(function, Execution):
                         function.warm_up(data.peek())
                         _warm_up_remainder(function, data.adapter)

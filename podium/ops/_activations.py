@@ -29,7 +29,9 @@ def _sparsemax(x, axis):
     # The support is the longest prefix (of the sorted values) that stays above its own threshold.
     support = ordered - (totals - 1) / rank > 0
     count = jnp.sum(support, axis=axis, keepdims=True)
-    threshold = (jnp.sum(jnp.where(support, ordered, 0), axis=axis, keepdims=True) - 1) / count.astype(x.dtype)
+    threshold = (
+        jnp.sum(jnp.where(support, ordered, 0), axis=axis, keepdims=True) - 1
+    ) / count.astype(x.dtype)
     return jnp.maximum(x - threshold, 0)
 
 
@@ -119,7 +121,13 @@ log_softmax = row(
     "ops.log_softmax([1.0, 1.0])",
     "array([-0.6931472, -0.6931472], dtype=float32)",
 )
-relu = row("relu(x)", nn.relu, "`x`, or 0 below zero.", f"ops.relu({_X})", "array([0., 0., 2.], dtype=float32)")
+relu = row(
+    "relu(x)",
+    nn.relu,
+    "`x`, or 0 below zero.",
+    f"ops.relu({_X})",
+    "array([0., 0., 2.], dtype=float32)",
+)
 relu6 = row(
     "relu6(x)",
     nn.relu6,
@@ -142,11 +150,17 @@ sigmoid = row(
     "array([0.11920292, 0.5       , 0.880797  ], dtype=float32)",
 )
 silu = row(
-    "silu(x)", nn.silu, "`x * sigmoid(x)`.", f"ops.silu({_X})", "array([-0.23840584,  0.        ,  1.761594  ], dtype=float32)"
+    "silu(x)",
+    nn.silu,
+    "`x * sigmoid(x)`.",
+    f"ops.silu({_X})",
+    "array([-0.23840584,  0.        ,  1.761594  ], dtype=float32)",
 )
 soft_shrink = row(
     "soft_shrink(x, threshold=0.5)",
-    lambda x, threshold: jnp.where(x > threshold, x - threshold, jnp.where(x < -threshold, x + threshold, 0.0)),
+    lambda x, threshold: jnp.where(
+        x > threshold, x - threshold, jnp.where(x < -threshold, x + threshold, 0.0)
+    ),
     "Move values towards zero by the threshold.",
     "ops.soft_shrink([-2.0, 0.3, 2.0])",
     "array([-1.5,  0. ,  1.5], dtype=float32)",

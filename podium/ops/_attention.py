@@ -9,7 +9,15 @@ from podium.ops._table import op
 
 @op("query key value bias mask")
 def dot_product_attention(
-    query, key, value, bias=None, mask=None, scale=None, is_causal=False, flash_attention=None, attn_logits_soft_cap=None
+    query,
+    key,
+    value,
+    bias=None,
+    mask=None,
+    scale=None,
+    is_causal=False,
+    flash_attention=None,
+    attn_logits_soft_cap=None,
 ):
     """Attention: an average of values, weighted by how well each key fits the query.
 

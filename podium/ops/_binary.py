@@ -25,7 +25,11 @@ arctan2 = row(
     "array([ 0.7853982, -0.7853982], dtype=float32)",
 )
 bitwise_and = row(
-    "bitwise_and(x, y)", jnp.bitwise_and, "Bits set in both.", "ops.bitwise_and([6, 5], 3)", "array([2, 1], dtype=int32)"
+    "bitwise_and(x, y)",
+    jnp.bitwise_and,
+    "Bits set in both.",
+    "ops.bitwise_and([6, 5], 3)",
+    "array([2, 1], dtype=int32)",
 )
 bitwise_left_shift = row(
     "bitwise_left_shift(x, y)",
@@ -35,7 +39,11 @@ bitwise_left_shift = row(
     "array([ 4, 12], dtype=int32)",
 )
 bitwise_or = row(
-    "bitwise_or(x, y)", jnp.bitwise_or, "Bits set in either.", "ops.bitwise_or([6, 5], 3)", "array([7, 7], dtype=int32)"
+    "bitwise_or(x, y)",
+    jnp.bitwise_or,
+    "Bits set in either.",
+    "ops.bitwise_or([6, 5], 3)",
+    "array([7, 7], dtype=int32)",
 )
 bitwise_right_shift = row(
     "bitwise_right_shift(x, y)",
@@ -45,7 +53,11 @@ bitwise_right_shift = row(
     "array([2, 1], dtype=int32)",
 )
 bitwise_xor = row(
-    "bitwise_xor(x, y)", jnp.bitwise_xor, "Bits set in exactly one.", "ops.bitwise_xor([6, 5], 3)", "array([5, 6], dtype=int32)"
+    "bitwise_xor(x, y)",
+    jnp.bitwise_xor,
+    "Bits set in exactly one.",
+    "ops.bitwise_xor([6, 5], 3)",
+    "array([5, 6], dtype=int32)",
 )
 divide = row(
     "divide(x1, x2)",
@@ -54,7 +66,13 @@ divide = row(
     "ops.divide([1, 2], 4)",
     "array([0.25, 0.5 ], dtype=float32)",
 )
-equal = row("equal(x1, x2)", jnp.equal, "Where the values are equal.", "ops.equal([1, 2], 2)", "array([False,  True])")
+equal = row(
+    "equal(x1, x2)",
+    jnp.equal,
+    "Where the values are equal.",
+    "ops.equal([1, 2], 2)",
+    "array([False,  True])",
+)
 floor_divide = row(
     "floor_divide(x1, x2)",
     jnp.floor_divide,
@@ -76,11 +94,33 @@ fmin = row(
     "ops.fmin([1.0, np.nan], 0.5)",
     "array([0.5, 0.5], dtype=float32)",
 )
-fmod = row("fmod(x1, x2)", jnp.fmod, "Remainder with the sign of `x1`.", "ops.fmod([7, -7], 3)", "array([ 1, -1], dtype=int32)")
-gcd = row("gcd(x1, x2)", jnp.gcd, "Greatest common divisor of integers.", "ops.gcd([12, 9], 6)", "array([6, 3], dtype=int32)")
-greater = row("greater(x1, x2)", jnp.greater, "Where `x1 > x2`.", "ops.greater([1, 3], 2)", "array([False,  True])")
+fmod = row(
+    "fmod(x1, x2)",
+    jnp.fmod,
+    "Remainder with the sign of `x1`.",
+    "ops.fmod([7, -7], 3)",
+    "array([ 1, -1], dtype=int32)",
+)
+gcd = row(
+    "gcd(x1, x2)",
+    jnp.gcd,
+    "Greatest common divisor of integers.",
+    "ops.gcd([12, 9], 6)",
+    "array([6, 3], dtype=int32)",
+)
+greater = row(
+    "greater(x1, x2)",
+    jnp.greater,
+    "Where `x1 > x2`.",
+    "ops.greater([1, 3], 2)",
+    "array([False,  True])",
+)
 greater_equal = row(
-    "greater_equal(x1, x2)", jnp.greater_equal, "Where `x1 >= x2`.", "ops.greater_equal([1, 2], 2)", "array([False,  True])"
+    "greater_equal(x1, x2)",
+    jnp.greater_equal,
+    "Where `x1 >= x2`.",
+    "ops.greater_equal([1, 2], 2)",
+    "array([False,  True])",
 )
 heaviside = row(
     "heaviside(x1, x2)",
@@ -89,8 +129,20 @@ heaviside = row(
     "ops.heaviside([-1.0, 0.0, 2.0], 0.5)",
     "array([0. , 0.5, 1. ], dtype=float32)",
 )
-hypot = row("hypot(x1, x2)", jnp.hypot, "Length of the hypotenuse.", "ops.hypot([3.0], [4.0])", "array([5.], dtype=float32)")
-lcm = row("lcm(x1, x2)", jnp.lcm, "Least common multiple of integers.", "ops.lcm([4, 6], 10)", "array([20, 30], dtype=int32)")
+hypot = row(
+    "hypot(x1, x2)",
+    jnp.hypot,
+    "Length of the hypotenuse.",
+    "ops.hypot([3.0], [4.0])",
+    "array([5.], dtype=float32)",
+)
+lcm = row(
+    "lcm(x1, x2)",
+    jnp.lcm,
+    "Least common multiple of integers.",
+    "ops.lcm([4, 6], 10)",
+    "array([20, 30], dtype=int32)",
+)
 left_shift = row(
     "left_shift(x, y)",
     jnp.left_shift,
@@ -98,8 +150,16 @@ left_shift = row(
     "ops.left_shift([1, 3], 2)",
     "array([ 4, 12], dtype=int32)",
 )
-less = row("less(x1, x2)", jnp.less, "Where `x1 < x2`.", "ops.less([1, 3], 2)", "array([ True, False])")
-less_equal = row("less_equal(x1, x2)", jnp.less_equal, "Where `x1 <= x2`.", "ops.less_equal([2, 3], 2)", "array([ True, False])")
+less = row(
+    "less(x1, x2)", jnp.less, "Where `x1 < x2`.", "ops.less([1, 3], 2)", "array([ True, False])"
+)
+less_equal = row(
+    "less_equal(x1, x2)",
+    jnp.less_equal,
+    "Where `x1 <= x2`.",
+    "ops.less_equal([2, 3], 2)",
+    "array([ True, False])",
+)
 logaddexp = row(
     "logaddexp(x1, x2)",
     _real(jnp.logaddexp),
@@ -122,7 +182,11 @@ logical_and = row(
     "array([ True, False])",
 )
 logical_or = row(
-    "logical_or(x1, x2)", jnp.logical_or, "Where either is true.", "ops.logical_or([True, False], False)", "array([ True, False])"
+    "logical_or(x1, x2)",
+    jnp.logical_or,
+    "Where either is true.",
+    "ops.logical_or([True, False], False)",
+    "array([ True, False])",
 )
 logical_xor = row(
     "logical_xor(x1, x2)",
@@ -132,13 +196,33 @@ logical_xor = row(
     "array([False,  True])",
 )
 maximum = row(
-    "maximum(x1, x2)", jnp.maximum, "The larger value; NaN wins.", "ops.maximum([1, 5], 3)", "array([3, 5], dtype=int32)"
+    "maximum(x1, x2)",
+    jnp.maximum,
+    "The larger value; NaN wins.",
+    "ops.maximum([1, 5], 3)",
+    "array([3, 5], dtype=int32)",
 )
 minimum = row(
-    "minimum(x1, x2)", jnp.minimum, "The smaller value; NaN wins.", "ops.minimum([1, 5], 3)", "array([1, 3], dtype=int32)"
+    "minimum(x1, x2)",
+    jnp.minimum,
+    "The smaller value; NaN wins.",
+    "ops.minimum([1, 5], 3)",
+    "array([1, 3], dtype=int32)",
 )
-mod = row("mod(x1, x2)", jnp.mod, "Remainder with the sign of `x2`.", "ops.mod([7, -7], 3)", "array([1, 2], dtype=int32)")
-multiply = row("multiply(x1, x2)", jnp.multiply, "Multiply.", "ops.multiply([1, 2], 3)", "array([3, 6], dtype=int32)")
+mod = row(
+    "mod(x1, x2)",
+    jnp.mod,
+    "Remainder with the sign of `x2`.",
+    "ops.mod([7, -7], 3)",
+    "array([1, 2], dtype=int32)",
+)
+multiply = row(
+    "multiply(x1, x2)",
+    jnp.multiply,
+    "Multiply.",
+    "ops.multiply([1, 2], 3)",
+    "array([3, 6], dtype=int32)",
+)
 nextafter = row(
     "nextafter(x1, x2)",
     jnp.nextafter,
@@ -147,9 +231,19 @@ nextafter = row(
     "array([1.0000001], dtype=float32)",
 )
 not_equal = row(
-    "not_equal(x1, x2)", jnp.not_equal, "Where the values differ.", "ops.not_equal([1, 2], 2)", "array([ True, False])"
+    "not_equal(x1, x2)",
+    jnp.not_equal,
+    "Where the values differ.",
+    "ops.not_equal([1, 2], 2)",
+    "array([ True, False])",
 )
-power = row("power(x1, x2)", jnp.power, "Raise `x1` to the power `x2`.", "ops.power([2, 3], 2)", "array([4, 9], dtype=int32)")
+power = row(
+    "power(x1, x2)",
+    jnp.power,
+    "Raise `x1` to the power `x2`.",
+    "ops.power([2, 3], 2)",
+    "array([4, 9], dtype=int32)",
+)
 right_shift = row(
     "right_shift(x, y)",
     jnp.right_shift,
@@ -157,7 +251,13 @@ right_shift = row(
     "ops.right_shift([8, 5], 2)",
     "array([2, 1], dtype=int32)",
 )
-subtract = row("subtract(x1, x2)", jnp.subtract, "Subtract.", "ops.subtract([1, 2], 3)", "array([-2, -1], dtype=int32)")
+subtract = row(
+    "subtract(x1, x2)",
+    jnp.subtract,
+    "Subtract.",
+    "ops.subtract([1, 2], 3)",
+    "array([-2, -1], dtype=int32)",
+)
 true_divide = row(
     "true_divide(x1, x2)",
     jnp.divide,
@@ -181,7 +281,9 @@ isclose = row(
 )
 isin = row(
     "isin(x1, x2, assume_unique=False, invert=False)",
-    lambda x1, x2, assume_unique, invert: jnp.isin(x1, x2, assume_unique=assume_unique, invert=invert),
+    lambda x1, x2, assume_unique, invert: jnp.isin(
+        x1, x2, assume_unique=assume_unique, invert=invert
+    ),
     "Where the values of `x1` are found in `x2`.",
     "ops.isin([1, 2, 3], [2, 4])",
     "array([False,  True, False])",

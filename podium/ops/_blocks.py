@@ -26,7 +26,9 @@ def unfold(x, kernel_size, dilation=1, padding=0, stride=1):
         array([0., 1., 2., 3.], dtype=float32)
     """
     if x.ndim != 4:
-        raise ValueError(f"expected a 4D tensor (batch, channels, height, width) and got shape {x.shape}.")
+        raise ValueError(
+            f"expected a 4D tensor (batch, channels, height, width) and got shape {x.shape}."
+        )
     pads = (padding, padding) if isinstance(padding, int) else tuple(padding)
     patches = lax.conv_general_dilated_patches(
         jnp.pad(x, ((0, 0), (0, 0), (pads[0], pads[0]), (pads[1], pads[1]))),
@@ -62,12 +64,17 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
                [1., 2., 1.]], dtype=float32)
     """
     if x.ndim != 3:
-        raise ValueError(f"expected a 3D tensor (batch, channels * block_elements, blocks) and got shape {x.shape}.")
+        raise ValueError(
+            f"expected a 3D tensor (batch, channels * block_elements, blocks) and got shape {x.shape}."
+        )
     size, kernel = sizes("output_size", output_size, 2), sizes("kernel_size", kernel_size, 2)
     spread, step = sizes("dilation", dilation, 2), sizes("stride", stride, 2)
     pads = (padding, padding) if isinstance(padding, int) else tuple(padding)
     padded = [s + 2 * p for s, p in zip(size, pads, strict=True)]
-    counts = [(s - d * (k - 1) - 1) // t + 1 for s, d, k, t in zip(padded, spread, kernel, step, strict=True)]
+    counts = [
+        (s - d * (k - 1) - 1) // t + 1
+        for s, d, k, t in zip(padded, spread, kernel, step, strict=True)
+    ]
     blocks = jnp.reshape(x, (x.shape[0], -1, *kernel, *counts))
     out = jnp.zeros((*blocks.shape[:2], *padded), x.dtype)
     for i in range(kernel[0]):

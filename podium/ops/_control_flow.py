@@ -19,7 +19,9 @@ def _arrays(structure):
 def _check_callable(op, **functions):
     for name, fn in functions.items():
         if not callable(fn):
-            raise TypeError(f"ops.{op}: `{name}` must be a function, and {fn!r} was given. Wrap a value as `lambda: value`.")
+            raise TypeError(
+                f"ops.{op}: `{name}` must be a function, and {fn!r} was given. Wrap a value as `lambda: value`."
+            )
 
 
 def cond(pred, true_fn, false_fn):
@@ -38,7 +40,9 @@ def cond(pred, true_fn, false_fn):
     _check_callable("cond", true_fn=true_fn, false_fn=false_fn)
 
     def run(pred):
-        return jax.lax.cond(as_array(pred).astype(bool), call_with_tensors(true_fn), call_with_tensors(false_fn))
+        return jax.lax.cond(
+            as_array(pred).astype(bool), call_with_tensors(true_fn), call_with_tensors(false_fn)
+        )
 
     return dispatch_closure(run, pred)
 
@@ -59,7 +63,9 @@ def switch(index, branches, *operands):
     _check_callable("switch", **{f"branches[{i}]": b for i, b in enumerate(branches)})
 
     def run(index, *operands):
-        return jax.lax.switch(index, [call_with_tensors(branch) for branch in branches], *_arrays(operands))
+        return jax.lax.switch(
+            index, [call_with_tensors(branch) for branch in branches], *_arrays(operands)
+        )
 
     return dispatch_closure(run, index, *operands)
 
@@ -89,7 +95,11 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
         def goes_on(state):
             round_, values = state
             more = raw_cond(*values)
-            return more if maximum_iterations is None else jnp.logical_and(more, round_ < maximum_iterations)
+            return (
+                more
+                if maximum_iterations is None
+                else jnp.logical_and(more, round_ < maximum_iterations)
+            )
 
         def advance(state):
             round_, values = state
@@ -149,11 +159,15 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     """
     _check_callable("scan", f=f)
     if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
-        raise ValueError(f"ops.scan: unroll={unroll!r} was given. It must be a bool or an int of at least 1.")
+        raise ValueError(
+            f"ops.scan: unroll={unroll!r} was given. It must be a bool or an int of at least 1."
+        )
 
     def run(init, xs):
         body = call_with_tensors(f)
-        return jax.lax.scan(body, _arrays(init), _arrays(xs), length=length, reverse=reverse, unroll=unroll)
+        return jax.lax.scan(
+            body, _arrays(init), _arrays(xs), length=length, reverse=reverse, unroll=unroll
+        )
 
     return dispatch_closure(run, init, xs)
 

@@ -73,7 +73,9 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
             f"{kernel.shape} takes {kernel.shape[-2]}. They must be equal, or (for groups) divide the channels of "
             "inputs and outputs."
         )
-    out = _convolved(x, kernel, strides, padding, dilation_rate, groups=x.shape[-1] // kernel.shape[-2])
+    out = _convolved(
+        x, kernel, strides, padding, dilation_rate, groups=x.shape[-1] // kernel.shape[-2]
+    )
     return restore(out, data_format)
 
 
@@ -84,7 +86,9 @@ def _depthwise(x, kernel, strides, padding, dilation_rate, name="kernel"):
             "They must be equal; check `data_format`."
         )
     flat = jnp.reshape(kernel, (*kernel.shape[:-2], 1, kernel.shape[-2] * kernel.shape[-1]))
-    return _convolved(x.astype(kernel.dtype), flat, strides, padding, dilation_rate, groups=x.shape[-1])
+    return _convolved(
+        x.astype(kernel.dtype), flat, strides, padding, dilation_rate, groups=x.shape[-1]
+    )
 
 
 @op("inputs kernel")
@@ -109,11 +113,22 @@ def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None,
     """
     data_format = data_format_of(data_format)
     _check_kernel(inputs, kernel)
-    return restore(_depthwise(channels_last(inputs, data_format), kernel, strides, padding, dilation_rate), data_format)
+    return restore(
+        _depthwise(channels_last(inputs, data_format), kernel, strides, padding, dilation_rate),
+        data_format,
+    )
 
 
 @op("inputs depthwise_kernel pointwise_kernel")
-def separable_conv(inputs, depthwise_kernel, pointwise_kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+def separable_conv(
+    inputs,
+    depthwise_kernel,
+    pointwise_kernel,
+    strides=1,
+    padding="valid",
+    data_format=None,
+    dilation_rate=1,
+):
     """A depthwise convolution followed by a pointwise one that mixes the channels.
 
     Args:
@@ -136,14 +151,33 @@ def separable_conv(inputs, depthwise_kernel, pointwise_kernel, strides=1, paddin
     """
     data_format = data_format_of(data_format)
     _check_kernel(inputs, depthwise_kernel, "depthwise_kernel")
-    x = _depthwise(channels_last(inputs, data_format), depthwise_kernel, strides, padding, dilation_rate, "depthwise_kernel")
+    x = _depthwise(
+        channels_last(inputs, data_format),
+        depthwise_kernel,
+        strides,
+        padding,
+        dilation_rate,
+        "depthwise_kernel",
+    )
     if pointwise_kernel.shape[-2] != x.shape[-1]:
-        raise ValueError(f"`pointwise_kernel` of shape {pointwise_kernel.shape} must take {x.shape[-1]} channels.")
-    return restore(_convolved(x, pointwise_kernel, 1, "valid", dilation_rate, groups=1), data_format)
+        raise ValueError(
+            f"`pointwise_kernel` of shape {pointwise_kernel.shape} must take {x.shape[-1]} channels."
+        )
+    return restore(
+        _convolved(x, pointwise_kernel, 1, "valid", dilation_rate, groups=1), data_format
+    )
 
 
 @op("inputs kernel")
-def conv_transpose(inputs, kernel, strides=1, padding="valid", output_padding=None, data_format=None, dilation_rate=1):
+def conv_transpose(
+    inputs,
+    kernel,
+    strides=1,
+    padding="valid",
+    output_padding=None,
+    data_format=None,
+    dilation_rate=1,
+):
     """Transposed convolution: the gradient of a convolution, used to grow images.
 
     Args:
@@ -180,7 +214,9 @@ def conv_transpose(inputs, kernel, strides=1, padding="valid", output_padding=No
         kernel,
         strides=sizes("strides", strides, rank),
         padding=check_choice("padding", padding.lower(), PADDINGS),
-        output_padding=None if output_padding is None else sizes("output_padding", output_padding, rank),
+        output_padding=None
+        if output_padding is None
+        else sizes("output_padding", output_padding, rank),
         dilation=sizes("dilation_rate", dilation_rate, rank),
     )
     return restore(out, data_format)
@@ -194,7 +230,9 @@ def _pooled(kernel, inputs, pool_size, strides, padding, data_format):
     steps = window if strides is None else sizes("strides", strides, rank)
     x = channels_last(inputs, data_format)
     spatial = x.shape[1:-1]
-    if padding == "valid" and any(size < reach for size, reach in zip(spatial, window, strict=True)):
+    if padding == "valid" and any(
+        size < reach for size, reach in zip(spatial, window, strict=True)
+    ):
         raise ValueError(
             f"a window of {window} does not fit into spatial shape {spatial}: the result would be empty. "
             "Use padding='same', a smaller `pool_size` or a larger input."
@@ -247,7 +285,10 @@ def _adaptive(reduce, inputs, output_size, data_format):
         length = x.shape[axis]
         starts = [i * length // count for i in range(count)]
         ends = [-(-(i + 1) * length // count) for i in range(count)]
-        pieces = [reduce(jnp.take(x, np.arange(a, b), axis=axis), axis, True) for a, b in zip(starts, ends, strict=True)]
+        pieces = [
+            reduce(jnp.take(x, np.arange(a, b), axis=axis), axis, True)
+            for a, b in zip(starts, ends, strict=True)
+        ]
         x = jnp.concatenate(pieces, axis=axis)
     return restore(x, data_format)
 
@@ -265,7 +306,12 @@ def adaptive_average_pool(inputs, output_size, data_format=None):
         >>> ops.adaptive_average_pool(np.arange(5, dtype="float32").reshape(1, 5, 1), 2).numpy().ravel()
         array([1., 3.], dtype=float32)
     """
-    return _adaptive(lambda x, axis, keep: jnp.mean(x, axis=axis, keepdims=keep), inputs, output_size, data_format)
+    return _adaptive(
+        lambda x, axis, keep: jnp.mean(x, axis=axis, keepdims=keep),
+        inputs,
+        output_size,
+        data_format,
+    )
 
 
 @op("inputs")
@@ -281,4 +327,6 @@ def adaptive_max_pool(inputs, output_size, data_format=None):
         >>> ops.adaptive_max_pool(np.arange(5, dtype="float32").reshape(1, 5, 1), 2).numpy().ravel()
         array([2., 4.], dtype=float32)
     """
-    return _adaptive(lambda x, axis, keep: jnp.max(x, axis=axis, keepdims=keep), inputs, output_size, data_format)
+    return _adaptive(
+        lambda x, axis, keep: jnp.max(x, axis=axis, keepdims=keep), inputs, output_size, data_format
+    )

@@ -158,10 +158,15 @@ def convolve_transpose(
             "kernel has shape (*window, features, channels)."
         )
     if padding not in ("valid", "same"):
-        raise ValueError(f'Got padding={padding!r}. Expected "valid" or "same". Use output_padding to set the output size.')
+        raise ValueError(
+            f'Got padding={padding!r}. Expected "valid" or "same". Use output_padding to set the output size.'
+        )
     output, window = x.shape[1:-1], kernel.shape[:-2]
     extras = output_padding or (None,) * len(output)
-    ends = [_transposed_ends(*numbers, padding) for numbers in zip(output, window, strides, dilation, extras, strict=True)]
+    ends = [
+        _transposed_ends(*numbers, padding)
+        for numbers in zip(output, window, strides, dilation, extras, strict=True)
+    ]
     size, pads = zip(*ends, strict=True)
     geometry = Geometry(size, window, tuple(strides), tuple(dilation), pads)
     return (_lax_spread if _use_plain() else _spread)(x, kernel, geometry)
@@ -193,7 +198,8 @@ def _resolve_padding(size, window, strides, padding, dilation) -> tuple[tuple[in
         return ((0, 0),) * len(size)
     if padding == "same":
         totals = (
-            max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) for n, k, s, d in zip(size, window, strides, dilation, strict=True)
+            max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
+            for n, k, s, d in zip(size, window, strides, dilation, strict=True)
         )
         return tuple((total // 2, total - total // 2) for total in totals)
     if isinstance(padding, str) or len(padding) != len(size):

@@ -49,7 +49,9 @@ class Geometry:
         """The spatial size of y."""
         return tuple(
             max(0, (n + low + high - (k - 1) * d - 1) // s + 1)
-            for n, (low, high), k, d, s in zip(self.size, self.padding, self.window, self.dilation, self.strides, strict=True)
+            for n, (low, high), k, d, s in zip(
+                self.size, self.padding, self.window, self.dilation, self.strides, strict=True
+            )
         )
 
     @property
@@ -62,7 +64,9 @@ class Geometry:
 
     def offsets(self) -> Iterator[tuple[int, ...]]:
         """Where each kernel tap starts reading the padded x, in the kernel's own order."""
-        return itertools.product(*(range(0, k * d, d) for k, d in zip(self.window, self.dilation, strict=True)))
+        return itertools.product(
+            *(range(0, k * d, d) for k, d in zip(self.window, self.dilation, strict=True))
+        )
 
 
 # The three products ---------------------------------------------------------------------------
@@ -161,7 +165,9 @@ def _mirror(kernel: Array, geometry: Geometry) -> Array:
     *window, channels, features = kernel.shape
     space = tuple(range(len(window)))
     grouped = kernel.reshape(*window, channels, geometry.groups, features // geometry.groups)
-    return jnp.flip(grouped, space).swapaxes(-1, -3).reshape(*window, -1, geometry.groups * channels)
+    return (
+        jnp.flip(grouped, space).swapaxes(-1, -3).reshape(*window, -1, geometry.groups * channels)
+    )
 
 
 # On CPU: which form for which shape -----------------------------------------------------------
@@ -338,7 +344,9 @@ def _weigh_shifts_of_y(x: Array, y: Array, geometry: Geometry) -> Array:
             y,
             [
                 (at - low, n + low - at - o)
-                for at, n, o, (low, _) in zip(offset, geometry.size, geometry.output, geometry.padding, strict=True)
+                for at, n, o, (low, _) in zip(
+                    offset, geometry.size, geometry.output, geometry.padding, strict=True
+                )
             ],
         )
         for offset in geometry.offsets()
@@ -362,7 +370,9 @@ def _weigh_depthwise(x: Array, y: Array, geometry: Geometry) -> Array:
 
     def add_sample(totals, sample):  # one of each device
         x, y = sample
-        return [total + part * y for total, part in zip(totals, _reads(x, geometry), strict=True)], None
+        return [
+            total + part * y for total, part in zip(totals, _reads(x, geometry), strict=True)
+        ], None
 
     count = _parts(x.shape[0]) if isinstance(x.shape[0], int) else 1
     xs, ys = (each.reshape(count, -1, *each.shape[1:]).swapaxes(0, 1) for each in (xs, ys))
@@ -423,7 +433,9 @@ def _parts(batch: int) -> int:
 
 def _by_group(product: Callable, a: Array, kernel: Array, geometry: Geometry) -> Array:
     one = replace(geometry, groups=1)
-    pairs = zip(jnp.split(a, geometry.groups, -1), jnp.split(kernel, geometry.groups, -1), strict=True)
+    pairs = zip(
+        jnp.split(a, geometry.groups, -1), jnp.split(kernel, geometry.groups, -1), strict=True
+    )
     return jnp.concatenate([product(part, weights, one) for part, weights in pairs], axis=-1)
 
 
@@ -433,7 +445,10 @@ _weigh_by_group = partial(_by_group, _weigh)
 def _reads(padded: Array, geometry: Geometry) -> Iterator[Array]:
     """What each tap reads of the padded x: one array shaped like y per tap."""
     for offset in geometry.offsets():
-        stop = [a + (o - 1) * s + 1 for a, o, s in zip(offset, geometry.output, geometry.strides, strict=True)]
+        stop = [
+            a + (o - 1) * s + 1
+            for a, o, s in zip(offset, geometry.output, geometry.strides, strict=True)
+        ]
         window = (slice(a, b, s) for a, b, s in zip(offset, stop, geometry.strides, strict=True))
         yield padded[(slice(None), *window)]
 
@@ -456,7 +471,9 @@ def _accumulator(x: Array) -> jnp.dtype:
 
 
 def _dot(a: Array, b: Array) -> Array:
-    return lax.dot_general(a, b, (((a.ndim - 1,), (0,)), ((), ())), preferred_element_type=_accumulator(a))
+    return lax.dot_general(
+        a, b, (((a.ndim - 1,), (0,)), ((), ())), preferred_element_type=_accumulator(a)
+    )
 
 
 def _dot_positions(a: Array, b: Array) -> Array:

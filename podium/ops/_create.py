@@ -33,7 +33,15 @@ bartlett = row(
     "",
     **_SIZE,
 )
-blackman = row("blackman(x)", _window(jnp.blackman), "The Blackman window.", "tuple(ops.blackman(3).shape)", "(3,)", "", **_SIZE)
+blackman = row(
+    "blackman(x)",
+    _window(jnp.blackman),
+    "The Blackman window.",
+    "tuple(ops.blackman(3).shape)",
+    "(3,)",
+    "",
+    **_SIZE,
+)
 hamming = row(
     "hamming(x)",
     _window(jnp.hamming),
@@ -44,7 +52,13 @@ hamming = row(
     **_SIZE,
 )
 hanning = row(
-    "hanning(x)", _window(jnp.hanning), "The Hann window.", "ops.hanning(3)", "array([0., 1., 0.], dtype=float32)", "", **_SIZE
+    "hanning(x)",
+    _window(jnp.hanning),
+    "The Hann window.",
+    "ops.hanning(3)",
+    "array([0., 1., 0.], dtype=float32)",
+    "",
+    **_SIZE,
 )
 kaiser = row(
     "kaiser(x, beta)",
@@ -216,7 +230,9 @@ def eye(N, M=None, k=0, dtype=None):
                [0., 1., 0.]], dtype=float32)
     """
     for name, value in (("N", N), ("M", M)):
-        if isinstance(value, float) or (isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)):
+        if isinstance(value, float) or (
+            isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)
+        ):
             raise TypeError(f"`{name}` counts and must be an integer.")
     return jnp.eye(N, M=M, k=k, dtype=_default(dtype))
 

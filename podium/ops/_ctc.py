@@ -33,13 +33,17 @@ def ctc_loss(target, output, target_length, output_length, mask_index=0):
         >>> ops.ctc_loss([[1]], logits, [1], [3]).numpy().round(4)
         array([0.2877], dtype=float32)
     """
-    target, target_length, output_length = (x.astype("int32") for x in (target, target_length, output_length))
+    target, target_length, output_length = (
+        x.astype("int32") for x in (target, target_length, output_length)
+    )
     dtype = result_type(output.dtype, jnp.float32)
     log_probs = jax.nn.log_softmax(output.astype(dtype))
     batch, steps, _ = output.shape
     labels = target.shape[1]
     blank = jnp.moveaxis(log_probs[:, :, mask_index], 1, 0)[:, :, None]  # (time, batch, 1)
-    emit = jnp.moveaxis(jnp.take_along_axis(log_probs, target[:, None, :], axis=2), 1, 0)  # (time, batch, labels)
+    emit = jnp.moveaxis(
+        jnp.take_along_axis(log_probs, target[:, None, :], axis=2), 1, 0
+    )  # (time, batch, labels)
     padded = (jnp.arange(steps)[:, None] >= output_length[None, :])[:, :, None]  # (time, batch, 1)
     # Between two equal labels a blank is not optional.
     repeats = jnp.pad(target[:, :-1] == target[:, 1:], ((0, 0), (0, 1))).astype(dtype)
@@ -53,16 +57,30 @@ def ctc_loss(target, output, target_length, output_length, mask_index=0):
         reachable = move_on(at_blank, at_label + _NEVER * repeats)
         next_label = jnp.logaddexp(reachable[:, :-1], at_label) + emit
         next_blank = move_on(reachable + blank, at_label + blank + _NEVER * (1.0 - repeats))
-        return (jnp.where(padded, at_blank, next_blank), jnp.where(padded, at_label, next_label)), None
+        return (
+            jnp.where(padded, at_blank, next_blank),
+            jnp.where(padded, at_label, next_label),
+        ), None
 
-    start = (jnp.full((batch, labels + 1), _NEVER, dtype).at[:, 0].set(0.0), jnp.full((batch, labels), _NEVER, dtype))
+    start = (
+        jnp.full((batch, labels + 1), _NEVER, dtype).at[:, 0].set(0.0),
+        jnp.full((batch, labels), _NEVER, dtype),
+    )
     (at_blank, at_label), _ = jax.lax.scan(step, start, (emit, blank, padded))
     total = move_on(at_blank, at_label)
     return -jnp.take_along_axis(total, target_length[:, None], axis=1)[:, 0]
 
 
 @op("inputs sequence_lengths")
-def ctc_decode(inputs, sequence_lengths, strategy="greedy", beam_width=100, top_paths=1, merge_repeated=True, mask_index=0):
+def ctc_decode(
+    inputs,
+    sequence_lengths,
+    strategy="greedy",
+    beam_width=100,
+    top_paths=1,
+    merge_repeated=True,
+    mask_index=0,
+):
     """The most likely label sequences for CTC outputs.
 
     Args:
@@ -150,14 +168,23 @@ def _decode_one(log_probs, past_end, beam_width, top_paths, blank):
     def step(beam, inputs):
         x, ended = inputs
         return jax.lax.cond(
-            ended, lambda *beam: beam, lambda paths, scores, ends: prune(*extend(paths, scores, ends, x)), *beam
+            ended,
+            lambda *beam: beam,
+            lambda paths, scores, ends: prune(*extend(paths, scores, ends, x)),
+            *beam,
         ), None
 
     count = min(classes, beam_width)
     first = jnp.argsort(log_probs[0])[-count:]
-    paths = jnp.full((width, steps), _EMPTY, "int32").at[:count, 0].set(jnp.where(first == blank, _EMPTY, first))
+    paths = (
+        jnp.full((width, steps), _EMPTY, "int32")
+        .at[:count, 0]
+        .set(jnp.where(first == blank, _EMPTY, first))
+    )
     scores = jnp.full(width, -jnp.inf, log_probs.dtype).at[:count].set(log_probs[0][first])
-    (paths, scores, _), _ = jax.lax.scan(step, (paths, scores, paths[:, 0] == _EMPTY), (log_probs[1:], past_end[1:]))
+    (paths, scores, _), _ = jax.lax.scan(
+        step, (paths, scores, paths[:, 0] == _EMPTY), (log_probs[1:], past_end[1:])
+    )
     paths, groups = distinct(paths, width)
     scores = merged(scores, groups)
     best = jnp.argsort(scores)[-top_paths:][::-1]

@@ -17,8 +17,20 @@ def _real(fn):
     return lambda x: fn(to_float(x))
 
 
-absolute = row("absolute(x)", jnp.absolute, "Absolute value.", "ops.absolute([-1.5, 2.0])", "array([1.5, 2. ], dtype=float32)")
-abs = row("abs(x)", jnp.absolute, "Absolute value; short for `absolute`.", "ops.abs([-3, 4])", "array([3, 4], dtype=int32)")
+absolute = row(
+    "absolute(x)",
+    jnp.absolute,
+    "Absolute value.",
+    "ops.absolute([-1.5, 2.0])",
+    "array([1.5, 2. ], dtype=float32)",
+)
+abs = row(
+    "abs(x)",
+    jnp.absolute,
+    "Absolute value; short for `absolute`.",
+    "ops.abs([-3, 4])",
+    "array([3, 4], dtype=int32)",
+)
 angle = row(
     "angle(x)",
     _real(jnp.angle),
@@ -69,7 +81,11 @@ arctanh = row(
     "array([0.        , 0.54930615], dtype=float32)",
 )
 bitwise_invert = row(
-    "bitwise_invert(x)", jnp.invert, "Flip every bit.", "ops.bitwise_invert([0, 5])", "array([-1, -6], dtype=int32)"
+    "bitwise_invert(x)",
+    jnp.invert,
+    "Flip every bit.",
+    "ops.bitwise_invert([0, 5])",
+    "array([-1, -6], dtype=int32)",
 )
 bitwise_not = row(
     "bitwise_not(x)",
@@ -100,12 +116,26 @@ conj = row(
     "array([1.-2.j], dtype=complex64)",
 )
 conjugate = row(
-    "conjugate(x)", jnp.conjugate, "Complex conjugate.", "ops.conjugate([1.0 + 2.0j])", "array([1.-2.j], dtype=complex64)"
+    "conjugate(x)",
+    jnp.conjugate,
+    "Complex conjugate.",
+    "ops.conjugate([1.0 + 2.0j])",
+    "array([1.-2.j], dtype=complex64)",
 )
 copy = row("copy(x)", jnp.copy, "A copy.", "ops.copy([1, 2])", "array([1, 2], dtype=int32)")
-cos = row("cos(x)", _real(jnp.cos), "Cosine of radians.", "ops.cos([0.0, 1.0])", "array([1.       , 0.5403023], dtype=float32)")
+cos = row(
+    "cos(x)",
+    _real(jnp.cos),
+    "Cosine of radians.",
+    "ops.cos([0.0, 1.0])",
+    "array([1.       , 0.5403023], dtype=float32)",
+)
 cosh = row(
-    "cosh(x)", _real(jnp.cosh), "Hyperbolic cosine.", "ops.cosh([0.0, 1.0])", "array([1.       , 1.5430806], dtype=float32)"
+    "cosh(x)",
+    _real(jnp.cosh),
+    "Hyperbolic cosine.",
+    "ops.cosh([0.0, 1.0])",
+    "array([1.       , 1.5430806], dtype=float32)",
 )
 deg2rad = row(
     "deg2rad(x)",
@@ -115,7 +145,11 @@ deg2rad = row(
     "array([0.       , 3.1415927], dtype=float32)",
 )
 erf = row(
-    "erf(x)", _real(lax.erf), "The error function.", "ops.erf([0.0, 1.0])", "array([0.        , 0.84270084], dtype=float32)"
+    "erf(x)",
+    _real(lax.erf),
+    "The error function.",
+    "ops.erf([0.0, 1.0])",
+    "array([0.        , 0.84270084], dtype=float32)",
 )
 erfc = row(
     "erfc(x)",
@@ -131,8 +165,20 @@ erfinv = row(
     "ops.erfinv([0.0, 0.5])",
     "array([0.        , 0.47693628], dtype=float32)",
 )
-exp = row("exp(x)", _real(jnp.exp), "Exponential.", "ops.exp([0.0, 1.0])", "array([1.       , 2.7182817], dtype=float32)")
-exp2 = row("exp2(x)", _real(jnp.exp2), "Two to the power of `x`.", "ops.exp2([0.0, 3.0])", "array([1., 8.], dtype=float32)")
+exp = row(
+    "exp(x)",
+    _real(jnp.exp),
+    "Exponential.",
+    "ops.exp([0.0, 1.0])",
+    "array([1.       , 2.7182817], dtype=float32)",
+)
+exp2 = row(
+    "exp2(x)",
+    _real(jnp.exp2),
+    "Two to the power of `x`.",
+    "ops.exp2([0.0, 3.0])",
+    "array([1., 8.], dtype=float32)",
+)
 expm1 = row(
     "expm1(x)",
     _real(jnp.expm1),
@@ -154,7 +200,9 @@ i0 = row(
     "ops.i0([0.0, 1.0])",
     "array([1.0000001, 1.266066 ], dtype=float32)",
 )
-imag = row("imag(x)", jnp.imag, "Imaginary part.", "ops.imag([1.0 + 2.0j])", "array([2.], dtype=float32)")
+imag = row(
+    "imag(x)", jnp.imag, "Imaginary part.", "ops.imag([1.0 + 2.0j])", "array([2.], dtype=float32)"
+)
 isfinite = row(
     "isfinite(x)",
     jnp.isfinite,
@@ -162,8 +210,20 @@ isfinite = row(
     "ops.isfinite([1.0, np.inf])",
     "array([ True, False])",
 )
-isinf = row("isinf(x)", jnp.isinf, "Where the values are infinite.", "ops.isinf([1.0, -np.inf])", "array([False,  True])")
-isnan = row("isnan(x)", jnp.isnan, "Where the values are NaN.", "ops.isnan([1.0, np.nan])", "array([False,  True])")
+isinf = row(
+    "isinf(x)",
+    jnp.isinf,
+    "Where the values are infinite.",
+    "ops.isinf([1.0, -np.inf])",
+    "array([False,  True])",
+)
+isnan = row(
+    "isnan(x)",
+    jnp.isnan,
+    "Where the values are NaN.",
+    "ops.isnan([1.0, np.nan])",
+    "array([False,  True])",
+)
 isneginf = row(
     "isneginf(x)",
     jnp.isneginf,
@@ -172,13 +232,33 @@ isneginf = row(
     "array([False,  True])",
 )
 isposinf = row(
-    "isposinf(x)", jnp.isposinf, "Where the values are plus infinity.", "ops.isposinf([np.inf, -np.inf])", "array([ True, False])"
+    "isposinf(x)",
+    jnp.isposinf,
+    "Where the values are plus infinity.",
+    "ops.isposinf([np.inf, -np.inf])",
+    "array([ True, False])",
 )
 isreal = row(
-    "isreal(x)", jnp.isreal, "Where the imaginary part is zero.", "ops.isreal([1.0 + 0.0j, 1.0j])", "array([ True, False])"
+    "isreal(x)",
+    jnp.isreal,
+    "Where the imaginary part is zero.",
+    "ops.isreal([1.0 + 0.0j, 1.0j])",
+    "array([ True, False])",
 )
-log = row("log(x)", _real(jnp.log), "Natural logarithm.", "ops.log([1.0, 10.0])", "array([0.       , 2.3025851], dtype=float32)")
-log10 = row("log10(x)", _real(jnp.log10), "Logarithm to base 10.", "ops.log10([1.0, 100.0])", "array([0., 2.], dtype=float32)")
+log = row(
+    "log(x)",
+    _real(jnp.log),
+    "Natural logarithm.",
+    "ops.log([1.0, 10.0])",
+    "array([0.       , 2.3025851], dtype=float32)",
+)
+log10 = row(
+    "log10(x)",
+    _real(jnp.log10),
+    "Logarithm to base 10.",
+    "ops.log10([1.0, 100.0])",
+    "array([0., 2.], dtype=float32)",
+)
 log1p = row(
     "log1p(x)",
     _real(jnp.log1p),
@@ -186,9 +266,19 @@ log1p = row(
     "ops.log1p([0.0, 1.0])",
     "array([0.       , 0.6931472], dtype=float32)",
 )
-log2 = row("log2(x)", _real(jnp.log2), "Logarithm to base 2.", "ops.log2([1.0, 8.0])", "array([0., 3.], dtype=float32)")
+log2 = row(
+    "log2(x)",
+    _real(jnp.log2),
+    "Logarithm to base 2.",
+    "ops.log2([1.0, 8.0])",
+    "array([0., 3.], dtype=float32)",
+)
 logical_not = row(
-    "logical_not(x)", jnp.logical_not, "Logical negation.", "ops.logical_not([True, False])", "array([False,  True])"
+    "logical_not(x)",
+    jnp.logical_not,
+    "Logical negation.",
+    "ops.logical_not([True, False])",
+    "array([False,  True])",
 )
 nan_to_num = row(
     "nan_to_num(x, nan=0.0, posinf=None, neginf=None)",
@@ -197,11 +287,23 @@ nan_to_num = row(
     "ops.nan_to_num([1.0, np.nan, np.inf], posinf=9.0)",
     "array([1., 0., 9.], dtype=float32)",
 )
-negative = row("negative(x)", jnp.negative, "Change the sign.", "ops.negative([1, -2])", "array([-1,  2], dtype=int32)")
-rad2deg = row(
-    "rad2deg(x)", _real(jnp.rad2deg), "Radians to degrees.", "ops.rad2deg([0.0, np.pi])", "array([  0., 180.], dtype=float32)"
+negative = row(
+    "negative(x)",
+    jnp.negative,
+    "Change the sign.",
+    "ops.negative([1, -2])",
+    "array([-1,  2], dtype=int32)",
 )
-real = row("real(x)", jnp.real, "Real part.", "ops.real([1.0 + 2.0j])", "array([1.], dtype=float32)")
+rad2deg = row(
+    "rad2deg(x)",
+    _real(jnp.rad2deg),
+    "Radians to degrees.",
+    "ops.rad2deg([0.0, np.pi])",
+    "array([  0., 180.], dtype=float32)",
+)
+real = row(
+    "real(x)", jnp.real, "Real part.", "ops.real([1.0 + 2.0j])", "array([1.], dtype=float32)"
+)
 reciprocal = row(
     "reciprocal(x)",
     _real(jnp.reciprocal),
@@ -210,11 +312,33 @@ reciprocal = row(
     "array([0.5 , 0.25], dtype=float32)",
 )
 rsqrt = row(
-    "rsqrt(x)", _real(lax.rsqrt), "One divided by the square root.", "ops.rsqrt([1.0, 4.0])", "array([1. , 0.5], dtype=float32)"
+    "rsqrt(x)",
+    _real(lax.rsqrt),
+    "One divided by the square root.",
+    "ops.rsqrt([1.0, 4.0])",
+    "array([1. , 0.5], dtype=float32)",
 )
-sign = row("sign(x)", jnp.sign, "The sign: -1, 0 or 1.", "ops.sign([-3, 0, 5])", "array([-1,  0,  1], dtype=int32)")
-signbit = row("signbit(x)", jnp.signbit, "Where the sign bit is set.", "ops.signbit([-1.0, 2.0])", "array([ True, False])")
-sin = row("sin(x)", _real(jnp.sin), "Sine of radians.", "ops.sin([0.0, 1.0])", "array([0.        , 0.84147096], dtype=float32)")
+sign = row(
+    "sign(x)",
+    jnp.sign,
+    "The sign: -1, 0 or 1.",
+    "ops.sign([-3, 0, 5])",
+    "array([-1,  0,  1], dtype=int32)",
+)
+signbit = row(
+    "signbit(x)",
+    jnp.signbit,
+    "Where the sign bit is set.",
+    "ops.signbit([-1.0, 2.0])",
+    "array([ True, False])",
+)
+sin = row(
+    "sin(x)",
+    _real(jnp.sin),
+    "Sine of radians.",
+    "ops.sin([0.0, 1.0])",
+    "array([0.        , 0.84147096], dtype=float32)",
+)
 sinc = row(
     "sinc(x)",
     _real(jnp.sinc),
@@ -222,12 +346,32 @@ sinc = row(
     "ops.round(ops.sinc([0.0, 0.5]), 3)",
     "array([1.   , 0.637], dtype=float32)",
 )
-sinh = row("sinh(x)", _real(jnp.sinh), "Hyperbolic sine.", "ops.sinh([0.0, 1.0])", "array([0.       , 1.1752012], dtype=float32)")
-sqrt = row("sqrt(x)", _real(jnp.sqrt), "Square root.", "ops.sqrt([4, 9])", "array([2., 3.], dtype=float32)")
-square = row("square(x)", jnp.square, "Square.", "ops.square([2, -3])", "array([4, 9], dtype=int32)")
-tan = row("tan(x)", _real(jnp.tan), "Tangent of radians.", "ops.tan([0.0, 1.0])", "array([0.       , 1.5574077], dtype=float32)")
+sinh = row(
+    "sinh(x)",
+    _real(jnp.sinh),
+    "Hyperbolic sine.",
+    "ops.sinh([0.0, 1.0])",
+    "array([0.       , 1.1752012], dtype=float32)",
+)
+sqrt = row(
+    "sqrt(x)", _real(jnp.sqrt), "Square root.", "ops.sqrt([4, 9])", "array([2., 3.], dtype=float32)"
+)
+square = row(
+    "square(x)", jnp.square, "Square.", "ops.square([2, -3])", "array([4, 9], dtype=int32)"
+)
+tan = row(
+    "tan(x)",
+    _real(jnp.tan),
+    "Tangent of radians.",
+    "ops.tan([0.0, 1.0])",
+    "array([0.       , 1.5574077], dtype=float32)",
+)
 tanh = row(
-    "tanh(x)", _real(jnp.tanh), "Hyperbolic tangent.", "ops.tanh([0.0, 1.0])", "array([0.       , 0.7615942], dtype=float32)"
+    "tanh(x)",
+    _real(jnp.tanh),
+    "Hyperbolic tangent.",
+    "ops.tanh([0.0, 1.0])",
+    "array([0.       , 0.7615942], dtype=float32)",
 )
 trunc = row(
     "trunc(x)",
@@ -318,7 +462,9 @@ def view_as_complex(x):
         array([1.+2.j], dtype=complex64)
     """
     if x.ndim < 1 or x.shape[-1] != 2:
-        raise ValueError(f"expected a last axis of size 2 (real, imaginary) and got shape {x.shape}.")
+        raise ValueError(
+            f"expected a last axis of size 2 (real, imaginary) and got shape {x.shape}."
+        )
     x = x.astype("float32")
     return lax.complex(x[..., 0], x[..., 1])
 

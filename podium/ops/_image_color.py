@@ -15,7 +15,9 @@ def _planes(images, data_format):
     check_images(images)
     axis = -1 if data_format == "channels_last" else -3
     if is_integer(images):
-        raise ValueError(f"expected floats between 0 and 1 and got {images.dtype}. Divide by 255 first.")
+        raise ValueError(
+            f"expected floats between 0 and 1 and got {images.dtype}. Divide by 255 first."
+        )
     if images.shape[axis] != 3:
         raise ValueError(f"expected 3 channels ({data_format}) and got shape {images.shape}.")
     return jnp.moveaxis(images, axis, 0), lambda planes: jnp.stack(planes, axis=axis)
@@ -37,7 +39,9 @@ def rgb_to_grayscale(images, data_format=None):
     check_images(images)
     axis = -1 if data_format == "channels_last" else -3
     if images.shape[axis] not in (1, 3):
-        raise ValueError(f"expected 3 channels, or 1 ({data_format}), and got shape {images.shape}.")
+        raise ValueError(
+            f"expected 3 channels, or 1 ({data_format}), and got shape {images.shape}."
+        )
     if images.shape[axis] == 1:
         return images
     wide = images.astype(result_type(images.dtype, float))
@@ -63,7 +67,9 @@ def rgb_to_hsv(images, data_format=None):
     spread = value - jnp.minimum(jnp.minimum(red, green), blue)
     safe_spread = 6.0 * jnp.where(spread > 0, spread, 1)
     saturation = jnp.where(value > 0, spread / jnp.where(value > 0, value, 1), 0)
-    hue = jnp.where(value == green, (blue - red) / safe_spread + 2 / 6, (red - green) / safe_spread + 4 / 6)
+    hue = jnp.where(
+        value == green, (blue - red) / safe_spread + 2 / 6, (red - green) / safe_spread + 4 / 6
+    )
     hue = jnp.where(value == red, (green - blue) / safe_spread, hue)
     hue = jnp.where(spread > 0, hue, 0) + (hue < 0)
     return joined([hue.astype(value.dtype), saturation, value])
@@ -83,8 +89,14 @@ def hsv_to_rgb(images, data_format=None):
     """
     (hue, saturation, value), joined = _planes(images, data_format)
     sector = jnp.mod(hue, 1.0) * 6.0
-    strengths = [jnp.abs(sector - 3.0) - 1.0, 2.0 - jnp.abs(sector - 2.0), 2.0 - jnp.abs(sector - 4.0)]
-    return joined([value * (1.0 - saturation + saturation * jnp.clip(s, 0.0, 1.0)) for s in strengths])
+    strengths = [
+        jnp.abs(sector - 3.0) - 1.0,
+        2.0 - jnp.abs(sector - 2.0),
+        2.0 - jnp.abs(sector - 4.0),
+    ]
+    return joined(
+        [value * (1.0 - saturation + saturation * jnp.clip(s, 0.0, 1.0)) for s in strengths]
+    )
 
 
 def _filtered(x, kernel, padding="SAME"):
@@ -92,7 +104,12 @@ def _filtered(x, kernel, padding="SAME"):
     channels = x.shape[-1]
     filters = jnp.tile(kernel[:, :, None, None], (1, 1, 1, channels)).astype(x.dtype)
     return jax.lax.conv_general_dilated(
-        x, filters, (1, 1), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=channels
+        x,
+        filters,
+        (1, 1),
+        padding,
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        feature_group_count=channels,
     )
 
 
@@ -104,7 +121,9 @@ def _bell(size, sigma, dtype):
 
 def blur(x, kernel_size, sigma):
     """Gaussian blur of a channels-last batch; the first number of each pair is for columns, as in Keras."""
-    kernel = jnp.outer(_bell(kernel_size[1], sigma[1], x.dtype), _bell(kernel_size[0], sigma[0], x.dtype))
+    kernel = jnp.outer(
+        _bell(kernel_size[1], sigma[1], x.dtype), _bell(kernel_size[0], sigma[0], x.dtype)
+    )
     return _filtered(x, kernel)
 
 
@@ -159,7 +178,16 @@ def sobel_edges(images, data_format=None):
 
 
 @op("image1 image2")
-def ssim(image1, image2, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, data_format=None):
+def ssim(
+    image1,
+    image2,
+    max_val=1.0,
+    filter_size=11,
+    filter_sigma=1.5,
+    k1=0.01,
+    k2=0.03,
+    data_format=None,
+):
     """Structural similarity of two images: 1 for equal ones.
 
     Args:
@@ -183,7 +211,9 @@ def ssim(image1, image2, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01,
     data_format = data_format_of(data_format)
     check_images(image1, "image1")
     if image1.shape != image2.shape:
-        raise ValueError(f"both images must have the same shape, and got {image1.shape} and {image2.shape}.")
+        raise ValueError(
+            f"both images must have the same shape, and got {image1.shape} and {image2.shape}."
+        )
     dtype = result_type(image1.dtype, float)
     a, b = (channels_last(image.astype(dtype), data_format, axis=-3) for image in (image1, image2))
     a, b = (a, b) if image1.ndim == 4 else (a[None], b[None])
@@ -193,6 +223,10 @@ def ssim(image1, image2, max_val=1.0, filter_size=11, filter_sigma=1.5, k1=0.01,
     spread = average(a * a) - mean_a**2 + average(b * b) - mean_b**2
     together = average(a * b) - mean_a * mean_b
     c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
-    similar = (2 * mean_a * mean_b + c1) * (2 * together + c2) / ((mean_a**2 + mean_b**2 + c1) * (spread + c2))
+    similar = (
+        (2 * mean_a * mean_b + c1)
+        * (2 * together + c2)
+        / ((mean_a**2 + mean_b**2 + c1) * (spread + c2))
+    )
     result = jnp.mean(similar, axis=(1, 2, 3)).astype(image1.dtype)
     return result if image1.ndim == 4 else result[0]

@@ -10,13 +10,24 @@ from podium.ops._promotion import is_integer
 from podium.ops._table import op
 
 INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
-SCALE_METHODS = ("linear", "bilinear", "trilinear", "cubic", "bicubic", "tricubic", "lanczos3", "lanczos5")
+SCALE_METHODS = (
+    "linear",
+    "bilinear",
+    "trilinear",
+    "cubic",
+    "bicubic",
+    "tricubic",
+    "lanczos3",
+    "lanczos5",
+)
 
 
 def check_images(images, name="images"):
     """Images are a single one, or a batch."""
     if images.ndim not in (3, 4):
-        raise ValueError(f"`{name}` must be one image (3D) or a batch of images (4D), and the shape is {images.shape}.")
+        raise ValueError(
+            f"`{name}` must be one image (3D) or a batch of images (4D), and the shape is {images.shape}."
+        )
 
 
 @op("images")
@@ -56,7 +67,9 @@ def resize(
     if len(size) != 2 or size[0] <= 0 or size[1] <= 0:
         raise ValueError("`size` must be a pair of positive numbers: (height, width).")
     if crop_to_aspect_ratio and pad_to_aspect_ratio:
-        raise ValueError("only one of `crop_to_aspect_ratio` and `pad_to_aspect_ratio` can be true.")
+        raise ValueError(
+            "only one of `crop_to_aspect_ratio` and `pad_to_aspect_ratio` can be true."
+        )
     x = channels_last(images, data_format, axis=-3)
     if crop_to_aspect_ratio:
         x = _crop_to_ratio(x, size)
@@ -64,7 +77,9 @@ def resize(
         x = _pad_to_ratio(x, size, fill_value)
     if is_integer(x) and interpolation != "nearest":
         x = x.astype("float32")
-    x = jax.image.resize(x, (*x.shape[:-3], *size, x.shape[-1]), method=interpolation, antialias=antialias)
+    x = jax.image.resize(
+        x, (*x.shape[:-3], *size, x.shape[-1]), method=interpolation, antialias=antialias
+    )
     if x.dtype != images.dtype:
         x = _casting.saturate_cast.raw(jnp.round(x) if is_integer(images) else x, images.dtype.name)
     return restore(x, data_format, axis=-3)
@@ -87,7 +102,9 @@ def _pad_to_ratio(x, size, fill_value):
 
 
 @op("images scale translation")
-def scale_and_translate(images, output_shape, scale, translation, spatial_dims, method, antialias=True):
+def scale_and_translate(
+    images, output_shape, scale, translation, spatial_dims, method, antialias=True
+):
     """Scale and move images by amounts that may be computed.
 
     Args:
@@ -106,7 +123,9 @@ def scale_and_translate(images, output_shape, scale, translation, spatial_dims, 
                [0., 2.]], dtype=float32)
     """
     check_choice("method", method, SCALE_METHODS)
-    return jax.image.scale_and_translate(images, output_shape, spatial_dims, scale, translation, method, antialias)
+    return jax.image.scale_and_translate(
+        images, output_shape, spatial_dims, scale, translation, method, antialias
+    )
 
 
 def _one_missing(what, **given):
@@ -146,19 +165,30 @@ def pad_images(
     """
     data_format = data_format_of(data_format)
     check_images(images)
-    _one_missing("padding", top_padding=top_padding, bottom_padding=bottom_padding, target_height=target_height)
-    _one_missing("padding", left_padding=left_padding, right_padding=right_padding, target_width=target_width)
+    _one_missing(
+        "padding",
+        top_padding=top_padding,
+        bottom_padding=bottom_padding,
+        target_height=target_height,
+    )
+    _one_missing(
+        "padding", left_padding=left_padding, right_padding=right_padding, target_width=target_width
+    )
     x = channels_last(images, data_format, axis=-3)
     rows = _before_and_after(x.shape[-3], top_padding, bottom_padding, target_height, "height")
     columns = _before_and_after(x.shape[-2], left_padding, right_padding, target_width, "width")
-    return restore(jnp.pad(x, [(0, 0)] * (x.ndim - 3) + [rows, columns, (0, 0)]), data_format, axis=-3)
+    return restore(
+        jnp.pad(x, [(0, 0)] * (x.ndim - 3) + [rows, columns, (0, 0)]), data_format, axis=-3
+    )
 
 
 def _before_and_after(size, before, after, target, what):
     before = target - after - size if before is None else before
     after = target - before - size if after is None else after
     if before < 0 or after < 0:
-        raise ValueError(f"the target {what} {target} is too small for images of {what} {size} with that padding.")
+        raise ValueError(
+            f"the target {what} {target} is too small for images of {what} {size} with that padding."
+        )
     return before, after
 
 
@@ -193,8 +223,18 @@ def crop_images(
     """
     data_format = data_format_of(data_format)
     check_images(images)
-    _one_missing("cropping", top_cropping=top_cropping, bottom_cropping=bottom_cropping, target_height=target_height)
-    _one_missing("cropping", left_cropping=left_cropping, right_cropping=right_cropping, target_width=target_width)
+    _one_missing(
+        "cropping",
+        top_cropping=top_cropping,
+        bottom_cropping=bottom_cropping,
+        target_height=target_height,
+    )
+    _one_missing(
+        "cropping",
+        left_cropping=left_cropping,
+        right_cropping=right_cropping,
+        target_width=target_width,
+    )
     x = channels_last(images, data_format, axis=-3)
     rows = _kept(x.shape[-3], top_cropping, bottom_cropping, target_height, "height")
     columns = _kept(x.shape[-2], left_cropping, right_cropping, target_width, "width")
@@ -238,7 +278,9 @@ def extract_patches(images, size, strides=None, dilation_rate=1, padding="valid"
 
 
 @op("volumes")
-def extract_patches_3d(volumes, size, strides=None, dilation_rate=1, padding="valid", data_format=None):
+def extract_patches_3d(
+    volumes, size, strides=None, dilation_rate=1, padding="valid", data_format=None
+):
     """Cut volumes into patches, flattened into channels.
 
     Args:
@@ -262,7 +304,9 @@ def extract_patches_3d(volumes, size, strides=None, dilation_rate=1, padding="va
 def _patches(x, size, strides, dilation_rate, padding, data_format, rank):
     data_format = data_format_of(data_format)
     if x.ndim not in (rank + 1, rank + 2):
-        raise ValueError(f"expected {rank + 1} axes, or {rank + 2} for a batch, and got shape {x.shape}.")
+        raise ValueError(
+            f"expected {rank + 1} axes, or {rank + 2} for a batch, and got shape {x.shape}."
+        )
     size = sizes("size", size, rank)
     strides = size if not strides else sizes("strides", strides, rank)
     padding = check_choice("padding", padding.lower(), ("valid", "same"))

@@ -50,7 +50,9 @@ def _sample(images, rows, columns, interpolation, fill_mode, fill_value):
     """Read a channels-last batch at `rows` and `columns`, each `(batch, height, width)`."""
 
     def one_channel(channel, rows, columns):
-        return ndimage.map_coordinates(channel, [rows, columns], ORDERS[interpolation], fill_mode, fill_value)
+        return ndimage.map_coordinates(
+            channel, [rows, columns], ORDERS[interpolation], fill_mode, fill_value
+        )
 
     one_image = jax.vmap(one_channel, in_axes=(-1, None, None), out_axes=-1)
     return jax.vmap(one_image)(images, rows, columns)
@@ -62,7 +64,14 @@ def _grid(images):
 
 
 @op("images transform")
-def affine_transform(images, transform, interpolation="bilinear", fill_mode="constant", fill_value=0, data_format=None):
+def affine_transform(
+    images,
+    transform,
+    interpolation="bilinear",
+    fill_mode="constant",
+    fill_value=0,
+    data_format=None,
+):
     """Rotate, scale, shear and move images.
 
     Args:
@@ -85,7 +94,9 @@ def affine_transform(images, transform, interpolation="bilinear", fill_mode="con
     data_format = data_format_of(data_format)
     check_images(images)
     if transform.ndim not in (1, 2) or transform.shape[-1] != 8:
-        raise ValueError(f"`transform` must have 8 numbers, or 8 for each image, and its shape is {transform.shape}.")
+        raise ValueError(
+            f"`transform` must have 8 numbers, or 8 for each image, and its shape is {transform.shape}."
+        )
     x = channels_last(images, data_format, axis=-3)
     x = x if images.ndim == 4 else x[None]
     rows, columns = _grid(x)
@@ -107,7 +118,9 @@ def _homography(start_points, end_points):
 
 
 @op("images start_points end_points")
-def perspective_transform(images, start_points, end_points, interpolation="bilinear", fill_value=0, data_format=None):
+def perspective_transform(
+    images, start_points, end_points, interpolation="bilinear", fill_value=0, data_format=None
+):
     """Move four points of images to new places, straight lines staying straight.
 
     Args:
@@ -128,7 +141,11 @@ def perspective_transform(images, start_points, end_points, interpolation="bilin
     check_choice("interpolation", interpolation, tuple(ORDERS))
     data_format = data_format_of(data_format)
     check_images(images)
-    if start_points.shape[-2:] != (4, 2) or start_points.ndim not in (2, 3) or start_points.shape != end_points.shape:
+    if (
+        start_points.shape[-2:] != (4, 2)
+        or start_points.ndim not in (2, 3)
+        or start_points.shape != end_points.shape
+    ):
         raise ValueError(
             f"`start_points` and `end_points` must both have shape (4, 2), or (batch, 4, 2), and are {start_points.shape} "
             f"and {end_points.shape}."
@@ -146,7 +163,14 @@ def perspective_transform(images, start_points, end_points, interpolation="bilin
 
 
 def elastic_transform(
-    images, alpha=20.0, sigma=5.0, interpolation="bilinear", fill_mode="reflect", fill_value=0.0, seed=None, data_format=None
+    images,
+    alpha=20.0,
+    sigma=5.0,
+    interpolation="bilinear",
+    fill_mode="reflect",
+    fill_value=0.0,
+    seed=None,
+    data_format=None,
 ):
     """Bend images by smooth random displacements.
 
@@ -167,7 +191,14 @@ def elastic_transform(
     check_choice("interpolation", interpolation, tuple(ORDERS))
     check_choice("fill_mode", fill_mode, FILL_MODES)
     bend = functools.partial(
-        _elastic, draw_seed(seed), float(alpha), float(sigma), interpolation, fill_mode, fill_value, data_format_of(data_format)
+        _elastic,
+        draw_seed(seed),
+        float(alpha),
+        float(sigma),
+        interpolation,
+        fill_mode,
+        fill_value,
+        data_format_of(data_format),
     )
     return dispatch(promoting(bend), images)
 
@@ -178,9 +209,13 @@ def _elastic(key, alpha, sigma, interpolation, fill_mode, fill_value, data_forma
     x = channels_last(images, data_format, axis=-3)
     x = x if images.ndim == 4 else x[None]
     dtype = jnp.float32 if is_integer(x) else x.dtype
-    noise = jax.random.normal(key, (*x.shape[:3], 2), dtype) * sigma  # one displacement an axis, unlike Keras's one for both
+    noise = (
+        jax.random.normal(key, (*x.shape[:3], 2), dtype) * sigma
+    )  # one displacement an axis, unlike Keras's one for both
     size = int(6 * sigma) | 1
     shift = alpha * blur(noise, (size, size), (sigma, sigma))
     rows, columns = _grid(x)
-    out = _sample(x, rows + shift[..., 0], columns + shift[..., 1], interpolation, fill_mode, fill_value).astype(x.dtype)
+    out = _sample(
+        x, rows + shift[..., 0], columns + shift[..., 1], interpolation, fill_mode, fill_value
+    ).astype(x.dtype)
     return restore(out if images.ndim == 4 else out[0], data_format, axis=-3)

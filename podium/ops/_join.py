@@ -107,7 +107,9 @@ def stack(x, axis=0):
     x = [as_array(each) for each in x]
     if len({each.shape for each in x}) != 1:
         shapes = ", ".join(str(each.shape) for each in x)
-        raise ValueError(f"all tensors must have the same shape, and got {shapes or 'an empty list'}.")
+        raise ValueError(
+            f"all tensors must have the same shape, and got {shapes or 'an empty list'}."
+        )
     return jnp.stack(x, axis=axis)
 
 
@@ -176,7 +178,9 @@ def pad(x, pad_width, mode="constant", constant_values=None):
         array([9, 1, 2, 9, 9], dtype=int32)
     """
     if constant_values is not None and mode != "constant":
-        raise ValueError(f"`constant_values` goes with mode='constant' only, not with mode={mode!r}. Leave it out.")
+        raise ValueError(
+            f"`constant_values` goes with mode='constant' only, not with mode={mode!r}. Leave it out."
+        )
     widths = [(pad_width, pad_width)] if isinstance(pad_width, int) else list(pad_width)
     widths = [tuple(widths)] if isinstance(widths[0], int) else [tuple(w) for w in widths]
     widths = [w * 2 if len(w) == 1 else w for w in widths]
@@ -206,5 +210,8 @@ def unstack(x, num=None, axis=0):
     """
     size = x.shape[axis]
     if not isinstance(size, int) or (num is not None and num != size):
-        raise ValueError(f"axis {axis} of shape {x.shape} must have a known size" + (f", and `num` says {num}." if num else "."))
+        raise ValueError(
+            f"axis {axis} of shape {x.shape} must have a known size"
+            + (f", and `num` says {num}." if num else ".")
+        )
     return [jax.lax.index_in_dim(x, i, axis, keepdims=False) for i in range(size)]

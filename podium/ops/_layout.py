@@ -12,7 +12,11 @@ FORMATS = ("channels_last", "channels_first")
 
 def data_format_of(data_format: str | None) -> str:
     """The layout to use: the one given, or the default."""
-    return image_data_format() if data_format is None else check_choice("data_format", data_format, FORMATS)
+    return (
+        image_data_format()
+        if data_format is None
+        else check_choice("data_format", data_format, FORMATS)
+    )
 
 
 def channels_last(x: jax.Array, data_format: str, axis: int = 1) -> jax.Array:
@@ -32,5 +36,7 @@ def sizes(name: str, value: Any, rank: int) -> tuple[int, ...]:
     if len(values) == 1:
         values = values * rank
     if len(values) != rank or any(v < lowest for v in values):
-        raise ValueError(f"`{name}` must be an int of at least {lowest}, or a tuple of {rank} of them.")
+        raise ValueError(
+            f"`{name}` must be an int of at least {lowest}, or a tuple of {rank} of them."
+        )
     return values

@@ -13,7 +13,9 @@ from podium.ops._table import op, row
 def _matrix(x, square=False, name="x"):
     """A float matrix (or a batch), checked."""
     if x.ndim < 2:
-        raise ValueError(f"`{name}` must be a matrix or a batch of matrices, and its shape is {x.shape}.")
+        raise ValueError(
+            f"`{name}` must be a matrix or a batch of matrices, and its shape is {x.shape}."
+        )
     if square and x.shape[-1] != x.shape[-2]:
         raise ValueError(f"`{name}` must be square, and its shape is {x.shape}.")
     return to_float(x)
@@ -28,7 +30,9 @@ def _check_system(a, b):
         raise ValueError("`b` must have at least one axis.")
     rows = b.shape[-1] if b.ndim == a.ndim - 1 else b.shape[-2] if b.ndim > 1 else b.shape[0]
     if rows != a.shape[-1]:
-        raise ValueError(f"`b` of shape {b.shape} must have as many rows as `a` of shape {a.shape}.")
+        raise ValueError(
+            f"`b` of shape {b.shape} must have as many rows as `a` of shape {a.shape}."
+        )
 
 
 def _solve(a, b):
@@ -57,7 +61,9 @@ def _cholesky(x, upper):
 
 def _cholesky_inverse(x, upper):
     x = _matrix(x, square=True)
-    inverse = jsp.linalg.solve_triangular(x, jnp.broadcast_to(jnp.eye(x.shape[-1], dtype=x.dtype), x.shape), lower=not upper)
+    inverse = jsp.linalg.solve_triangular(
+        x, jnp.broadcast_to(jnp.eye(x.shape[-1], dtype=x.dtype), x.shape), lower=not upper
+    )
     other = jnp.swapaxes(inverse, -1, -2)
     return jnp.matmul(inverse, other) if upper else jnp.matmul(other, inverse)
 
@@ -71,7 +77,9 @@ def _lu_factor(x):
 
 
 def _qr(x, mode):
-    return tuple(jnp.linalg.qr(_matrix(x), mode=check_choice("mode", mode, ("reduced", "complete"))))
+    return tuple(
+        jnp.linalg.qr(_matrix(x), mode=check_choice("mode", mode, ("reduced", "complete")))
+    )
 
 
 def _svd(x, full_matrices, compute_uv):
@@ -80,7 +88,12 @@ def _svd(x, full_matrices, compute_uv):
 
 
 def _norm(x, ord, axis, keepdims):
-    return jnp.linalg.norm(to_float(x), ord=ord, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdims)
+    return jnp.linalg.norm(
+        to_float(x),
+        ord=ord,
+        axis=tuple(axis) if isinstance(axis, list) else axis,
+        keepdims=keepdims,
+    )
 
 
 _S = "[[4.0, 0.0], [0.0, 9.0]]"
@@ -101,7 +114,13 @@ cholesky_inverse = row(
     """array([[0.25  , 0.    ],
        [0.    , 0.0625]], dtype=float32)""",
 )
-det = row("det(x)", _square(jnp.linalg.det), "The determinant.", f"ops.det({_S})", "array(36., dtype=float32)")
+det = row(
+    "det(x)",
+    _square(jnp.linalg.det),
+    "The determinant.",
+    f"ops.det({_S})",
+    "array(36., dtype=float32)",
+)
 eig = row(
     "eig(x)",
     lambda x: tuple(jnp.linalg.eig(_matrix(x, square=True))),
@@ -226,7 +245,9 @@ def cdist(x, y):
         array([[5., 1.]], dtype=float32)
     """
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"both must be matrices (or batches) with the same last axis, and shapes are {x.shape} and {y.shape}.")
+        raise ValueError(
+            f"both must be matrices (or batches) with the same last axis, and shapes are {x.shape} and {y.shape}."
+        )
     difference = to_float(x)[..., :, None, :] - to_float(y)[..., None, :, :]
     return jnp.sqrt(jnp.sum(jnp.square(difference), axis=-1))
 

@@ -94,7 +94,9 @@ def binary_crossentropy(target, output, from_logits=False):
         )
     output = to_float(output)
     if from_logits:
-        return -1.0 * target * jax.nn.log_sigmoid(output) - (1.0 - target) * jax.nn.log_sigmoid(-output)
+        return -1.0 * target * jax.nn.log_sigmoid(output) - (1.0 - target) * jax.nn.log_sigmoid(
+            -output
+        )
     output = jnp.clip(output, epsilon(), 1.0 - epsilon())
     return -(target * jnp.log(output) + (1.0 - target) * jnp.log(1.0 - output))
 
@@ -147,7 +149,9 @@ def multi_hot(inputs, num_classes=None, axis=-1, dtype=None, sparse=False, **kwa
     num_classes = kwargs.pop("num_tokens", None) if num_classes is None else num_classes
     if num_classes is None or kwargs:
         raise ValueError("`num_classes` must be given, and no unknown arguments.")
-    hot = jax.nn.one_hot(inputs.astype("int32"), num_classes, axis=axis, dtype=standardize_dtype(dtype or floatx()))
+    hot = jax.nn.one_hot(
+        inputs.astype("int32"), num_classes, axis=axis, dtype=standardize_dtype(dtype or floatx())
+    )
     return jnp.max(hot, axis=1 if inputs.ndim > 1 else 0)
 
 
@@ -165,6 +169,8 @@ def psnr(x1, x2, max_val):
         array(20., dtype=float32)
     """
     if x1.shape != x2.shape:
-        raise ValueError(f"both images must have the same shape, and got {x1.shape} and {x2.shape}.")
+        raise ValueError(
+            f"both images must have the same shape, and got {x1.shape} and {x2.shape}."
+        )
     error = jnp.mean(jnp.square(x1 - x2))
     return 20 * jnp.log10(max_val.astype(x2.dtype)) - 10 * jnp.log10(error)

@@ -21,7 +21,9 @@ def _segment(reduce):
             )
         if num_segments is None:
             if isinstance(segment_ids, jax.core.Tracer):
-                raise ValueError("`num_segments` must be given inside a compiled function: it fixes the shape of the result.")
+                raise ValueError(
+                    "`num_segments` must be given inside a compiled function: it fixes the shape of the result."
+                )
             num_segments = int(jnp.max(segment_ids)) + 1 if segment_ids.size else 0
         return reduce(data, segment_ids, num_segments, indices_are_sorted=sorted)
 
@@ -107,9 +109,13 @@ def _complex(x):
         raise ValueError("`x` must be a pair of tensors: the real and the imaginary parts.")
     real, imaginary = map(as_array, x)
     if real.shape != imaginary.shape:
-        raise ValueError(f"real and imaginary parts must have the same shape, and got {real.shape} and {imaginary.shape}.")
+        raise ValueError(
+            f"real and imaginary parts must have the same shape, and got {real.shape} and {imaginary.shape}."
+        )
     if not all(jnp.issubdtype(part.dtype, jnp.floating) for part in (real, imaginary)):
-        raise ValueError(f"real and imaginary parts must be floats, and are {real.dtype} and {imaginary.dtype}.")
+        raise ValueError(
+            f"real and imaginary parts must be floats, and are {real.dtype} and {imaginary.dtype}."
+        )
     return jax.lax.complex(real, imaginary)
 
 
@@ -183,7 +189,9 @@ def extract_sequences(x, sequence_length, sequence_stride):
                [3, 4]], dtype=int32)
     """
     if x.shape[-1] < sequence_length:
-        raise ValueError(f"windows of {sequence_length} do not fit into the last axis of shape {x.shape}.")
+        raise ValueError(
+            f"windows of {sequence_length} do not fit into the last axis of shape {x.shape}."
+        )
     starts = np.arange(0, x.shape[-1] - sequence_length + 1, sequence_stride)
     return x[..., starts[:, None] + np.arange(sequence_length)[None, :]]
 
@@ -207,7 +215,9 @@ def _frame_window(window, length, fft_length, dtype):
     else:
         values = as_array(window).astype(dtype)
     if values.shape != (length,):
-        raise ValueError(f"`window` must have shape ({length},), the sequence length, and has {values.shape}.")
+        raise ValueError(
+            f"`window` must have shape ({length},), the sequence length, and has {values.shape}."
+        )
     before = (fft_length - length) // 2
     return jnp.pad(values, (before, fft_length - length - before))
 
@@ -234,11 +244,17 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
     """
     _check_frames(sequence_length, sequence_stride, fft_length)
     if x.dtype not in (jnp.float32, jnp.float64):
-        raise TypeError(f"expected float32 or float64 and got {x.dtype}. Cast it: `ops.cast(x, 'float32')`.")
+        raise TypeError(
+            f"expected float32 or float64 and got {x.dtype}. Cast it: `ops.cast(x, 'float32')`."
+        )
     if center:
-        x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(fft_length // 2, fft_length // 2)], mode="reflect")
+        x = jnp.pad(
+            x, [(0, 0)] * (x.ndim - 1) + [(fft_length // 2, fft_length // 2)], mode="reflect"
+        )
     frames = extract_sequences.raw(x, fft_length, sequence_stride)
-    return _parts(jnp.fft.rfft(frames * _frame_window(window, sequence_length, fft_length, x.dtype)))
+    return _parts(
+        jnp.fft.rfft(frames * _frame_window(window, sequence_length, fft_length, x.dtype))
+    )
 
 
 @op("")
@@ -265,14 +281,22 @@ def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="
     _check_frames(sequence_length, sequence_stride, fft_length)
     x = _complex(x)
     if x.ndim < 2:
-        raise ValueError(f"expected at least two axes, (windows, frequencies), and got shape {x.shape}.")
+        raise ValueError(
+            f"expected at least two axes, (windows, frequencies), and got shape {x.shape}."
+        )
     frames = jnp.fft.irfft(x, n=fft_length)
     weights = _frame_window(window, sequence_length, fft_length, frames.dtype)
     # Add the weighted frames up, and divide by the weights that met at each time.
     total = fft_length + sequence_stride * (frames.shape[-2] - 1)
     places = np.arange(frames.shape[-2])[:, None] * sequence_stride + np.arange(fft_length)[None, :]
-    signal = jnp.zeros((*frames.shape[:-2], total), frames.dtype).at[..., places].add(frames * weights)
-    overlap = jnp.zeros(total, frames.dtype).at[places].add(jnp.broadcast_to(jnp.square(weights), places.shape))
+    signal = (
+        jnp.zeros((*frames.shape[:-2], total), frames.dtype).at[..., places].add(frames * weights)
+    )
+    overlap = (
+        jnp.zeros(total, frames.dtype)
+        .at[places]
+        .add(jnp.broadcast_to(jnp.square(weights), places.shape))
+    )
     signal = signal / jnp.where(overlap > 1e-10, overlap, 1.0)
     if window is None:  # Keras adds such frames up without dividing by their overlap
         signal = signal * (fft_length / sequence_stride)

@@ -34,7 +34,18 @@ def product(x: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def _is_narrow(x: Any, kernel: Any) -> bool:
-    if x.dtype != kernel.dtype or kernel.shape[1] not in _COLUMNS or kernel.shape[0] < 4 * kernel.shape[1]:
+    if (
+        x.dtype != kernel.dtype
+        or kernel.shape[1] not in _COLUMNS
+        or kernel.shape[0] < 4 * kernel.shape[1]
+    ):
         return False
-    known = all(isinstance(length, int) for length in x.shape)  # an exported program has symbols for some
-    return known and math.prod(x.shape) >= _LEAST and current.layout is None and jax.default_backend() == "cpu"
+    known = all(
+        isinstance(length, int) for length in x.shape
+    )  # an exported program has symbols for some
+    return (
+        known
+        and math.prod(x.shape) >= _LEAST
+        and current.layout is None
+        and jax.default_backend() == "cpu"
+    )

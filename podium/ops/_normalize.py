@@ -40,7 +40,10 @@ def moments(x, axes, keepdims=False, synchronized=False):
     mean, variance = _moments(x, axes, keepdims)
     if x.dtype in (jnp.float16, jnp.bfloat16):
         limits = jnp.finfo(jnp.float16)
-        return tuple(jnp.clip(m, float(limits.min), float(limits.max)).astype(x.dtype) for m in (mean, variance))
+        return tuple(
+            jnp.clip(m, float(limits.min), float(limits.max)).astype(x.dtype)
+            for m in (mean, variance)
+        )
     return mean, variance
 
 
@@ -63,7 +66,9 @@ def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilo
                [ 1.]], dtype=float32)
     """
     if mean.ndim != 1 or mean.shape[0] != x.shape[axis]:
-        raise ValueError(f"`mean` of shape {mean.shape} must be 1D and as long as axis {axis} of `x`, of shape {x.shape}.")
+        raise ValueError(
+            f"`mean` of shape {mean.shape} must be 1D and as long as axis {axis} of `x`, of shape {x.shape}."
+        )
     shape = [1] * x.ndim
     shape[axis] = mean.shape[0]
     factor = lax.rsqrt(to_float(jnp.reshape(variance, shape)) + epsilon)
@@ -157,5 +162,7 @@ def normalize(x, axis=-1, order=2, epsilon=None):
     x = jnp.atleast_1d(to_float(x) if is_integer(x) else x)
     axis = tuple(axis) if isinstance(axis, list) else axis
     if order == 2:  # the square root of 0 has no gradient; its inverse, cut off, has
-        return x * jnp.minimum(lax.rsqrt(jnp.sum(jnp.square(x), axis=axis, keepdims=True)), 1.0 / epsilon)
+        return x * jnp.minimum(
+            lax.rsqrt(jnp.sum(jnp.square(x), axis=axis, keepdims=True)), 1.0 / epsilon
+        )
     return x / jnp.maximum(jnp.linalg.norm(x, ord=order, axis=axis, keepdims=True), epsilon)

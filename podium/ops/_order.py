@@ -9,7 +9,11 @@ from podium.ops._table import op, row
 
 argpartition = row(
     "argpartition(x, kth, axis=-1)",
-    lambda x, kth, axis: jnp.argpartition(jnp.ravel(x), kth, axis=0) if axis is None else jnp.argpartition(x, kth, axis=axis),
+    lambda x, kth, axis: (
+        jnp.argpartition(jnp.ravel(x), kth, axis=0)
+        if axis is None
+        else jnp.argpartition(x, kth, axis=axis)
+    ),
     "Positions that would put the `kth` smallest in its place, smaller ones before it.",
     "int(ops.argpartition([7, 1, 5], 0)[0])",
     "1",
@@ -87,14 +91,27 @@ def histogram(x, bins=10, range=None):
     if not isinstance(bins, int):
         raise TypeError(f"`bins` must be an int, not {type(bins).__name__}.")
     if bins < 0 or (range and (len(range) != 2 or range[1] < range[0])):
-        raise ValueError("`bins` must not be negative, and `range` must be a pair (low, high) with low <= high.")
+        raise ValueError(
+            "`bins` must not be negative, and `range` must be a pair (low, high) with low <= high."
+        )
     if x.ndim > 1:
-        raise ValueError(f"expected a 1D tensor and got shape {x.shape}. Flatten it: `ops.ravel(x)`.")
+        raise ValueError(
+            f"expected a 1D tensor and got shape {x.shape}. Flatten it: `ops.ravel(x)`."
+        )
     return jnp.histogram(x, bins=bins, range=range)
 
 
 @op("x fill_value")
-def unique(x, sorted=True, return_index=False, return_inverse=False, return_counts=False, axis=None, size=None, fill_value=None):
+def unique(
+    x,
+    sorted=True,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    size=None,
+    fill_value=None,
+):
     """The distinct elements, or slices along `axis`.
 
     Args:

@@ -76,7 +76,9 @@ def select(condlist, choicelist, default=0):
         raise ValueError("`condlist` and `choicelist` must be lists.")
     if not condlist or not choicelist:
         raise ValueError("`condlist` and `choicelist` must not be empty.")
-    return jnp.select(list(map(as_array, condlist)), list(map(as_array, choicelist)), default=default)
+    return jnp.select(
+        list(map(as_array, condlist)), list(map(as_array, choicelist)), default=default
+    )
 
 
 def get_item(x, key):

@@ -47,7 +47,9 @@ def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], paddin
         [3.0, 5.0, 4.0]
     """
     pads = _pads(x, window, strides, padding)
-    lowest = np.asarray(-jnp.inf if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min, x.dtype)
+    lowest = np.asarray(
+        -jnp.inf if jnp.issubdtype(x.dtype, jnp.floating) else jnp.iinfo(x.dtype).min, x.dtype
+    )
     if jax.default_backend() != "cpu" or math.prod(window) > MOST_TAPS:
         return lax.reduce_window(x, lowest, lax.max, *_lax_window(window, strides, pads))
     # XLA's gradient of the above searches every window again, one scalar at a time. This one
@@ -62,7 +64,9 @@ def max_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], paddin
 
 
 @_compiled
-def average_pool(x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: str) -> Array:
+def average_pool(
+    x: Array, window: tuple[int, ...], strides: tuple[int, ...], padding: str
+) -> Array:
     """The mean of every window; with `"same"` padding, of those elements that are inside x.
 
     Args:
@@ -99,7 +103,9 @@ def _pads(x: Array, window, strides, padding: str) -> list[tuple[int, int]]:
             "Give one number for each spatial dimension."
         )
     if padding not in ("valid", "same"):
-        raise ValueError(f'Got padding={padding!r}. Expected "valid" or "same". Pad x yourself for anything else.')
+        raise ValueError(
+            f'Got padding={padding!r}. Expected "valid" or "same". Pad x yourself for anything else.'
+        )
     return lax.padtype_to_pads(size, window, strides, padding.upper())
 
 
@@ -126,7 +132,9 @@ def _taps(x: Array, window, strides) -> Iterator[Array]:
 def _counts(x: Array, window, strides, pads) -> np.ndarray:
     """How many elements of each window are inside x, to divide by."""
     counts = np.ones((1,) * x.ndim)
-    for axis, (n, k, s, (low, high)) in enumerate(zip(x.shape[1:-1], window, strides, pads, strict=True), start=1):
+    for axis, (n, k, s, (low, high)) in enumerate(
+        zip(x.shape[1:-1], window, strides, pads, strict=True), start=1
+    ):
         first = np.arange(0, n + low + high - k + 1, s) - low
         inside = np.minimum(first + k, n) - np.maximum(first, 0)
         counts = counts * np.expand_dims(inside, [a for a in range(x.ndim) if a != axis])

@@ -82,7 +82,9 @@ def matmul(x1, x2):
                [3, 8]], dtype=int32)
     """
     if x1.ndim == 0 or x2.ndim == 0:
-        raise ValueError("expected at least one axis on both sides. To scale by a number, use `ops.multiply`.")
+        raise ValueError(
+            "expected at least one axis on both sides. To scale by a number, use `ops.multiply`."
+        )
     rows = x2.shape[-2] if x2.ndim > 1 else x2.shape[0]
     if x1.shape[-1] != rows:
         raise ValueError(
@@ -125,7 +127,9 @@ def einsum(subscripts, *operands, **kwargs):
     arrays = list(map(as_array, operands))
     groups = subscripts.split("->")[0].split(",")
     if len(groups) != len(arrays):
-        raise ValueError(f"{subscripts!r} names {len(groups)} operands, and {len(arrays)} were given.")
+        raise ValueError(
+            f"{subscripts!r} names {len(groups)} operands, and {len(arrays)} were given."
+        )
     if {x.dtype.name for x in arrays} == {"int8"}:
         kwargs["preferred_element_type"] = jnp.int32
     try:

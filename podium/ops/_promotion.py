@@ -22,11 +22,17 @@ def result_type(*values: Any) -> str:
     with jax.numpy_dtype_promotion("standard"):
         dtype = jnp.result_type(*values)
     # Two weak scalars, or a bool with `float`, give the default float.
-    return floatx() if dtype == jnp.float32 and not any(_is_float32(v) for v in values) else dtype.name
+    return (
+        floatx() if dtype == jnp.float32 and not any(_is_float32(v) for v in values) else dtype.name
+    )
 
 
 def _is_float32(value: Any) -> bool:
-    return value is not float and value is not int and jnp.dtype(getattr(value, "dtype", value)) == jnp.float32
+    return (
+        value is not float
+        and value is not int
+        and jnp.dtype(getattr(value, "dtype", value)) == jnp.float32
+    )
 
 
 def to_float(x: jax.Array) -> jax.Array:

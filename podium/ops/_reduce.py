@@ -24,11 +24,15 @@ def _over(fn, prepare=lambda x: x):
 
 
 def _quantile(fn):
-    return lambda x, q, axis, method, keepdims: fn(to_float(x), to_float(q), axis=_axes(axis), method=method, keepdims=keepdims)
+    return lambda x, q, axis, method, keepdims: fn(
+        to_float(x), to_float(q), axis=_axes(axis), method=method, keepdims=keepdims
+    )
 
 
 def _running(fn):
-    return lambda x, axis, dtype: fn(x, axis=axis, dtype=None if dtype is None else standardize_dtype(dtype))
+    return lambda x, axis, dtype: fn(
+        x, axis=axis, dtype=None if dtype is None else standardize_dtype(dtype)
+    )
 
 
 def _mean(x, axis, keepdims):
@@ -55,7 +59,9 @@ def _position(fn):
 
 
 def _extreme(fn):
-    return lambda x, axis, keepdims, initial: fn(x, axis=_axes(axis), keepdims=keepdims, initial=initial)
+    return lambda x, axis, keepdims, initial: fn(
+        x, axis=_axes(axis), keepdims=keepdims, initial=initial
+    )
 
 
 _S = "(x, axis=None, keepdims=False)"
@@ -69,8 +75,20 @@ all = row(
     "ops.all([[True, False], [True, True]], axis=1)",
     "array([False,  True])",
 )
-amax = row(f"amax{_S}", _over(jnp.max), "Largest element.", f"ops.amax({_X}, axis=0)", "array([3, 4], dtype=int32)")
-amin = row(f"amin{_S}", _over(jnp.min), "Smallest element.", f"ops.amin({_X}, axis=0)", "array([1, 2], dtype=int32)")
+amax = row(
+    f"amax{_S}",
+    _over(jnp.max),
+    "Largest element.",
+    f"ops.amax({_X}, axis=0)",
+    "array([3, 4], dtype=int32)",
+)
+amin = row(
+    f"amin{_S}",
+    _over(jnp.min),
+    "Smallest element.",
+    f"ops.amin({_X}, axis=0)",
+    "array([1, 2], dtype=int32)",
+)
 any = row(
     f"any{_S}",
     _over(jnp.any),
@@ -121,9 +139,19 @@ max = row(
     f"ops.max({_X}, axis=1)",
     "array([2, 4], dtype=int32)",
 )
-mean = row(f"mean{_S}", _mean, "Average. Integers give a float.", f"ops.mean({_X}, axis=0)", "array([2., 3.], dtype=float32)")
+mean = row(
+    f"mean{_S}",
+    _mean,
+    "Average. Integers give a float.",
+    f"ops.mean({_X}, axis=0)",
+    "array([2., 3.], dtype=float32)",
+)
 median = row(
-    f"median{_S}", _over(jnp.median, to_float), "Middle value.", "ops.median([1.0, 9.0, 2.0])", "array(2., dtype=float32)"
+    f"median{_S}",
+    _over(jnp.median, to_float),
+    "Middle value.",
+    "ops.median([1.0, 9.0, 2.0])",
+    "array(2., dtype=float32)",
 )
 min = row(
     "min(x, axis=None, keepdims=False, initial=None)",
@@ -203,7 +231,11 @@ nanstd = row(
     "array([0. , 0.5], dtype=float32)",
 )
 nansum = row(
-    f"nansum{_S}", _over(jnp.nansum), "Sum, NaN counting as 0.", f"ops.nansum({_NAN}, axis=1)", "array([1., 7.], dtype=float32)"
+    f"nansum{_S}",
+    _over(jnp.nansum),
+    "Sum, NaN counting as 0.",
+    f"ops.nansum({_NAN}, axis=1)",
+    "array([1., 7.], dtype=float32)",
 )
 nanvar = row(
     f"nanvar{_S}",
@@ -212,14 +244,31 @@ nanvar = row(
     f"ops.nanvar({_NAN}, axis=1)",
     "array([0.  , 0.25], dtype=float32)",
 )
-ptp = row(f"ptp{_S}", _over(jnp.ptp), "Largest minus smallest element.", "ops.ptp([3, 9, 4])", "array(6, dtype=int32)")
-std = row(f"std{_S}", _over(jnp.std), "Standard deviation.", "ops.std([1.0, 3.0])", "array(1., dtype=float32)")
-sum = row(f"sum{_S}", _over(jnp.sum), "Sum.", f"ops.sum({_X}, axis=0)", "array([4, 6], dtype=int32)")
+ptp = row(
+    f"ptp{_S}",
+    _over(jnp.ptp),
+    "Largest minus smallest element.",
+    "ops.ptp([3, 9, 4])",
+    "array(6, dtype=int32)",
+)
+std = row(
+    f"std{_S}",
+    _over(jnp.std),
+    "Standard deviation.",
+    "ops.std([1.0, 3.0])",
+    "array(1., dtype=float32)",
+)
+sum = row(
+    f"sum{_S}", _over(jnp.sum), "Sum.", f"ops.sum({_X}, axis=0)", "array([4, 6], dtype=int32)"
+)
 var = row(f"var{_S}", _var, "Variance.", "ops.var([1.0, 3.0])", "array(1., dtype=float32)")
 prod = row(
     "prod(x, axis=None, keepdims=False, dtype=None)",
     lambda x, axis, keepdims, dtype: jnp.prod(
-        x, axis=_axes(axis), keepdims=keepdims, dtype=None if dtype is None else standardize_dtype(dtype)
+        x,
+        axis=_axes(axis),
+        keepdims=keepdims,
+        dtype=None if dtype is None else standardize_dtype(dtype),
     ),
     "Product.",
     f"ops.prod({_X}, axis=0)",

@@ -44,7 +44,11 @@ expand_dims = row(
     axis="Where the new axis, or axes, will be.",
 )
 flip = row(
-    "flip(x, axis=None)", jnp.flip, "Reverse the order along axes.", "ops.flip([1, 2, 3])", "array([3, 2, 1], dtype=int32)"
+    "flip(x, axis=None)",
+    jnp.flip,
+    "Reverse the order along axes.",
+    "ops.flip([1, 2, 3])",
+    "array([3, 2, 1], dtype=int32)",
 )
 fliplr = row(
     "fliplr(x)",
@@ -70,7 +74,13 @@ moveaxis = row(
     "(3, 4, 2)",
     "x",
 )
-ravel = row("ravel(x)", jnp.ravel, "Flatten to one axis.", "ops.ravel([[1, 2], [3, 4]])", "array([1, 2, 3, 4], dtype=int32)")
+ravel = row(
+    "ravel(x)",
+    jnp.ravel,
+    "Flatten to one axis.",
+    "ops.ravel([[1, 2], [3, 4]])",
+    "array([1, 2, 3, 4], dtype=int32)",
+)
 repeat = row(
     "repeat(x, repeats, axis=None)",
     lambda x, repeats, axis: jnp.repeat(x, repeats, axis=axis),
@@ -96,7 +106,12 @@ swapaxes = row(
     "x",
 )
 tile = row(
-    "tile(x, repeats)", jnp.tile, "Repeat the whole tensor.", "ops.tile([1, 2], 2)", "array([1, 2, 1, 2], dtype=int32)", "x"
+    "tile(x, repeats)",
+    jnp.tile,
+    "Repeat the whole tensor.",
+    "ops.tile([1, 2], 2)",
+    "array([1, 2, 1, 2], dtype=int32)",
+    "x",
 )
 trace = row(
     "trace(x, offset=0, axis1=0, axis2=1)",
@@ -156,7 +171,9 @@ def reshape(x, newshape):
     shape = tuple(newshape) if isinstance(newshape, (Sequence, np.ndarray)) else (newshape,)
     shape = tuple(-1 if d is None else d for d in shape)
     if shape.count(-1) > 1:
-        raise ValueError(f"at most one entry of `newshape` may be -1, and {shape} has {shape.count(-1)}. Name the other sizes.")
+        raise ValueError(
+            f"at most one entry of `newshape` may be -1, and {shape} has {shape.count(-1)}. Name the other sizes."
+        )
     try:
         return jnp.reshape(x, shape)
     except (TypeError, ValueError) as error:
@@ -230,7 +247,9 @@ def rearrange(tensor, pattern, **axes_lengths):
     for group, size in zip(before, tensor.shape, strict=True):
         unknown = [name for name in group if name not in sizes]
         if len(unknown) > 1:
-            raise ValueError(f"the sizes of {unknown} cannot be computed from {size}. Give all but one, as {unknown[0]}=...")
+            raise ValueError(
+                f"the sizes of {unknown} cannot be computed from {size}. Give all but one, as {unknown[0]}=..."
+            )
         for name in unknown:
             known = 1
             for other in group:

@@ -23,7 +23,9 @@ def slice(inputs, start_indices, shape):
                [7, 8]], dtype=int32)
     """
     if len(shape) != inputs.ndim:
-        raise ValueError(f"`shape` needs one entry for each axis of inputs of shape {inputs.shape}.")
+        raise ValueError(
+            f"`shape` needs one entry for each axis of inputs of shape {inputs.shape}."
+        )
     sizes = [inputs.shape[i] - int(start_indices[i]) if s == -1 else s for i, s in enumerate(shape)]
     return jax.lax.dynamic_slice(inputs, list(start_indices), sizes)
 
@@ -77,6 +79,8 @@ def scatter_update(inputs, indices, updates, reduction=None):
     """
     reduction = reduction.lower() if isinstance(reduction, str) else reduction
     if reduction not in _REDUCTIONS:
-        raise ValueError(f"unknown reduction {reduction!r}. Choices: None, 'add', 'max', 'min', 'mul'.")
+        raise ValueError(
+            f"unknown reduction {reduction!r}. Choices: None, 'add', 'max', 'min', 'mul'."
+        )
     at = inputs.at[tuple(jnp.transpose(indices))]
     return getattr(at, _REDUCTIONS[reduction])(updates.astype(inputs.dtype))

@@ -91,7 +91,13 @@ class Operation(Protocol):
 
 
 def row(
-    signature: str, fn: Callable, summary: str, example: str, output: str, arrays: str | None = None, **notes: str
+    signature: str,
+    fn: Callable,
+    summary: str,
+    example: str,
+    output: str,
+    arrays: str | None = None,
+    **notes: str,
 ) -> Operation:
     """One operation as a row of a table.
 
@@ -107,7 +113,9 @@ def row(
     name, _, rest = signature.partition("(")
     namespace: dict[str, Any] = {"fn": fn, "__name__": __name__}
     names = [part.split("=")[0].strip() for part in rest.rstrip(")").split(",")]
-    exec(f"def {signature}: return fn({', '.join(names)})", namespace)  # a real signature costs nothing at call time
+    exec(
+        f"def {signature}: return fn({', '.join(names)})", namespace
+    )  # a real signature costs nothing at call time
     raw = namespace[name]
     meanings = "\n".join(f"    {each}: {notes.get(each) or ARGUMENTS[each]}" for each in names)
     shown = f"{example}.numpy()" if example.startswith("ops.") else example
@@ -142,7 +150,11 @@ def _guarded(fn: Callable, arrays: str | None) -> Callable:
     """`fn` on arrays, with Keras's promotion, and with errors that open with the call as given."""
     parameters = inspect.signature(fn).parameters
     names = tuple(parameters)
-    wanted = {n for n, p in parameters.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD}
+    wanted = {
+        n
+        for n, p in parameters.items()
+        if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+    }
     wanted = wanted if arrays is None else set(arrays.split())
     is_array = tuple(name in wanted for name in names)
     compute = promoting(fn)
@@ -150,8 +162,12 @@ def _guarded(fn: Callable, arrays: str | None) -> Callable:
     @functools.wraps(fn)
     def raw(*args: Any, **kwargs: Any) -> Any:
         try:
-            inputs = [as_array(a) if i < len(is_array) and is_array[i] else a for i, a in enumerate(args)]
-            return compute(*inputs, **{k: as_array(v) if k in wanted else v for k, v in kwargs.items()})
+            inputs = [
+                as_array(a) if i < len(is_array) and is_array[i] else a for i, a in enumerate(args)
+            ]
+            return compute(
+                *inputs, **{k: as_array(v) if k in wanted else v for k, v in kwargs.items()}
+            )
         except (TypeError, ValueError) as error:
             # Subclasses (a tracer turned into a bool) carry advice of their own: leave those alone.
             if type(error) not in (TypeError, ValueError):
@@ -162,7 +178,9 @@ def _guarded(fn: Callable, arrays: str | None) -> Callable:
     return raw
 
 
-def _describe_call(fn: Callable, names: tuple[str, ...], args: Iterable[Any], kwargs: dict[str, Any]) -> str:
+def _describe_call(
+    fn: Callable, names: tuple[str, ...], args: Iterable[Any], kwargs: dict[str, Any]
+) -> str:
     """The call as the user would recognise it: `ops.matmul(x1=float32[2,3], x2=float32[4,5])`."""
     given = [f"{names[min(i, len(names) - 1)]}={describe(a)}" for i, a in enumerate(args)]
     given += [f"{k}={describe(v)}" for k, v in kwargs.items()]
@@ -174,7 +192,9 @@ def describe(value: Any) -> str:
     """A short text for an argument: arrays by dtype and shape, the rest as typed."""
     if isinstance(value, (jax.Array, np.ndarray)):
         return f"{value.dtype}[{','.join(map(str, value.shape))}]"
-    if isinstance(value, (list, tuple)) and any(isinstance(v, (jax.Array, np.ndarray)) for v in value):
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, (jax.Array, np.ndarray)) for v in value
+    ):
         return f"[{', '.join(map(describe, value))}]"
     text = repr(value)
     return text if len(text) < 60 else f"{text[:57]}..."

@@ -11,7 +11,9 @@ from podium.optimizers._checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def adafactor(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def adafactor(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Divide by a root mean square made of row and column means; limit the step, and scale it by the weights."""
     row, column, v = slots["row"], slots["column"], slots["velocity"]
     squares = jnp.square(gradient) + hyper.epsilon_1
@@ -24,7 +26,9 @@ def adafactor(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: 
         v = beta_2 * v + (1 - beta_2) * squares
     move = gradient / jnp.sqrt(v)
     move = move / jnp.maximum(1.0, _rms(move) / hyper.clip_threshold)
-    rate = jnp.maximum(hyper.epsilon_2, _rms(value)) * jnp.minimum(learning_rate, 1 / jnp.sqrt(step))
+    rate = jnp.maximum(hyper.epsilon_2, _rms(value)) * jnp.minimum(
+        learning_rate, 1 / jnp.sqrt(step)
+    )
     return value - rate * move, {"row": row, "column": column, "velocity": v}
 
 

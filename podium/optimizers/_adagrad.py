@@ -12,10 +12,14 @@ from podium.optimizers._checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def adagrad(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def adagrad(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Divide by the root of the sum of all squared gradients."""
     accumulator = slots["accumulator"] + jnp.square(gradient)
-    return value - learning_rate * gradient / jnp.sqrt(accumulator + hyper.epsilon), {"accumulator": accumulator}
+    return value - learning_rate * gradient / jnp.sqrt(accumulator + hyper.epsilon), {
+        "accumulator": accumulator
+    }
 
 
 class Adagrad(Optimizer):
@@ -45,7 +49,9 @@ class Adagrad(Optimizer):
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.initial_accumulator_value = number("initial_accumulator_value", initial_accumulator_value, 0)
+        self.initial_accumulator_value = number(
+            "initial_accumulator_value", initial_accumulator_value, 0
+        )
         self.epsilon = number("epsilon", epsilon, 0)
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
@@ -56,14 +62,19 @@ class Adagrad(Optimizer):
         return self.add_variable_from_reference(variable, name, initializers.Constant(first))
 
 
-def adadelta(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def adadelta(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Scale steps by the root mean square of recent steps over that of recent gradients."""
     rho, epsilon = hyper.rho, hyper.epsilon
     squares = rho * slots["accumulated_grad"] + (1 - rho) * jnp.square(gradient)
     moves = slots["accumulated_delta_var"]
     move = jnp.sqrt(moves + epsilon) * gradient / jnp.sqrt(squares + epsilon)
     moves = rho * moves + (1 - rho) * jnp.square(move)
-    return value - learning_rate * move, {"accumulated_grad": squares, "accumulated_delta_var": moves}
+    return value - learning_rate * move, {
+        "accumulated_grad": squares,
+        "accumulated_delta_var": moves,
+    }
 
 
 class Adadelta(Optimizer):
@@ -85,7 +96,13 @@ class Adadelta(Optimizer):
     _rule = staticmethod(adadelta)
     _hyper = ("rho", "epsilon")
 
-    def __init__(self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **options: Unpack[Options]):
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: float = 1e-7,
+        **options: Unpack[Options],
+    ):
         super().__init__(learning_rate, **options)
         self.rho = number("rho", rho, 0, 1)
         self.epsilon = number("epsilon", epsilon, 0)

@@ -36,7 +36,9 @@ class _TwoMeans(Optimizer):
         return [("momentum", "velocity")]
 
 
-def adamax(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def adamax(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Divide the mean gradient by the greatest recent one."""
     m, u = slots["momentum"], slots["norm"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
@@ -68,11 +70,15 @@ class Adamax(_TwoMeans):
         return [("momentum", "norm")]
 
 
-def nadam(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def nadam(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Take Adam's step from where the momentum will be next; the momentum itself warms up slowly."""
     m, v, product = slots["momentum"], slots["velocity"], slots["u_product"]
     now, later = warming(hyper.beta_1, step), warming(hyper.beta_1, step + 1)
-    beta_1, beta_2 = (jnp.asarray(beta, value.dtype) for beta in (hyper.beta_1, hyper.beta_2))  # rounded first, as in Keras
+    beta_1, beta_2 = (
+        jnp.asarray(beta, value.dtype) for beta in (hyper.beta_1, hyper.beta_2)
+    )  # rounded first, as in Keras
     m = m + (gradient - m) * (1 - beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - beta_2)
     mean = later * m / (1 - product * later) + (1 - now) * gradient / (1 - product)
@@ -124,14 +130,19 @@ class Nadam(_TwoMeans):
         return {} if self._u_product is None else {"u_product": self._u_product.read()}
 
 
-def lamb(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def lamb(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Take Adam's direction, as long as the weights are: each variable gets a learning rate of its own."""
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - hyper.beta_2)
     spread = jnp.sqrt(v / (1.0 - power(hyper.beta_2, step))) + hyper.epsilon
     move = m / (1.0 - power(hyper.beta_1, step)) / spread
-    weight_norm, move_norm = jnp.sqrt(jnp.sum(jnp.square(value))), jnp.sqrt(jnp.sum(jnp.square(move)))
+    weight_norm, move_norm = (
+        jnp.sqrt(jnp.sum(jnp.square(value))),
+        jnp.sqrt(jnp.sum(jnp.square(move))),
+    )
     ratio = jnp.where((weight_norm > 0) & (move_norm > 0), weight_norm / move_norm, 1.0)
     return value - ratio * learning_rate * move, {"momentum": m, "velocity": v}
 

@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 
 
-def number(argument: str, value: Any, low: float | None = None, high: float | None = None, below: bool = False) -> float:
+def number(
+    argument: str,
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    below: bool = False,
+) -> float:
     """Return `value` as a float if it is a finite number from `low` to `high` (below `high`, if `below`)."""
     expected = _range(low, high, below)
     scalar = hasattr(value, "__float__") and tuple(getattr(value, "shape", ())) == ()
     if not scalar or isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{argument}={value!r} was given; {expected} was expected.")
     given = float(value)
-    outside = (low is not None and given < low) or (high is not None and (given > high or (below and given == high)))
+    outside = (low is not None and given < low) or (
+        high is not None and (given > high or (below and given == high))
+    )
     if not math.isfinite(given) or outside:
         raise ValueError(f"{argument}={given!r} was given; {expected} was expected.")
     return given
@@ -35,7 +43,9 @@ def _range(low: float | None, high: float | None, below: bool) -> str:
 def whole_number(argument: str, value: Any, at_least: int) -> int:
     """Return `value` if it is a whole number of at least `at_least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise ValueError(f"{argument}={value!r} was given; a whole number of at least {at_least}, or None, was expected.")
+        raise ValueError(
+            f"{argument}={value!r} was given; a whole number of at least {at_least}, or None, was expected."
+        )
     return int(value)
 
 

@@ -12,7 +12,9 @@ from podium.optimizers._checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def ftrl(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def ftrl(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Minimize the linear term so far plus penalties; with an L1 penalty, small weights become exactly zero."""
     old, exponent = slots["accumulator"], jnp.asarray(-hyper.learning_rate_power, value.dtype)
     new = old + jnp.square(gradient)
@@ -70,10 +72,18 @@ class Ftrl(Optimizer):
         super().__init__(learning_rate, **options)
         shrinkage = l2_shrinkage_regularization_strength
         self.learning_rate_power = number("learning_rate_power", learning_rate_power, None, 0)
-        self.initial_accumulator_value = number("initial_accumulator_value", initial_accumulator_value, 0)
-        self.l1_regularization_strength = number("l1_regularization_strength", l1_regularization_strength, 0)
-        self.l2_regularization_strength = number("l2_regularization_strength", l2_regularization_strength, 0)
-        self.l2_shrinkage_regularization_strength = number("l2_shrinkage_regularization_strength", shrinkage, 0)
+        self.initial_accumulator_value = number(
+            "initial_accumulator_value", initial_accumulator_value, 0
+        )
+        self.l1_regularization_strength = number(
+            "l1_regularization_strength", l1_regularization_strength, 0
+        )
+        self.l2_regularization_strength = number(
+            "l2_regularization_strength", l2_regularization_strength, 0
+        )
+        self.l2_shrinkage_regularization_strength = number(
+            "l2_shrinkage_regularization_strength", shrinkage, 0
+        )
         self.beta = number("beta", beta)
 
     def _slot_groups(self) -> list[tuple[str, ...]]:

@@ -10,10 +10,14 @@ from podium.optimizers._checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def lion(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def lion(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Step by the sign of a mean of momentum and gradient; the momentum follows more slowly."""
     momentum = slots["momentum"]
-    beta_1, beta_2 = (jnp.asarray(beta, value.dtype) for beta in (hyper.beta_1, hyper.beta_2))  # rounded first, as in Keras
+    beta_1, beta_2 = (
+        jnp.asarray(beta, value.dtype) for beta in (hyper.beta_1, hyper.beta_2)
+    )  # rounded first, as in Keras
     direction = jnp.sign(momentum * beta_1 + gradient * (1.0 - beta_1))
     momentum = momentum * beta_2 + gradient * (1.0 - beta_2)
     return value - learning_rate * direction, {"momentum": momentum}
@@ -38,12 +42,20 @@ class Lion(Optimizer):
     _rule = staticmethod(lion)
     _hyper = ("beta_1", "beta_2")
 
-    def __init__(self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **options: Unpack[Options]):
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.99,
+        **options: Unpack[Options],
+    ):
         super().__init__(learning_rate, **options)
         self.beta_1 = number("beta_1", beta_1, 0, 1)
         self.beta_2 = number("beta_2", beta_2, 0, 1)
         if self.beta_1 == 0:
-            raise ValueError("beta_1=0.0 was given to Lion; a number above 0 was expected, or it would ignore its momentum.")
+            raise ValueError(
+                "beta_1=0.0 was given to Lion; a number above 0 was expected, or it would ignore its momentum."
+            )
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum",)]

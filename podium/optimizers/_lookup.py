@@ -29,7 +29,22 @@ def add_optimizer(cls: type[_Kind]) -> type[_Kind]:
     return cls
 
 
-for _cls in (Adadelta, Adafactor, Adagrad, Adam, AdamW, Adamax, Ftrl, Lamb, Lion, Muon, Nadam, RMSprop, SGD, ScheduleFreeAdamW):
+for _cls in (
+    Adadelta,
+    Adafactor,
+    Adagrad,
+    Adam,
+    AdamW,
+    Adamax,
+    Ftrl,
+    Lamb,
+    Lion,
+    Muon,
+    Nadam,
+    RMSprop,
+    SGD,
+    ScheduleFreeAdamW,
+):
     add_optimizer(_cls)
 
 

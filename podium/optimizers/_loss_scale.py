@@ -58,10 +58,14 @@ class LossScaleOptimizer(Optimizer):
         super().__init__(0.0, name=name, **kwargs)
         for option, value in kwargs.items():
             if value not in (None, False) and option != "ema_momentum":
-                raise ValueError(f"LossScaleOptimizer was given {option}={value!r}; set it on the inner optimizer.")
+                raise ValueError(
+                    f"LossScaleOptimizer was given {option}={value!r}; set it on the inner optimizer."
+                )
         inner = get(inner_optimizer)
         if inner is None or isinstance(inner, LossScaleOptimizer):
-            raise TypeError(f"inner_optimizer={inner_optimizer!r} was given; an optimizer without a loss scale was expected.")
+            raise TypeError(
+                f"inner_optimizer={inner_optimizer!r} was given; an optimizer without a loss scale was expected."
+            )
         self.inner_optimizer = inner
         self.inner_optimizer.loss_scale_factor = None  # gradients would be divided twice
         self.initial_scale = number("initial_scale", initial_scale, 0)
@@ -101,9 +105,13 @@ class LossScaleOptimizer(Optimizer):
     def scale_loss(self, loss: Any) -> Any:
         """Return the loss times the factor of now, in at least float32, where the product has room."""
         scale = self.initial_scale if self.dynamic_scale is None else self.dynamic_scale
-        return dispatch(lambda loss, scale: loss.astype(_steps.wide_dtype(loss.dtype)) * scale, loss, scale)
+        return dispatch(
+            lambda loss, scale: loss.astype(_steps.wide_dtype(loss.dtype)) * scale, loss, scale
+        )
 
-    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None) -> None:
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None
+    ) -> None:
         """Divide the gradients by the factor and apply them, if they are all finite; adapt the factor.
 
         Args:
@@ -119,7 +127,10 @@ class LossScaleOptimizer(Optimizer):
             assert self.dynamic_scale is not None
             scale = self.dynamic_scale.read()
             overwritten = [variable.overwrite_with_gradient for variable in variables]
-            gradients = [g if keep else g / scale.astype(g.dtype) for g, keep in zip(gradients, overwritten, strict=True)]
+            gradients = [
+                g if keep else g / scale.astype(g.dtype)
+                for g, keep in zip(gradients, overwritten, strict=True)
+            ]
             state = [*self.inner_optimizer._trainable_variables, *self.inner_optimizer.variables]
             before = [variable.read() for variable in state]
             self.inner_optimizer.apply(gradients, variables)
@@ -132,7 +143,9 @@ class LossScaleOptimizer(Optimizer):
         count = self.step_counter.read()
         grows = finite & (count == self.dynamic_growth_steps - 1)
         self.step_counter.assign(Tensor(jnp.where(finite & ~grows, count + 1, 0)))
-        self.dynamic_scale.assign(Tensor(scale * jnp.where(finite, jnp.where(grows, 2.0, 1.0), 0.5)))
+        self.dynamic_scale.assign(
+            Tensor(scale * jnp.where(finite, jnp.where(grows, 2.0, 1.0), 0.5))
+        )
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
         """Let the inner optimizer take the step of gradients that wait; see `Optimizer.flush`."""
@@ -152,7 +165,9 @@ class LossScaleOptimizer(Optimizer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None) -> LossScaleOptimizer:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> LossScaleOptimizer:
         """Make an optimizer from `get_config`'s result."""
         config = dict(config)
         return cls(deserialize(config.pop("inner_optimizer"), custom_objects), **config)

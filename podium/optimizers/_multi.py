@@ -28,10 +28,14 @@ class OptimizerMap(MutableMapping):
         ('adam', 'sgd')
     """
 
-    def __init__(self, default_optimizer: Optimizer, optimizer_map: dict[str, Optimizer] | None = None):
+    def __init__(
+        self, default_optimizer: Optimizer, optimizer_map: dict[str, Optimizer] | None = None
+    ):
         _check_inner(default_optimizer, "default_optimizer")
         if not isinstance(optimizer_map, (dict, type(None))):
-            raise TypeError(f"optimizer_map={optimizer_map!r} was given; a dictionary was expected.")
+            raise TypeError(
+                f"optimizer_map={optimizer_map!r} was given; a dictionary was expected."
+            )
         self.default_optimizer = default_optimizer
         self._map: dict[str, Optimizer] = {}
         for pattern, optimizer in (optimizer_map or {}).items():
@@ -42,14 +46,20 @@ class OptimizerMap(MutableMapping):
             return self._map[key]
         patterns = [pattern for pattern in self._map if re.fullmatch(pattern, key)]
         if len(patterns) > 1:
-            raise ValueError(f"Several optimizers are meant for variable {key!r}: the patterns {patterns} all match it.")
+            raise ValueError(
+                f"Several optimizers are meant for variable {key!r}: the patterns {patterns} all match it."
+            )
         return self._map[patterns[0]] if patterns else self.default_optimizer
 
     def __setitem__(self, key: str, optimizer: Optimizer) -> None:
         if not isinstance(key, str):
-            raise TypeError(f"OptimizerMap was given the key {key!r}; a path or a pattern was expected.")
+            raise TypeError(
+                f"OptimizerMap was given the key {key!r}; a path or a pattern was expected."
+            )
         if key in self._map:
-            raise ValueError(f"OptimizerMap has an optimizer for {key!r} already, {self._map[key]!r}; delete it first.")
+            raise ValueError(
+                f"OptimizerMap has an optimizer for {key!r} already, {self._map[key]!r}; delete it first."
+            )
         _check_inner(optimizer, "optimizer")
         self._map[key] = optimizer
 
@@ -71,14 +81,21 @@ class OptimizerMap(MutableMapping):
         return {"default_optimizer": serialize(self.default_optimizer), "optimizer_map": inner}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None) -> OptimizerMap:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> OptimizerMap:
         """Make a map from `get_config`'s result."""
-        inner = {key: deserialize(value, custom_objects) for key, value in config["optimizer_map"].items()}
+        inner = {
+            key: deserialize(value, custom_objects)
+            for key, value in config["optimizer_map"].items()
+        }
         return cls(deserialize(config["default_optimizer"], custom_objects), inner)
 
 
 def _check_inner(optimizer: Any, argument: str) -> None:
-    if not isinstance(optimizer, Optimizer) or isinstance(optimizer, (LossScaleOptimizer, MultiOptimizer)):
+    if not isinstance(optimizer, Optimizer) or isinstance(
+        optimizer, (LossScaleOptimizer, MultiOptimizer)
+    ):
         raise TypeError(
             f"{argument}={optimizer!r} was given; an optimizer that is neither a LossScaleOptimizer nor a MultiOptimizer was "
             "expected. Wrap the whole MultiOptimizer for a loss scale."
@@ -114,7 +131,9 @@ class MultiOptimizer(Optimizer):
         name: str | None = None,
     ):
         if not callable(optimizer_map):
-            raise TypeError(f"optimizer_map={optimizer_map!r} was given; an OptimizerMap or a function was expected.")
+            raise TypeError(
+                f"optimizer_map={optimizer_map!r} was given; an OptimizerMap or a function was expected."
+            )
         super().__init__(0.0, loss_scale_factor=loss_scale_factor, name=name)
         self._optimizer_map = optimizer_map
         self._inner: list[Optimizer] = []
@@ -137,16 +156,22 @@ class MultiOptimizer(Optimizer):
     @property
     def variables(self) -> VariableList:
         """All state, that of the inner optimizers behind its own."""
-        return VariableList([*super().variables, *(v for optimizer in self._inner for v in optimizer.variables)])
+        return VariableList(
+            [*super().variables, *(v for optimizer in self._inner for v in optimizer.variables)]
+        )
 
     @property
     def learning_rate(self) -> Any:
         """Refused: each of `optimizers` has its own."""
-        raise AttributeError("A MultiOptimizer has no learning rate; read and set those of `optimizer.optimizers`.")
+        raise AttributeError(
+            "A MultiOptimizer has no learning rate; read and set those of `optimizer.optimizers`."
+        )
 
     @learning_rate.setter
     def learning_rate(self, learning_rate: Any) -> None:
-        raise AttributeError("A MultiOptimizer has no learning rate; read and set those of `optimizer.optimizers`.")
+        raise AttributeError(
+            "A MultiOptimizer has no learning rate; read and set those of `optimizer.optimizers`."
+        )
 
     def build(self, var_list: Iterable[Variable]) -> None:
         """Choose an optimizer for each variable, and make their state."""
@@ -161,11 +186,18 @@ class MultiOptimizer(Optimizer):
 
     def _sorted(self, variables: Sequence[Variable]) -> list[tuple[Optimizer, list[Variable]]]:
         """Return each optimizer that has something to do, with its variables."""
-        chosen = [(self._chosen[self._get_variable_index(variable)], variable) for variable in variables]
-        pairs = [(inner, [variable for optimizer, variable in chosen if optimizer is inner]) for inner in self._inner]
+        chosen = [
+            (self._chosen[self._get_variable_index(variable)], variable) for variable in variables
+        ]
+        pairs = [
+            (inner, [variable for optimizer, variable in chosen if optimizer is inner])
+            for inner in self._inner
+        ]
         return [(inner, own) for inner, own in pairs if own]
 
-    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None) -> None:
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None
+    ) -> None:
         """Give each optimizer its variables and their gradients.
 
         Args:
@@ -177,14 +209,19 @@ class MultiOptimizer(Optimizer):
         with setting(recorders=(), autocast=None, arrays=False):
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
-            of = {id(variable): gradient for variable, gradient in zip(variables, gradients, strict=True)}
+            of = {
+                id(variable): gradient
+                for variable, gradient in zip(variables, gradients, strict=True)
+            }
             for optimizer, own in self._sorted(variables):
                 optimizer.apply([of[id(variable)] for variable in own], own)
             self._iterations.assign(Tensor(self._iterations.read() + 1))
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
         """Let each optimizer take the step of gradients that wait; see `Optimizer.flush`."""
-        for optimizer, own in self._sorted(list(self._trainable_variables if var_list is None else var_list)):
+        for optimizer, own in self._sorted(
+            list(self._trainable_variables if var_list is None else var_list)
+        ):
             optimizer.flush(own)
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
@@ -195,12 +232,20 @@ class MultiOptimizer(Optimizer):
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this optimizer again, without its state."""
         if not isinstance(self._optimizer_map, OptimizerMap):
-            raise NotImplementedError("A MultiOptimizer that chooses by a function has no config; use an OptimizerMap.")
+            raise NotImplementedError(
+                "A MultiOptimizer that chooses by a function has no config; use an OptimizerMap."
+            )
         chosen = {"class_name": "OptimizerMap", "config": self._optimizer_map.get_config()}
-        return {"optimizer_map": chosen, "loss_scale_factor": self.loss_scale_factor, "name": self.name}
+        return {
+            "optimizer_map": chosen,
+            "loss_scale_factor": self.loss_scale_factor,
+            "name": self.name,
+        }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None) -> MultiOptimizer:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> MultiOptimizer:
         """Make an optimizer from `get_config`'s result."""
         chosen = OptimizerMap.from_config(config["optimizer_map"]["config"], custom_objects)
         return cls(**{**config, "optimizer_map": chosen})

@@ -14,7 +14,9 @@ from podium.optimizers._checks import fraction, number, optional, whole_number
 from podium.optimizers._optimizer import Optimizer
 
 
-def muon(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def muon(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Step along the momentum with all its singular values near 1."""
     momentum = slots["momentum"]
     momentum = momentum + (gradient + momentum * (hyper.momentum - 1))
@@ -36,13 +38,17 @@ def orthogonalized(x: Any, hyper: Any) -> Any:
     return x.T if tall else x
 
 
-def muon_adam(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def muon_adam(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Take Adam's step, for variables that are no matrices."""
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.adam_beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - hyper.adam_beta_2)
     rate = learning_rate * hyper.adam_lr_ratio
-    rate = rate * jnp.sqrt(1 - power(hyper.adam_beta_2, step)) / (1 - power(hyper.adam_beta_1, step))
+    rate = (
+        rate * jnp.sqrt(1 - power(hyper.adam_beta_2, step)) / (1 - power(hyper.adam_beta_1, step))
+    )
     return value - m * rate / (jnp.sqrt(v) + hyper.epsilon), {"momentum": m, "velocity": v}
 
 
@@ -112,7 +118,11 @@ class Muon(Optimizer):
         self.epsilon = number("epsilon", epsilon, 0)
         self.exclude_layers = list(exclude_layers or [])
         self.exclude_embeddings = bool(exclude_embeddings)
-        self.muon_a, self.muon_b, self.muon_c = number("muon_a", muon_a), number("muon_b", muon_b), number("muon_c", muon_c)
+        self.muon_a, self.muon_b, self.muon_c = (
+            number("muon_a", muon_a),
+            number("muon_b", muon_b),
+            number("muon_c", muon_c),
+        )
         self.adam_lr_ratio = number("adam_lr_ratio", adam_lr_ratio, 0)
         self.momentum = number("momentum", momentum, 0, 1)
         self.ns_steps = whole_number("ns_steps", ns_steps, 1)
@@ -141,5 +151,8 @@ class Muon(Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this optimizer again, without its state."""
-        own = {name: getattr(self, name) for name in ("adam_weight_decay", "exclude_layers", "exclude_embeddings")}
+        own = {
+            name: getattr(self, name)
+            for name in ("adam_weight_decay", "exclude_layers", "exclude_embeddings")
+        }
         return super().get_config() | own

@@ -21,7 +21,11 @@ from podium.optimizers._steps import select
 
 def is_transformation(value: Any) -> bool:
     """Tell whether a value is an optax GradientTransformation: a named tuple of `init` and `update`."""
-    return isinstance(value, tuple) and callable(getattr(value, "init", None)) and callable(getattr(value, "update", None))
+    return (
+        isinstance(value, tuple)
+        and callable(getattr(value, "init", None))
+        and callable(getattr(value, "update", None))
+    )
 
 
 class OptaxOptimizer(Optimizer):
@@ -48,7 +52,9 @@ class OptaxOptimizer(Optimizer):
 
     def __init__(self, transformation: Any, **options: Any):
         if not is_transformation(transformation):
-            raise TypeError(f"transformation={transformation!r} was given; an optax GradientTransformation was expected.")
+            raise TypeError(
+                f"transformation={transformation!r} was given; an optax GradientTransformation was expected."
+            )
         self.transformation = transformation
         self._structure: Any = None  # of the transformation's state; its leaves are in _state
         self._state: list[Any] = []  # a Variable for each array, anything else as it is
@@ -64,7 +70,9 @@ class OptaxOptimizer(Optimizer):
         """Find the injected learning rate, so that it can be read and set before the first update."""
         try:
             state = self.transformation.init({})
-        except Exception:  # some cannot start from nothing; those have their learning rate after the first update
+        except (
+            Exception
+        ):  # some cannot start from nothing; those have their learning rate after the first update
             return None
         leaves = jax.tree_util.tree_flatten_with_path(state)[0]
         rates = [leaf for path, leaf in leaves if _is_injected_rate(path, state)]
@@ -83,7 +91,9 @@ class OptaxOptimizer(Optimizer):
     @learning_rate.setter
     def learning_rate(self, learning_rate: Any) -> None:
         if callable(learning_rate):
-            raise TypeError("A schedule cannot replace the learning rate inside an optax transformation; give it to optax.")
+            raise TypeError(
+                "A schedule cannot replace the learning rate inside an optax transformation; give it to optax."
+            )
         if self._learning_rate is None:
             raise TypeError(
                 f"learning_rate={learning_rate!r} was set on an optax transformation whose rate is fixed or follows a schedule. "
@@ -99,9 +109,17 @@ class OptaxOptimizer(Optimizer):
         if known:
             return
         for place, variable in enumerate(self._trainable_variables):
-            self._names.append(variable.path if variable.path not in self._names else f"{variable.path}_{place}")
-        with jax.ensure_compile_time_eval(), setting(scope=None, recorders=()):  # first values, outside of every trace
-            parameters = {name: v.read() for name, v in zip(self._names, self._trainable_variables, strict=True)}
+            self._names.append(
+                variable.path if variable.path not in self._names else f"{variable.path}_{place}"
+            )
+        with (
+            jax.ensure_compile_time_eval(),
+            setting(scope=None, recorders=()),
+        ):  # first values, outside of every trace
+            parameters = {
+                name: v.read()
+                for name, v in zip(self._names, self._trainable_variables, strict=True)
+            }
             state = self.transformation.init(parameters)
         leaves, self._structure = jax.tree_util.tree_flatten_with_path(state)
         self._state = [self._leaf_variable(path, leaf, state) for path, leaf in leaves]
@@ -111,7 +129,9 @@ class OptaxOptimizer(Optimizer):
             return self._learning_rate
         if not isinstance(leaf, jax.Array):
             return leaf
-        name = snake_case("_".join(jax.tree_util.keystr((key,), simple=True) for key in path).replace("/", "_"))
+        name = snake_case(
+            "_".join(jax.tree_util.keystr((key,), simple=True) for key in path).replace("/", "_")
+        )
         return self._variable_of(leaf, name or "state")
 
     def _variable_of(self, value: jax.Array, name: str) -> Variable:
@@ -120,17 +140,25 @@ class OptaxOptimizer(Optimizer):
     def _rate(self, iteration: Any) -> Any:
         return None  # it is part of the transformation's state
 
-    def _step(self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any) -> None:
-        given = {id(variable): gradient for variable, gradient in zip(variables, gradients, strict=True)}
+    def _step(
+        self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any
+    ) -> None:
+        given = {
+            id(variable): gradient for variable, gradient in zip(variables, gradients, strict=True)
+        }
         named = list(zip(self._names, self._trainable_variables, strict=True))
         values = {name: variable.read() for name, variable in named}
         everything = {
-            name: given[id(variable)].astype(values[name].dtype) if id(variable) in given else jnp.zeros_like(values[name])
+            name: given[id(variable)].astype(values[name].dtype)
+            if id(variable) in given
+            else jnp.zeros_like(values[name])
             for name, variable in named
         }
         old = [leaf.read() if isinstance(leaf, Variable) else leaf for leaf in self._state]
         state = jax.tree.unflatten(self._structure, old)
-        with jax.numpy_dtype_promotion("standard"):  # optax mixes types, whatever mode the user asked for
+        with jax.numpy_dtype_promotion(
+            "standard"
+        ):  # optax mixes types, whatever mode the user asked for
             new_values, new_state = _transformed(self.transformation, everything, state, values)
         new = jax.tree.leaves(new_state)
         if due is not None:
@@ -151,9 +179,13 @@ class OptaxOptimizer(Optimizer):
 
 
 @functools.partial(jax.jit, static_argnums=0, inline=True)
-def _transformed(transformation: Any, gradients: dict, state: Any, values: dict) -> tuple[dict, Any]:
+def _transformed(
+    transformation: Any, gradients: dict, state: Any, values: dict
+) -> tuple[dict, Any]:
     updates, state = transformation.update(gradients, state, values)
-    return {name: (value + updates[name].astype(value.dtype)) for name, value in values.items()}, state
+    return {
+        name: (value + updates[name].astype(value.dtype)) for name, value in values.items()
+    }, state
 
 
 def _is_injected_rate(path: Any, state: Any) -> bool:

@@ -95,7 +95,9 @@ class Optimizer(Updating):
         for unknown in kwargs.keys() - _IGNORED:
             close = nearest(unknown, (*self._hyper, *Options.__annotations__))
             hint = f" Did you mean {close!r}?" if close else ""
-            raise TypeError(f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does not know.{hint}")
+            raise TypeError(
+                f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does not know.{hint}"
+            )
         only_one_clipping(clipnorm, clipvalue, global_clipnorm)
         self.decay = optional(number, "decay", decay or None, 0)
         self.weight_decay = optional(number, "weight_decay", weight_decay, 0)
@@ -104,7 +106,9 @@ class Optimizer(Updating):
         self.global_clipnorm = optional(number, "global_clipnorm", global_clipnorm, 0)
         self.use_ema = bool(use_ema)
         self.ema_momentum = number("ema_momentum", ema_momentum, 0, 1)
-        self.ema_overwrite_frequency = optional(whole_number, "ema_overwrite_frequency", ema_overwrite_frequency, 1)
+        self.ema_overwrite_frequency = optional(
+            whole_number, "ema_overwrite_frequency", ema_overwrite_frequency, 1
+        )
         self.loss_scale_factor = optional(number, "loss_scale_factor", loss_scale_factor, 0)
         self.gradient_accumulation_steps = optional(
             whole_number, "gradient_accumulation_steps", gradient_accumulation_steps or None, 2
@@ -113,7 +117,9 @@ class Optimizer(Updating):
 
     # --- what users call
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None, **kwargs: Any) -> Variable:
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None, **kwargs: Any
+    ) -> Variable:
         """Change variables by their gradients.
 
         Args:
@@ -129,11 +135,15 @@ class Optimizer(Updating):
         """
         pairs = [tuple(pair) for pair in grads_and_vars]
         if any(len(pair) != 2 for pair in pairs):
-            raise ValueError("apply_gradients takes pairs of a gradient and its variable: `zip(gradients, variables)`.")
+            raise ValueError(
+                "apply_gradients takes pairs of a gradient and its variable: `zip(gradients, variables)`."
+            )
         self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
         return self._iterations
 
-    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None) -> None:
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None
+    ) -> None:
         """Change variables by their gradients, given as two lists.
 
         Args:
@@ -143,10 +153,14 @@ class Optimizer(Updating):
         grads = list(grads)
         if not grads:
             return
-        with setting(recorders=(), autocast=None, arrays=False):  # an update is no part of what tapes differentiate
+        with setting(
+            recorders=(), autocast=None, arrays=False
+        ):  # an update is no part of what tapes differentiate
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
-            if current.replica is not None:  # in `Strategy.run`: one update for all replicas, by the sum of their gradients
+            if (
+                current.replica is not None
+            ):  # in `Strategy.run`: one update for all replicas, by the sum of their gradients
                 gradients = jax.lax.psum(gradients, current.replica)
             self._update(gradients, variables)
 
@@ -170,7 +184,9 @@ class Optimizer(Updating):
         """
         return self.apply_gradients(self.compute_gradients(loss, var_list, tape))
 
-    def compute_gradients(self, loss: Any, var_list: Any, tape: GradientTape | None = None) -> list[tuple[Any, Variable]]:
+    def compute_gradients(
+        self, loss: Any, var_list: Any, tape: GradientTape | None = None
+    ) -> list[tuple[Any, Variable]]:
         """Return pairs of gradient and variable for `apply_gradients`; see `minimize`."""
         if not callable(loss) and tape is None:
             raise ValueError(
@@ -185,7 +201,9 @@ class Optimizer(Updating):
         variables = list(var_list()) if callable(var_list) else list(var_list)
         # Scaling the seed of the gradients is scaling the loss, and needs no open tape.
         seed = self.scale_loss(Tensor(jnp.ones(loss.shape, loss.dtype)))
-        scaled = self.loss_scale_factor is not None or type(self).scale_loss is not Optimizer.scale_loss
+        scaled = (
+            self.loss_scale_factor is not None or type(self).scale_loss is not Optimizer.scale_loss
+        )
         gradients = tape.gradient(loss, variables, output_gradients=seed if scaled else None)
         return list(zip(gradients, variables, strict=True))
 
@@ -237,7 +255,10 @@ class Optimizer(Updating):
                     variable.assign(average)
 
     def stateless_apply(
-        self, optimizer_variables: Sequence[Any], grads: Sequence[Any], trainable_variables: Sequence[Any]
+        self,
+        optimizer_variables: Sequence[Any],
+        grads: Sequence[Any],
+        trainable_variables: Sequence[Any],
     ) -> tuple:
         """Update without touching any state: values in, values out, for use with raw JAX transformations.
 
@@ -257,7 +278,10 @@ class Optimizer(Updating):
                 f"it has {len(self._trainable_variables)} variables to train and {len(self.variables)} of its own. Call "
                 "`optimizer.build(trainable_variables)` first."
             )
-        inputs = {id(v): (v, convert_to_tensor(value).value) for v, value in zip(variables, values, strict=True)}
+        inputs = {
+            id(v): (v, convert_to_tensor(value).value)
+            for v, value in zip(variables, values, strict=True)
+        }
         scope = Scope(inputs, current.scope)
         with setting(scope=scope, recorders=()):
             self.apply(grads, self._trainable_variables)
@@ -275,14 +299,20 @@ class Optimizer(Updating):
             rate = serialize(rate)
         else:
             rate = function_config(rate)
-        options = {name: getattr(self, name) for name in Options.__annotations__ if name not in ("name", "lr", "decay")}
+        options = {
+            name: getattr(self, name)
+            for name in Options.__annotations__
+            if name not in ("name", "lr", "decay")
+        }
         config = {"name": self.name, "learning_rate": rate, **options}
         if self.decay is not None:
             config["decay"] = self.decay
         return config | {name: getattr(self, name) for name in self._hyper}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Optimizer:
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Optimizer:
         """Make an optimizer from `get_config`'s result."""
         config = dict(config)
         for name in ("learning_rate", "lr"):

@@ -13,12 +13,23 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers
-from podium.core import Tensor, Variable, auto_name, convert_to_tensor, floatx, placed_like, snake_case
+from podium.core import (
+    Tensor,
+    Variable,
+    auto_name,
+    convert_to_tensor,
+    floatx,
+    placed_like,
+    snake_case,
+)
 from podium.core._names import own_scope
 from podium.optimizers._checks import number
 from podium.optimizers.schedules import LearningRateSchedule
 
-_MODEL_VARIABLES = ("_trainable_variables", "_excluded")  # attributes that list other people's Variables
+_MODEL_VARIABLES = (
+    "_trainable_variables",
+    "_excluded",
+)  # attributes that list other people's Variables
 
 
 class VariableList(list):
@@ -38,13 +49,17 @@ class OptimizerState:
         self._trainable_variables: list[Variable] = []
         self._slots: list[dict[str, Variable]] = []  # one dictionary for each of those
         self._index: dict[int, int] = {}  # id of a variable -> its place in the two lists
-        self._iterations = self.add_variable((), dtype="int32", aggregation="only_first_replica", name="iteration")
+        self._iterations = self.add_variable(
+            (), dtype="int32", aggregation="only_first_replica", name="iteration"
+        )
         self._learning_rate: Any = self._kept_rate(learning_rate)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the state of a copy, whose variables have identities of their own."""
         vars(self).update(state)
-        self._index = {id(variable): place for place, variable in enumerate(self._trainable_variables)}
+        self._index = {
+            id(variable): place for place, variable in enumerate(self._trainable_variables)
+        }
 
     # --- the learning rate
 
@@ -53,7 +68,11 @@ class OptimizerState:
             return learning_rate
         rate = _checked_rate(learning_rate)
         return self.add_variable(
-            (), initializers.Constant(rate), floatx(), aggregation="only_first_replica", name="learning_rate"
+            (),
+            initializers.Constant(rate),
+            floatx(),
+            aggregation="only_first_replica",
+            name="learning_rate",
         )
 
     @property
@@ -74,7 +93,9 @@ class OptimizerState:
             self._learning_rate = learning_rate
             return
         if not isinstance(self._learning_rate, Variable):
-            kind = "schedule" if isinstance(self._learning_rate, LearningRateSchedule) else "function"
+            kind = (
+                "schedule" if isinstance(self._learning_rate, LearningRateSchedule) else "function"
+            )
             raise TypeError(
                 f"learning_rate={learning_rate!r} was set on an optimizer whose learning rate follows a {kind}, "
                 f"{type(self._learning_rate).__name__}: the schedule would overrule the number. Make the optimizer with a "
@@ -136,7 +157,12 @@ class OptimizerState:
         """
         with own_scope(self.name):
             variable = Variable(
-                initializers.get(initializer), tuple(shape), dtype, trainable=False, aggregation=aggregation, name=name
+                initializers.get(initializer),
+                tuple(shape),
+                dtype,
+                trainable=False,
+                aggregation=aggregation,
+                name=name,
             )
         self._variables.append(variable)
         return variable
@@ -154,9 +180,13 @@ class OptimizerState:
         stem = reference_variable.path.replace("/", "_")
         dtype = reference_variable.stored.dtype
         with placed_like(reference_variable):
-            return self.add_variable(reference_variable.shape, initializer, dtype, name=f"{stem}_{name or 'var'}")
+            return self.add_variable(
+                reference_variable.shape, initializer, dtype, name=f"{stem}_{name or 'var'}"
+            )
 
-    def add_optimizer_variables(self, trainable_variables: Iterable[Variable], name: Any, initializer: Any = "zeros") -> Any:
+    def add_optimizer_variables(
+        self, trainable_variables: Iterable[Variable], name: Any, initializer: Any = "zeros"
+    ) -> Any:
         """Make one state Variable, or one for each of several names, beside each variable to train.
 
         Args:
@@ -168,7 +198,11 @@ class OptimizerState:
             A list of Variables, or a tuple with one list for each name.
         """
         names = [name] if isinstance(name, str) else list(name)
-        firsts = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(names)
+        firsts = (
+            list(initializer)
+            if isinstance(initializer, (list, tuple))
+            else [initializer] * len(names)
+        )
         lists: tuple[list[Variable], ...] = tuple([] for _ in names)
         for variable in trainable_variables:
             for made, name_, first in zip(lists, names, firsts, strict=True):
@@ -199,7 +233,9 @@ class OptimizerState:
                 f"set_weights was called on {self.name!r} before it has slots. Call `optimizer.build(trainable_variables)` first."
             )
         if len(weights) != len(self.variables):
-            raise ValueError(f"set_weights was given {len(weights)} values for {len(self.variables)} Variables of {self.name!r}.")
+            raise ValueError(
+                f"set_weights was given {len(weights)} values for {len(self.variables)} Variables of {self.name!r}."
+            )
         for variable, value in zip(self.variables, weights, strict=True):
             variable.assign(jnp.asarray(value).astype(variable.dtype))
 
@@ -237,4 +273,7 @@ def _takes_a_step(function: Callable) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
-    return any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    return any(
+        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        for p in parameters
+    )

@@ -9,7 +9,9 @@ from podium.core._entries import read_raw
 from podium.optimizers._steps import wide_dtype
 
 
-def checked_pairs(name: str, grads: list, variables: list[Variable], warned: set[str]) -> tuple[list, list[Variable]]:
+def checked_pairs(
+    name: str, grads: list, variables: list[Variable], warned: set[str]
+) -> tuple[list, list[Variable]]:
     """Return bare gradients in the type of the update, and their variables, without those that have no gradient.
 
     Args:
@@ -18,7 +20,11 @@ def checked_pairs(name: str, grads: list, variables: list[Variable], warned: set
         variables: As many variables.
         warned: Paths of variables that a warning has named; it grows, so that each is named once.
     """
-    missing = [variable.path for gradient, variable in zip(grads, variables, strict=True) if gradient is None]
+    missing = [
+        variable.path
+        for gradient, variable in zip(grads, variables, strict=True)
+        if gradient is None
+    ]
     if len(missing) == len(grads):
         raise ValueError(
             f"No gradients provided for any variable: {name!r} was given None for each of {missing}. Compute the loss inside "

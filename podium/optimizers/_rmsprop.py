@@ -10,7 +10,9 @@ from podium.optimizers._checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def rmsprop(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def rmsprop(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Divide by the root mean square of recent gradients; epsilon is inside the root."""
     rho, new = hyper.rho, {}
     new["velocity"] = power = rho * slots["velocity"] + (1 - rho) * jnp.square(gradient)

@@ -12,10 +12,14 @@ from podium.optimizers._checks import fraction, number, whole_number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def schedule_free_adamw(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def schedule_free_adamw(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Move z by Adam's step, x to the mean of all z, and the weights to a point between the two."""
     z, v = slots["momentum"], slots["velocity"]
-    beta_1, beta_2 = (jnp.asarray(beta, value.dtype) for beta in (hyper.beta_1, hyper.beta_2))  # rounded first, as in Keras
+    beta_1, beta_2 = (
+        jnp.asarray(beta, value.dtype) for beta in (hyper.beta_1, hyper.beta_2)
+    )  # rounded first, as in Keras
     if hyper.warmup_steps > 0:
         learning_rate = learning_rate * jnp.minimum(step / hyper.warmup_steps, 1.0)
     v = v + (jnp.square(gradient) - v) * (1 - beta_2)
@@ -62,7 +66,9 @@ class ScheduleFreeAdamW(Optimizer):
         self.epsilon = number("epsilon", epsilon, 0)
         self.warmup_steps = whole_number("warmup_steps", warmup_steps, 0)
         if self.beta_1 == 0:
-            raise ValueError("beta_1=0.0 was given to ScheduleFreeAdamW; a number above 0 was expected: it divides by it.")
+            raise ValueError(
+                "beta_1=0.0 was given to ScheduleFreeAdamW; a number above 0 was expected: it divides by it."
+            )
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum", "velocity")]
@@ -71,4 +77,6 @@ class ScheduleFreeAdamW(Optimizer):
         if name != "momentum":
             return self.add_variable_from_reference(variable, name)
         # Called outside of every trace, where a variable has its value from before the step.
-        return self.add_variable_from_reference(variable, name, lambda shape, dtype: variable.read_value())
+        return self.add_variable_from_reference(
+            variable, name, lambda shape, dtype: variable.read_value()
+        )

@@ -8,7 +8,9 @@ from podium.optimizers._checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 
-def sgd(gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any) -> tuple[Any, dict]:
+def sgd(
+    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
+) -> tuple[Any, dict]:
     """Step down the gradient. The learning rate is part of the momentum, so a change of it takes hold slowly."""
     if not slots:
         return value - learning_rate * gradient, {}
@@ -38,7 +40,13 @@ class SGD(Optimizer):
     _rule = staticmethod(sgd)
     _hyper = ("momentum", "nesterov")
 
-    def __init__(self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, **options: Unpack[Options]):
+    def __init__(
+        self,
+        learning_rate: Any = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        **options: Unpack[Options],
+    ):
         super().__init__(learning_rate, **options)
         self.momentum = number("momentum", momentum, 0, 1)
         self.nesterov = bool(nesterov)

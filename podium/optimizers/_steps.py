@@ -31,7 +31,16 @@ def wide_dtype(dtype: Any) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=0, inline=True)
-def updated(plan: Plan, gradient: Any, value: Any, slots: dict, shared: dict, rate: Any, iteration: Any, due: Any) -> tuple:
+def updated(
+    plan: Plan,
+    gradient: Any,
+    value: Any,
+    slots: dict,
+    shared: dict,
+    rate: Any,
+    iteration: Any,
+    due: Any,
+) -> tuple:
     """Return a variable's value and slots after one step of the rule, each in the type it is kept in.
 
     Args:
@@ -50,7 +59,10 @@ def updated(plan: Plan, gradient: Any, value: Any, slots: dict, shared: dict, ra
     if plan.weight_decay is not None:
         new = new - new * plan.weight_decay * rate
     new, state = plan.rule(gradient.astype(dtype), new, wide, rate, step, plan.hyper)
-    new, state = new.astype(value.dtype), {name: state[name].astype(slot.dtype) for name, slot in slots.items()}
+    new, state = (
+        new.astype(value.dtype),
+        {name: state[name].astype(slot.dtype) for name, slot in slots.items()},
+    )
     return (new, state) if due is None else select(due, (new, state), (value, slots))
 
 
@@ -63,13 +75,20 @@ def select(chosen: Any, new: Any, old: Any) -> Any:
 @functools.partial(jax.jit, static_argnums=3, inline=True)
 def accumulated(gradients: list, sums: list, due: Any, count: int) -> tuple[list, list]:
     """Add gradients to their sums. Returns the means, of use when `due`, and the sums to keep: zero when `due`."""
-    totals = [gradient + total.astype(gradient.dtype) for gradient, total in zip(gradients, sums, strict=True)]
-    kept = [jnp.where(due, 0, total).astype(old.dtype) for total, old in zip(totals, sums, strict=True)]
+    totals = [
+        gradient + total.astype(gradient.dtype)
+        for gradient, total in zip(gradients, sums, strict=True)
+    ]
+    kept = [
+        jnp.where(due, 0, total).astype(old.dtype) for total, old in zip(totals, sums, strict=True)
+    ]
     return [total / count for total in totals], kept
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2, 3), inline=True)
-def clipped(gradients: list, clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None) -> list:
+def clipped(
+    gradients: list, clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
+) -> list:
     """Clip each gradient by its norm or its values, or all of them by their common norm."""
     if clipnorm:
         return [_clip_by_norm(gradient, clipnorm) for gradient in gradients]
@@ -90,11 +109,17 @@ def _clip_by_norm(gradient: Any, clipnorm: float) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=(3, 4), inline=True)
-def averaged(value: Any, average: Any, iteration: Any, momentum: float, frequency: int | None) -> tuple[Any, Any]:
+def averaged(
+    value: Any, average: Any, iteration: Any, momentum: float, frequency: int | None
+) -> tuple[Any, Any]:
     """Take a value into its moving average; every `frequency` updates, the value becomes the average."""
     dtype = wide_dtype(value.dtype)
-    weight = jnp.where(iteration == 0, 0.0, momentum).astype(dtype)  # the first value is taken whole
-    new = (weight * average.astype(dtype) + (1 - weight) * value.astype(dtype)).astype(average.dtype)
+    weight = jnp.where(iteration == 0, 0.0, momentum).astype(
+        dtype
+    )  # the first value is taken whole
+    new = (weight * average.astype(dtype) + (1 - weight) * value.astype(dtype)).astype(
+        average.dtype
+    )
     if frequency is None:
         return value, new
     return jnp.where((iteration + 1) % frequency == 0, new, value), new

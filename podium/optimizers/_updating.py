@@ -25,9 +25,13 @@ _BASE_SLOTS = {"average", "gradient_accumulator"}  # kept for every rule, seen b
 class Updating(OptimizerState):
     """How an optimizer changes variables; `Optimizer` sets the options that are read here."""
 
-    _rule: Callable | None = None  # (gradient, value, slots, learning_rate, step, hyper) -> (value, slots)
+    _rule: Callable | None = (
+        None  # (gradient, value, slots, learning_rate, step, hyper) -> (value, slots)
+    )
     _hyper: tuple[str, ...] = ()  # the attributes that the rule reads and that configs hold
-    _builds_more = False  # whether a `build` of a subclass's own may be called again with more variables
+    _builds_more = (
+        False  # whether a `build` of a subclass's own may be called again with more variables
+    )
 
     weight_decay: float | None
     clipnorm: float | None
@@ -58,7 +62,9 @@ class Updating(OptimizerState):
         """Make the state for variables that have none yet. The first update does it by itself."""
         variables = list(var_list)
         if wrong := [variable for variable in variables if not isinstance(variable, Variable)]:
-            raise TypeError(f"{self.name!r} was given {wrong[0]!r} to train; a Variable was expected.")
+            raise TypeError(
+                f"{self.name!r} was given {wrong[0]!r} to train; a Variable was expected."
+            )
         new = [variable for variable in variables if id(variable) not in self._index]
         for variable in new:
             self._index[id(variable)] = len(self._trainable_variables)
@@ -127,10 +133,14 @@ class Updating(OptimizerState):
             self._change(gradients, variables, rate, local, due)
         self._iterations.assign(Tensor(jax.lax.add(iteration, iteration.dtype.type(1))))
 
-    def _change(self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any) -> None:
+    def _change(
+        self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any
+    ) -> None:
         """Clip, take the step, average and constrain."""
         if self.clipnorm or self.clipvalue or self.global_clipnorm:
-            gradients = _steps.clipped(gradients, self.clipnorm, self.clipvalue, self.global_clipnorm)
+            gradients = _steps.clipped(
+                gradients, self.clipnorm, self.clipvalue, self.global_clipnorm
+            )
         self._step(gradients, variables, rate, iteration, due)
         if self.use_ema:
             self._average(iteration)
@@ -141,8 +151,14 @@ class Updating(OptimizerState):
     def _flush(self, variables: list[Variable]) -> None:
         """Take the step of a group of gradients that is not complete, by the mean of those that there are."""
         count, iteration = self.gradient_accumulation_steps, self._iterations.read()
-        variables = [v for v in variables if id(v) in self._index and "gradient_accumulator" in self._slots_of(v)]
-        if not count or not variables or (found := int(iteration) % count) == 0:  # waits for the value
+        variables = [
+            v
+            for v in variables
+            if id(v) in self._index and "gradient_accumulator" in self._slots_of(v)
+        ]
+        if (
+            not count or not variables or (found := int(iteration) % count) == 0
+        ):  # waits for the value
             return
         sums = [self._slots_of(variable)["gradient_accumulator"] for variable in variables]
         means = [total.read() / found for total in sums]
@@ -154,9 +170,13 @@ class Updating(OptimizerState):
     def _rate(self, iteration: Any) -> Any:
         rate = self.learning_rate
         rate = rate.read() if isinstance(rate, Variable) else rate.value
-        return rate if self.decay is None else rate / (1 + self.decay * iteration.astype(rate.dtype))
+        return (
+            rate if self.decay is None else rate / (1 + self.decay * iteration.astype(rate.dtype))
+        )
 
-    def _overwritten(self, gradients: list, variables: list[Variable]) -> tuple[list, list[Variable]]:
+    def _overwritten(
+        self, gradients: list, variables: list[Variable]
+    ) -> tuple[list, list[Variable]]:
         """Assign gradients that are the new values themselves, and return the other pairs."""
         if not any(variable.overwrite_with_gradient for variable in variables):
             return gradients, variables
@@ -175,27 +195,44 @@ class Updating(OptimizerState):
             total.assign(Tensor(value))
         return means
 
-    def _step(self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any) -> None:
+    def _step(
+        self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any
+    ) -> None:
         """Change all variables: by the rule, or by the `update_step` of a subclass."""
         self._advance(iteration, due)
         if type(self).update_step is not Updating.update_step:
             return self._step_by_method(gradients, variables, rate, due)
         shared = self._shared()
         for gradient, variable in zip(gradients, variables, strict=True):
-            self._step_one(gradient, variable, rate, iteration, due, shared, self._weight_decay_of(variable))
+            self._step_one(
+                gradient, variable, rate, iteration, due, shared, self._weight_decay_of(variable)
+            )
 
     def _step_one(
-        self, gradient: Any, variable: Variable, rate: Any, iteration: Any, due: Any, shared: dict, decay: float | None
+        self,
+        gradient: Any,
+        variable: Variable,
+        rate: Any,
+        iteration: Any,
+        due: Any,
+        shared: dict,
+        decay: float | None,
     ) -> None:
-        slots = {name: slot for name, slot in self._slots_of(variable).items() if name not in _BASE_SLOTS}
+        slots = {
+            name: slot for name, slot in self._slots_of(variable).items() if name not in _BASE_SLOTS
+        }
         plan = _steps.Plan(self._rule_of(variable), self._hyper_values(), decay)
         values = {name: slot.read() for name, slot in slots.items()}
-        value, new = _steps.updated(plan, gradient, variable.read(), values, shared, rate, iteration, due)
+        value, new = _steps.updated(
+            plan, gradient, variable.read(), values, shared, rate, iteration, due
+        )
         variable.assign(Tensor(value))
         for name, slot in slots.items():
             slot.assign(Tensor(new[name]))
 
-    def _step_by_method(self, gradients: list, variables: list[Variable], rate: Any, due: Any) -> None:
+    def _step_by_method(
+        self, gradients: list, variables: list[Variable], rate: Any, due: Any
+    ) -> None:
         state = [*variables, *self.variables] if due is not None else []
         before = [variable.read() for variable in state]
         for variable in variables:
@@ -236,7 +273,11 @@ class Updating(OptimizerState):
             if "average" in slots:
                 average = slots["average"]
                 value, new = _steps.averaged(
-                    variable.read(), average.read(), iteration, self.ema_momentum, self.ema_overwrite_frequency
+                    variable.read(),
+                    average.read(),
+                    iteration,
+                    self.ema_momentum,
+                    self.ema_overwrite_frequency,
                 )
                 average.assign(Tensor(new))
                 if self.ema_overwrite_frequency is not None:

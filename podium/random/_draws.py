@@ -9,7 +9,15 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from podium.core import check_choice, dispatch, draw_flat, draw_seed, floatx, is_float_dtype, standardize_dtype
+from podium.core import (
+    check_choice,
+    dispatch,
+    draw_flat,
+    draw_seed,
+    floatx,
+    is_float_dtype,
+    standardize_dtype,
+)
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
@@ -31,7 +39,9 @@ def _array(value):
 def _float(dtype):
     dtype = standardize_dtype(dtype or floatx())
     if not is_float_dtype(dtype):
-        raise ValueError(f"dtype={dtype!r} was given, and a float dtype was expected. For whole numbers use `random.randint`.")
+        raise ValueError(
+            f"dtype={dtype!r} was given, and a float dtype was expected. For whole numbers use `random.randint`."
+        )
     return dtype
 
 
@@ -62,7 +72,9 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     """
     dtype = _float(dtype)
     return _draw(
-        lambda key, m, s: (draw_flat(lambda flat: jax.random.normal(key, flat, dtype), shape) * s + m).astype(dtype),
+        lambda key, m, s: (
+            draw_flat(lambda flat: jax.random.normal(key, flat, dtype), shape) * s + m
+        ).astype(dtype),
         seed,
         mean,
         stddev,
@@ -86,7 +98,11 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     dtype = _float(dtype)
 
     def draw(key, m, s):
-        return (draw_flat(lambda flat: jax.random.truncated_normal(key, -2.0, 2.0, flat, dtype), shape) * s + m).astype(dtype)
+        return (
+            draw_flat(lambda flat: jax.random.truncated_normal(key, -2.0, 2.0, flat, dtype), shape)
+            * s
+            + m
+        ).astype(dtype)
 
     return _draw(draw, seed, mean, stddev)
 
@@ -153,8 +169,12 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
 
     def draw(key, logits):
         if logits.ndim != 2:
-            raise ValueError(f"random.categorical: `logits` must be 2D, (batch, classes), and their shape is {logits.shape}.")
-        samples = jax.random.categorical(key, logits[:, None, :], axis=-1, shape=(logits.shape[0], num_samples))
+            raise ValueError(
+                f"random.categorical: `logits` must be 2D, (batch, classes), and their shape is {logits.shape}."
+            )
+        samples = jax.random.categorical(
+            key, logits[:, None, :], axis=-1, shape=(logits.shape[0], num_samples)
+        )
         return samples.astype(jax.dtypes.canonicalize_dtype(dtype))
 
     return _draw(draw, seed, logits)
@@ -174,7 +194,9 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
         [0.0, 2.0]
     """
     if not 0 <= rate <= 1:
-        raise ValueError(f"random.dropout: rate={rate!r} was given, and a number between 0 and 1 was expected.")
+        raise ValueError(
+            f"random.dropout: rate={rate!r} was given, and a number between 0 and 1 was expected."
+        )
     if rate == 0:
         return dispatch(_array, inputs)
     if rate == 1:
@@ -183,7 +205,9 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
     def draw(key, x):
         shape = x.shape
         if noise_shape is not None:
-            shape = tuple(x.shape[i] if size is None else size for i, size in enumerate(noise_shape))
+            shape = tuple(
+                x.shape[i] if size is None else size for i, size in enumerate(noise_shape)
+            )
         keep = draw_flat(lambda flat: jax.random.bernoulli(key, 1.0 - rate, flat), shape)
         return jnp.where(keep, x / (1.0 - rate), 0).astype(x.dtype)
 

@@ -106,5 +106,7 @@ def checked_factor(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name}={value!r} was given; a number was expected.")
     if not (math.isfinite(value) and value >= 0):
-        raise ValueError(f"{name}={value!r} was given; a finite number, zero or more, was expected.")
+        raise ValueError(
+            f"{name}={value!r} was given; a finite number, zero or more, was expected."
+        )
     return float(value)

@@ -44,14 +44,28 @@ def write_archive(out: Any, texts: dict[str, bytes], image: Hdf5Image) -> None:
     out.write(b"".join(directory) + _end(len(directory), sum(map(len, directory)), start + size))
 
 
-_NO_TIME = struct.pack("<HH", 0, 0x21)  # 1980-01-01: the same model gives the same bytes, whenever it is saved
+_NO_TIME = struct.pack(
+    "<HH", 0, 0x21
+)  # 1980-01-01: the same model gives the same bytes, whenever it is saved
 
 
 def _header(name: str, size: int, crc: int, large: bool) -> bytes:
     """Return what stands before a member."""
     told = 0xFFFFFFFF if large else size
     extra = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
-    start = struct.pack("<4sHHH4sIIIHH", MAGIC, 45 if large else 20, 0, 0, _NO_TIME, crc, told, told, len(name), len(extra))
+    start = struct.pack(
+        "<4sHHH4sIIIHH",
+        MAGIC,
+        45 if large else 20,
+        0,
+        0,
+        _NO_TIME,
+        crc,
+        told,
+        told,
+        len(name),
+        len(extra),
+    )
     return start + name.encode() + extra
 
 
@@ -70,7 +84,9 @@ def _end(count: int, size: int, offset: int) -> bytes:
     """Return what closes an archive; with the longer form before it if the directory stands beyond four gigabytes."""
     longer = b""
     if offset >= 0xFFFFFFFF:
-        longer = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, offset)
+        longer = struct.pack(
+            "<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, offset
+        )
         longer += struct.pack("<4sIQI", b"PK\x06\x07", 0, offset + size, 1)
         offset = 0xFFFFFFFF
     return longer + struct.pack("<4sHHHHIIH", _END[:4], 0, 0, count, count, size, offset, 0)
@@ -121,8 +137,13 @@ def open_weights(file: Any) -> Any:
         file.seek(info.header_offset)
         name_length, extra_length = struct.unpack("<HH", file.read(30)[26:])
         start = info.header_offset + 30 + name_length + extra_length
-        if start + info.file_size > file.seek(0, io.SEEK_END) or info.file_size != info.compress_size:
-            raise Unfit(f"is corrupt: its member {WEIGHTS!r} does not have the size that the archive says.")
+        if (
+            start + info.file_size > file.seek(0, io.SEEK_END)
+            or info.file_size != info.compress_size
+        ):
+            raise Unfit(
+                f"is corrupt: its member {WEIGHTS!r} does not have the size that the archive says."
+            )
     window = Window(file, start, info.file_size)
     if not check_seal(window):
         _check_sum(file)
@@ -140,11 +161,23 @@ def _opened(file: Any) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError, ValueError) as error:
-        raise Unfit(f"is corrupt or not a whole zip archive: its checksums or its directory do not fit ({error}).") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:
+        raise Unfit(
+            f"is corrupt or not a whole zip archive: its checksums or its directory do not fit ({error})."
+        ) from None
 
 
-def read_texts(file: Any, wanted: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, bytes]:
+def read_texts(
+    file: Any, wanted: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, bytes]:
     """Return the wanted texts of an archive that nobody vouches for, after looking over all of its members."""
     with _opened(file) as archive:
         infos = archive.infolist()
@@ -153,8 +186,12 @@ def read_texts(file: Any, wanted: tuple[str, ...], optional: tuple[str, ...] = (
         by_name = {info.filename: info for info in infos}
         for name in (*wanted, WEIGHTS):
             if name not in by_name:
-                raise Unfit(f"was refused: {_missing(name, by_name)}: an archive with a member {name!r} was expected.")
-        return {name: archive.read(by_name[name]) for name in (*wanted, *optional) if name in by_name}
+                raise Unfit(
+                    f"was refused: {_missing(name, by_name)}: an archive with a member {name!r} was expected."
+                )
+        return {
+            name: archive.read(by_name[name]) for name in (*wanted, *optional) if name in by_name
+        }
 
 
 def _check_members(infos: list[zipfile.ZipInfo]) -> None:
@@ -164,14 +201,23 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
     for info in infos:
         name = info.filename
         parts = name.replace("\\", "/").split("/")
-        if name.startswith(("/", "\\")) or ":" in parts[0] or ".." in parts or "\0" in info.orig_filename:
-            raise Unfit(f"was refused: its member {name!r} has an unsafe path that could escape (traversal or absolute).")
+        if (
+            name.startswith(("/", "\\"))
+            or ":" in parts[0]
+            or ".." in parts
+            or "\0" in info.orig_filename
+        ):
+            raise Unfit(
+                f"was refused: its member {name!r} has an unsafe path that could escape (traversal or absolute)."
+            )
         if name.casefold() in seen:
             raise Unfit(f"was refused: it has a duplicate member {name!r}.")
         seen.add(name.casefold())
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise Unfit(f"was refused: its member {name!r} is a link or a device; ordinary files were expected.")
+            raise Unfit(
+                f"was refused: its member {name!r} is a link or a device; ordinary files were expected."
+            )
         if info.flag_bits & 0x1:
             raise Unfit(f"was refused: its member {name!r} is encrypted.")
         _check_size(info)
@@ -180,8 +226,14 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
 def _check_ends(file: Any, infos: list[zipfile.ZipInfo], comment: bytes) -> None:
     """Refuse bytes before or behind the archive, where another one could hide."""
     file.seek(-len(_END), io.SEEK_END) if file.seek(0, io.SEEK_END) >= len(_END) else None
-    if comment or file.read(4) != _END[:4] or min((info.header_offset for info in infos), default=0) != 0:
-        raise Unfit("is corrupt: it has unexpected bytes before or behind the archive (leading or trailing data).")
+    if (
+        comment
+        or file.read(4) != _END[:4]
+        or min((info.header_offset for info in infos), default=0) != 0
+    ):
+        raise Unfit(
+            "is corrupt: it has unexpected bytes before or behind the archive (leading or trailing data)."
+        )
 
 
 def _missing(name: str, there: Any) -> str:
@@ -194,7 +246,9 @@ def _missing(name: str, there: Any) -> str:
 
 def _check_size(info: zipfile.ZipInfo) -> None:
     if info.filename.endswith(".json") and info.file_size > LARGEST_TEXT:
-        raise Unfit(f"was refused: its {info.filename!r} has a size of {info.file_size} bytes, over the limit of {LARGEST_TEXT}.")
+        raise Unfit(
+            f"was refused: its {info.filename!r} has a size of {info.file_size} bytes, over the limit of {LARGEST_TEXT}."
+        )
     if info.file_size > _MOST_EXPANSION * max(info.compress_size, 1) + (1 << 20):
         raise Unfit(
             f"was refused: its member {info.filename!r} grows from {info.compress_size} to {info.file_size} bytes, over the "

@@ -27,14 +27,23 @@ from podium.saving import _orbax
 from podium.saving._json import BadJson, dump, parse
 from podium.saving._place import flush_folder
 from podium.saving._plain import decoded, encoded
-from podium.saving._safetensors import check_tensors, read_tensors, stored_tensors, unknown_types, write_tensors
+from podium.saving._safetensors import (
+    check_tensors,
+    read_tensors,
+    stored_tensors,
+    unknown_types,
+    write_tensors,
+)
 from podium.saving._unfit import Unfit
 
 MANIFEST, STATE, STATE_ARRAYS, ARRAYS, NAMES = (
     "manifest.json", "state.json", "state.safetensors", "arrays.safetensors", "arrays.json",
 )  # fmt: skip
 ORBAX = "arrays"
-_KIND, _EARLIER = "podium checkpoint 2", "podium checkpoint 1"  # the earlier kind has digests of whole files alone
+_KIND, _EARLIER = (
+    "podium checkpoint 2",
+    "podium checkpoint 1",
+)  # the earlier kind has digests of whole files alone
 
 
 class Damaged(ValueError):
@@ -56,11 +65,15 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
         TypeError: Something in it is neither an array of numbers nor plain data.
     """
     if os.path.lexists(path):
-        raise FileExistsError(f"There is a checkpoint at {path!r} already. Save under another number.")
+        raise FileExistsError(
+            f"There is a checkpoint at {path!r} already. Save under another number."
+        )
     beside = beside_name(path)
     first = jax.process_index() == 0
     apart: dict[str, np.ndarray] = {}
-    state = dump(encoded(contents.state, apart)).encode()  # before anything is written: it may be refused
+    state = dump(
+        encoded(contents.state, apart)
+    ).encode()  # before anything is written: it may be refused
     for name, kind in unknown_types({**contents.arrays, **apart}).items():
         raise TypeError(f"{name!r} has dtype {kind}, which checkpoints do not hold.")
     files: dict[str, list] = {}  # what the manifest says of those that were written here
@@ -70,7 +83,11 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
             files[STATE] = _write_file(os.path.join(beside, STATE), state)
             if apart:
                 files[STATE_ARRAYS] = _write_arrays(os.path.join(beside, STATE_ARRAYS), apart)
-        alone = {name: array for name, array in contents.arrays.items() if not (with_orbax and _orbax.can_write(array))}
+        alone = {
+            name: array
+            for name, array in contents.arrays.items()
+            if not (with_orbax and _orbax.can_write(array))
+        }
         if with_orbax:
             shared = {name: array for name, array in contents.arrays.items() if name not in alone}
             _orbax.synchronize("podium checkpoint begun")
@@ -89,7 +106,9 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
         if first:
             shutil.rmtree(beside, ignore_errors=True)
         if isinstance(error, OSError):
-            error.add_note(f"The checkpoint {path!r} was not written. Those written before are as they were.")
+            error.add_note(
+                f"The checkpoint {path!r} was not written. Those written before are as they were."
+            )
         raise
 
 
@@ -111,7 +130,10 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
     """
     files = _listed(path)
     try:
-        apart, alone = ({} if name not in files else _read_arrays(path, name, files[name]) for name in (STATE_ARRAYS, ARRAYS))
+        apart, alone = (
+            {} if name not in files else _read_arrays(path, name, files[name])
+            for name in (STATE_ARRAYS, ARRAYS)
+        )
         state = decoded(parse(_read_file(path, STATE, files[STATE])), apart)
         if NAMES not in files and ARRAYS in files:
             return Contents(alone, state)
@@ -126,7 +148,10 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
     except ValueError as error:
         raise Damaged(f"cannot be read: it {error}") from error
     placed = [None if shardings is None else shardings(name) for name in names]
-    return Contents({**alone, **dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True))}, state)
+    return Contents(
+        {**alone, **dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True))},
+        state,
+    )
 
 
 def read_state(path: str) -> Any:
@@ -208,7 +233,9 @@ def _listed(path: str) -> dict[str, _Listed]:
         files = {name: _Listed(*said) for name, said in about["files"].items()}
         if about["kind"] not in (_KIND, _EARLIER):
             raise Damaged(f"is of another kind, {about['kind']!r}")
-        if digest != _digest_of(about) or any(".." in name.split("/") or name.startswith("/") for name in files):
+        if digest != _digest_of(about) or any(
+            ".." in name.split("/") or name.startswith("/") for name in files
+        ):
             raise Damaged("has a damaged manifest: its digest is another one")
     except Damaged:
         raise
@@ -246,8 +273,14 @@ def _verified(path: str, name: str, listed: _Listed) -> Iterator[Any]:
     """Open a file, after its size and its digest were compared. What turns out later is told in the same way."""
     with _opened(path, name) as file:
         if os.fstat(file.fileno()).st_size != listed.size:
-            raise Damaged(f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and {listed.size} were written")
-        digest = hashlib.file_digest(file, "sha256") if listed.header is None else hashlib.sha256(file.read(listed.header))
+            raise Damaged(
+                f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and {listed.size} were written"
+            )
+        digest = (
+            hashlib.file_digest(file, "sha256")
+            if listed.header is None
+            else hashlib.sha256(file.read(listed.header))
+        )
         if digest.hexdigest() != listed.sha256:
             raise Damaged(f"is damaged: the digest of {name} is not the one that was written")
         try:
@@ -260,9 +293,16 @@ def _verified(path: str, name: str, listed: _Listed) -> Iterator[Any]:
 def _opened(path: str, name: str) -> Iterator[Any]:
     """Open an ordinary file of a checkpoint, no link."""
     try:
-        descriptor = os.open(os.path.join(path, name), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(
+            os.path.join(path, name),
+            os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0),
+        )
     except OSError as error:
-        what = "is incomplete: it has no" if isinstance(error, FileNotFoundError) else "is damaged: nobody can read its"
+        what = (
+            "is incomplete: it has no"
+            if isinstance(error, FileNotFoundError)
+            else "is damaged: nobody can read its"
+        )
         raise Damaged(f"{what} {name}") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

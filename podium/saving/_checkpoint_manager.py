@@ -73,9 +73,19 @@ class CheckpointManager:
         ([20, 30], {'note': 'after 30'})
     """
 
-    def __init__(self, directory: Any, max_to_keep: int | None = 5, asynchronous: bool = False, format: str = "auto"):
-        if max_to_keep is not None and (isinstance(max_to_keep, bool) or not isinstance(max_to_keep, int) or max_to_keep < 1):
-            raise ValueError(f"CheckpointManager was given max_to_keep={max_to_keep!r}; a whole number from 1, or None.")
+    def __init__(
+        self,
+        directory: Any,
+        max_to_keep: int | None = 5,
+        asynchronous: bool = False,
+        format: str = "auto",
+    ):
+        if max_to_keep is not None and (
+            isinstance(max_to_keep, bool) or not isinstance(max_to_keep, int) or max_to_keep < 1
+        ):
+            raise ValueError(
+                f"CheckpointManager was given max_to_keep={max_to_keep!r}; a whole number from 1, or None."
+            )
         self.directory = os.path.abspath(os.fsdecode(directory))
         self.max_to_keep = max_to_keep
         self.asynchronous = asynchronous
@@ -99,10 +109,14 @@ class CheckpointManager:
             OSError: It could not be written, or (asynchronously) the one before could not.
         """
         if isinstance(step, bool) or not isinstance(step, int) or step < 0:
-            raise ValueError(f"CheckpointManager.save was given step={step!r}; a whole number from 0 was expected.")
+            raise ValueError(
+                f"CheckpointManager.save was given step={step!r}; a whole number from 0 was expected."
+            )
         self.wait()
         contents = Contents(_values(target), state)
-        with_orbax = self.format == "orbax" or (self.format == "auto" and _orbax.is_needed(list(contents.arrays.values())))
+        with_orbax = self.format == "orbax" or (
+            self.format == "auto" and _orbax.is_needed(list(contents.arrays.values()))
+        )
         if not self.asynchronous:
             self._write(step, contents, with_orbax)
             return
@@ -135,7 +149,9 @@ class CheckpointManager:
         with self._locked():
             write(self._path(step), contents, with_orbax)
             kept = self.all_steps()
-            for old in kept[: -self.max_to_keep] if self.max_to_keep is not None and _is_first() else []:
+            for old in (
+                kept[: -self.max_to_keep] if self.max_to_keep is not None and _is_first() else []
+            ):
                 self.delete(old)
 
     # --- restoring
@@ -167,12 +183,22 @@ class CheckpointManager:
             if skipped:
                 warn_user(f"{self._told(skipped)} Checkpoint {number} is taken.")
             if target is not None:
-                wanted = {path: variable for path, variable in variables.items() if path in contents.arrays or not _passing(path)}
-                saved = {path: value for path, value in contents.arrays.items() if path in variables or not _passing(path)}
+                wanted = {
+                    path: variable
+                    for path, variable in variables.items()
+                    if path in contents.arrays or not _passing(path)
+                }
+                saved = {
+                    path: value
+                    for path, value in contents.arrays.items()
+                    if path in variables or not _passing(path)
+                }
                 put_back(wanted, saved, f"Checkpoint {self._path(number)!r}")
             return Restored(number, contents.arrays, contents.state, skipped)
         if skipped:
-            raise ValueError(f"No checkpoint in {self.directory!r} could be restored. {self._told(skipped)}")
+            raise ValueError(
+                f"No checkpoint in {self.directory!r} could be restored. {self._told(skipped)}"
+            )
         return None
 
     def _told(self, skipped: Mapping[int, str]) -> str:
@@ -227,7 +253,9 @@ class CheckpointManager:
             RuntimeError: Another process does so.
         """
         os.makedirs(self.directory, exist_ok=True)
-        if self._lock is None and _is_first():  # of several processes of one run, the first does what one must do
+        if (
+            self._lock is None and _is_first()
+        ):  # of several processes of one run, the first does what one must do
             self._lock = lock_folder(self.directory)
             self._sweep()
 
@@ -271,4 +299,7 @@ def _passing(path: str) -> bool:
 def _values(target: Any) -> dict[str, Any]:
     if not isinstance(target, Mapping):
         return held(variables_by_path(target))
-    return {str(name): value.expose() if isinstance(value, Variable) else value for name, value in target.items()}
+    return {
+        str(name): value.expose() if isinstance(value, Variable) else value
+        for name, value in target.items()
+    }

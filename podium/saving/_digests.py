@@ -10,7 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 LARGE = 8 << 20  # bytes from which threads pay
-PART = 8 << 20  # bytes of one piece: still in the processor's cache when the next one to use it comes
+PART = (
+    8 << 20
+)  # bytes of one piece: still in the processor's cache when the next one to use it comes
 
 _THREADS = min(4, os.cpu_count() or 1)
 
@@ -40,7 +42,9 @@ class Digests:
     def begin(self, name: str, dtype: str, shape: tuple[int, ...], num_bytes: int) -> Digest:
         """Begin the digest of an array, whose bytes are handed in next."""
         digest = Digest(f"{name} {dtype} {tuple(shape)}\n".encode())
-        for take in (digest.take_sha256, digest.take_crc32) if self._with_crc32 else (digest.take_sha256,):
+        for take in (
+            (digest.take_sha256, digest.take_crc32) if self._with_crc32 else (digest.take_sha256,)
+        ):
             lane = min(self._lanes, key=lambda one: one.num_bytes, default=None)
             digest.jobs.append((take, lane))
             if lane is not None:

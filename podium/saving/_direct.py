@@ -62,7 +62,9 @@ class LargeWriter:
             return
         place = 0
         while place < len(content):
-            stop = min(len(content), place + PART - (offset + place) % PART)  # later parts begin at blocks
+            stop = min(
+                len(content), place + PART - (offset + place) % PART
+            )  # later parts begin at blocks
             self._write_part(offset + place, content[place:stop])
             place = stop
 
@@ -77,7 +79,10 @@ class LargeWriter:
                 done.result()
             buffer[: stop - start] = content[start:stop]
             self._turns.rotate(-1)
-            self._turns[-1] = (self._pool.submit(self._put, offset + start, buffer, stop - start), buffer)
+            self._turns[-1] = (
+                self._pool.submit(self._put, offset + start, buffer, stop - start),
+                buffer,
+            )
 
     def _put(self, offset: int, buffer: mmap.mmap, length: int) -> None:
         descriptor, done = self._direct, 0

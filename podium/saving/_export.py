@@ -53,7 +53,9 @@ def export_model(
     check_choice("format", format, FORMATS)
     given = os.fsdecode(filepath)
     specs = _specs(model, input_signature)
-    {"jax": _to_jax, "tf_saved_model": _to_tensorflow, "onnx": _to_onnx}[format](model, given, specs, platforms, overwrite)
+    {"jax": _to_jax, "tf_saved_model": _to_tensorflow, "onnx": _to_onnx}[format](
+        model, given, specs, platforms, overwrite
+    )
 
 
 def load_exported(filepath: Any) -> Callable:
@@ -98,12 +100,15 @@ def _check_inputs(path: str, exported: Any, inputs: tuple) -> None:
     given = [jnp.shape(leaf) for leaf in jax.tree.leaves(inputs)]
     wanted = [tuple(aval.shape) for aval in exported.in_avals]
     same = len(given) == len(wanted) and all(
-        len(one) == len(other) and all(not isinstance(b, int) or a == b for a, b in zip(one, other, strict=True))
+        len(one) == len(other)
+        and all(not isinstance(b, int) or a == b for a, b in zip(one, other, strict=True))
         for one, other in zip(given, wanted, strict=True)
     )
     if not same:
         shown = ", ".join(f"({', '.join(map(str, shape))})" for shape in wanted)
-        raise ValueError(f"The program of {path!r} was given inputs of shapes {given}; {shown} was expected.")
+        raise ValueError(
+            f"The program of {path!r} was given inputs of shapes {given}; {shown} was expected."
+        )
 
 
 # --- the program
@@ -117,25 +122,41 @@ def _specs(model: Any, signature: Any) -> Any:
             "Call it on a batch first."
         )
     if signature is not None:
-        return signature[0] if isinstance(signature, (list, tuple)) and len(signature) == 1 else signature
+        return (
+            signature[0]
+            if isinstance(signature, (list, tuple)) and len(signature) == 1
+            else signature
+        )
     if getattr(model, "_graph", None) is not None:
         inputs, is_leaf = model._graph.inputs, lambda value: isinstance(value, KerasTensor)
-        return jax.tree.map(lambda symbol: TensorSpec((None, *symbol.shape[1:]), symbol.dtype), inputs, is_leaf=is_leaf)
+        return jax.tree.map(
+            lambda symbol: TensorSpec((None, *symbol.shape[1:]), symbol.dtype),
+            inputs,
+            is_leaf=is_leaf,
+        )
     if model.built_shape is None:
         raise ValueError(
             f"export was called on model {model.name!r} ({type(model).__name__}), whose inputs are not known. Pass "
             "`input_signature=[podium.TensorSpec((None, 3))]`."
         )
-    return jax.tree.map(lambda shape: TensorSpec((None, *shape[1:]), model.compute_dtype), model.built_shape, is_leaf=_is_shape)
+    return jax.tree.map(
+        lambda shape: TensorSpec((None, *shape[1:]), model.compute_dtype),
+        model.built_shape,
+        is_leaf=_is_shape,
+    )
 
 
 def _is_shape(shape: Any) -> bool:
-    return isinstance(shape, tuple) and all(length is None or isinstance(length, int) for length in shape)
+    return isinstance(shape, tuple) and all(
+        length is None or isinstance(length, int) for length in shape
+    )
 
 
 def _exported(model: Any, specs: Any, platforms: Any) -> Any:
     try:
-        return function(lambda inputs: model(inputs, training=False)).export(specs, platforms=platforms)
+        return function(lambda inputs: model(inputs, training=False)).export(
+            specs, platforms=platforms
+        )
     except (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation) as error:
         raise ValueError(
             f"Model {model.name!r} cannot be exported with an open batch size: it uses the size as a number while it runs (`if`, "
@@ -157,21 +178,32 @@ def _to_tensorflow(model: Any, given: str, specs: Any, platforms: Any, overwrite
     from jax.experimental import jax2tf
 
     if os.path.exists(given) and not overwrite:
-        raise FileExistsError(f"export was given {given!r}, which exists, and overwrite=False. Choose another name.")
+        raise FileExistsError(
+            f"export was given {given!r}, which exists, and overwrite=False. Choose another name."
+        )
     exported = _exported(model, specs, None)
     flat = jax.tree.leaves(specs, is_leaf=_is_spec)
     shapes = [f"({', '.join(['b', *map(str, aval.shape[1:])])})" for aval in exported.in_avals]
     converted = jax2tf.convert(
-        lambda *leaves: exported.call(_like(specs, leaves)), polymorphic_shapes=shapes, with_gradient=False
+        lambda *leaves: exported.call(_like(specs, leaves)),
+        polymorphic_shapes=shapes,
+        with_gradient=False,
     )
     signature = [
-        tensorflow.TensorSpec(spec.shape, jnp.dtype(spec.dtype).name, name=f"input_{place}") for place, spec in enumerate(flat)
+        tensorflow.TensorSpec(spec.shape, jnp.dtype(spec.dtype).name, name=f"input_{place}")
+        for place, spec in enumerate(flat)
     ]
     module = tensorflow.Module()
     module.serve = tensorflow.function(converted, input_signature=signature, autograph=False)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(given)), prefix=".export") as folder:
+    with tempfile.TemporaryDirectory(
+        dir=os.path.dirname(os.path.abspath(given)), prefix=".export"
+    ) as folder:
         beside = os.path.join(folder, "model")
-        tensorflow.saved_model.save(module, beside, signatures={"serving_default": _named_outputs(tensorflow, module, signature)})
+        tensorflow.saved_model.save(
+            module,
+            beside,
+            signatures={"serving_default": _named_outputs(tensorflow, module, signature)},
+        )
         if os.path.exists(given):
             os.rename(given, os.path.join(folder, "old"))
         os.rename(beside, given)
@@ -198,7 +230,10 @@ def _to_onnx(model: Any, given: str, specs: Any, platforms: Any, overwrite: bool
         return model.stateless_call(trainable, others, _like(specs, leaves), training=False)[0]
 
     inputs = [
-        jax.ShapeDtypeStruct(tuple("B" if length is None else length for length in spec.shape), spec.dtype) for spec in flat
+        jax.ShapeDtypeStruct(
+            tuple("B" if length is None else length for length in spec.shape), spec.dtype
+        )
+        for spec in flat
     ]
     converted = jax2onnx.to_onnx(pure, inputs=inputs, model_name=model.name)
     with replacing("export", path) as file:
@@ -217,4 +252,6 @@ def _needed(module: str, package: str, asked: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"{asked} needs the package {package!r}, which is not installed: `pip install {package}`.") from error
+        raise ImportError(
+            f"{asked} needs the package {package!r}, which is not installed: `pip install {package}`."
+        ) from error

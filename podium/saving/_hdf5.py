@@ -21,11 +21,15 @@ from podium.saving._unfit import Unfit
 
 TOP = "top_level_model_weights"  # the group of the weights that a model holds itself
 
-_ATTRIBUTE_BYTES = 64512  # HDF5 keeps attributes in headers of 64 KiB; longer lists go in pieces, as in Keras 2
+_ATTRIBUTE_BYTES = (
+    64512  # HDF5 keeps attributes in headers of 64 KiB; longer lists go in pieces, as in Keras 2
+)
 _MOST_EXPANSION = 1000  # times the stored size of a dataset
 _SPARE = 1 << 20
 _DEEPEST = 64  # nested groups
-_FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})  # those that come with h5py: gzip, shuffle, checksum, ..., lzf
+_FILTERS = frozenset(
+    {1, 2, 3, 4, 5, 6, 32000}
+)  # those that come with h5py: gzip, shuffle, checksum, ..., lzf
 
 
 class StoredWeight(NamedTuple):
@@ -85,7 +89,9 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
         group.attrs[attribute] = np.array(encoded, f"S{width}")
         return
     for piece, start in enumerate(range(0, len(encoded), per_piece)):
-        group.attrs[f"{attribute}{piece}"] = np.array(encoded[start : start + per_piece], f"S{width}")
+        group.attrs[f"{attribute}{piece}"] = np.array(
+            encoded[start : start + per_piece], f"S{width}"
+        )
 
 
 def seal(group: Any) -> None:
@@ -109,7 +115,9 @@ def reading(path: str, raw: Any) -> Iterator[Any]:
     except Unfit as error:
         raise ValueError(f"{path!r} {error}") from None
     except Exception as error:
-        raise OSError(f"{path!r} cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file ({error}).") from error
+        raise OSError(
+            f"{path!r} cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file ({error})."
+        ) from error
 
 
 def is_sealed(group: Any) -> bool:
@@ -117,7 +125,9 @@ def is_sealed(group: Any) -> bool:
     return SEALED in group.attrs
 
 
-def read_all(file: Any, group: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]) -> dict[str, np.ndarray]:
+def read_all(
+    file: Any, group: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]
+) -> dict[str, np.ndarray]:
     """Read the numbers of the wanted weights of a group, and compare them with the digests if there are any."""
     sealed = is_sealed(group)
     return read_pieces(_reading(file, name, stored[name], sealed) for name in wanted)
@@ -125,7 +135,9 @@ def read_all(file: Any, group: Any, stored: dict[str, StoredWeight], wanted: Ite
 
 def _reading(file: Any, name: str, weight: StoredWeight, sealed: bool) -> Reading:
     digest = _digest_of(weight, sealed)
-    raw = file.podium_raw if digest is not None else None  # what HDF5 is not asked for, a digest vouches for
+    raw = (
+        file.podium_raw if digest is not None else None
+    )  # what HDF5 is not asked for, a digest vouches for
     return Reading(name, weight.dtype, weight.shape, digest, partial(weight.read, raw))
 
 
@@ -134,16 +146,31 @@ def _place(dataset: Any) -> int | None:
     import h5py
 
     kind, size = dataset.id.get_type(), dataset.size * dataset.dtype.itemsize
-    plain = dataset.dtype.kind in "iufc" and dataset.dtype.isnative and kind == h5py.h5t.py_create(dataset.dtype, logical=True)
-    whole = dataset.id.get_create_plist().get_layout() == h5py.h5d.CONTIGUOUS and dataset.id.get_storage_size() == size
+    plain = (
+        dataset.dtype.kind in "iufc"
+        and dataset.dtype.isnative
+        and kind == h5py.h5t.py_create(dataset.dtype, logical=True)
+    )
+    whole = (
+        dataset.id.get_create_plist().get_layout() == h5py.h5d.CONTIGUOUS
+        and dataset.id.get_storage_size() == size
+    )
     return dataset.id.get_offset() if plain and whole and size >= _SPARE else None
 
 
 def _digest_of(weight: StoredWeight, sealed: bool) -> str | None:
     noted = weight.dataset.attrs.get(DIGEST)
     if noted is None and sealed:
-        raise Unfit(f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should have one.")
-    return noted.decode("ascii", "replace") if isinstance(noted, bytes) else None if noted is None else str(noted)
+        raise Unfit(
+            f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should have one."
+        )
+    return (
+        noted.decode("ascii", "replace")
+        if isinstance(noted, bytes)
+        else None
+        if noted is None
+        else str(noted)
+    )
 
 
 def stored_tree(file: Any) -> dict[str, StoredWeight]:
@@ -163,8 +190,13 @@ def _walk(group: Any, path: str, found: dict[str, StoredWeight], above: tuple[An
         inner = f"{path}/{key}" if path else key
         member = _member(group, key)
         if isinstance(member, h5py.Group):
-            if path.rpartition("/")[2] == "vars" and h5py.h5o.get_info(member.id).addr not in (*above, address):
-                raise Unfit(f"is damaged: its member {inner!r} is a group, where a dataset was expected.")
+            if path.rpartition("/")[2] == "vars" and h5py.h5o.get_info(member.id).addr not in (
+                *above,
+                address,
+            ):
+                raise Unfit(
+                    f"is damaged: its member {inner!r} is a group, where a dataset was expected."
+                )
             _walk(member, inner, found, (*above, address))
         elif path.rpartition("/")[2] == "vars":
             found[inner] = StoredWeight(inner, _checked(member, inner))
@@ -190,14 +222,19 @@ def stored_parts(file: Any) -> list[StoredPart]:
     """List the layers of a file and their weights, without reading numbers."""
     root = weights_root(file)
     if not _has_names(root, "layer_names"):
-        raise Unfit("has no list `layer_names`, so it is not a file of weights in Keras 2's layout.")
+        raise Unfit(
+            "has no list `layer_names`, so it is not a file of weights in Keras 2's layout."
+        )
     names = _names(root, "layer_names")
     if _has(root, TOP) and TOP not in names:
         names.append(TOP)
     parts = []
     for name in names:
         group = _member(root, name)
-        weights = [StoredWeight(weight, _checked(_member(group, weight), weight)) for weight in _names(group, "weight_names")]
+        weights = [
+            StoredWeight(weight, _checked(_member(group, weight), weight))
+            for weight in _names(group, "weight_names")
+        ]
         parts.append(StoredPart(name, weights))
     return parts
 
@@ -207,11 +244,16 @@ def stored_names(file: Any, name: str) -> list[StoredWeight]:
     if not _has(file, name):
         return []
     group = _member(file, name)
-    return [StoredWeight(weight, _checked(_member(group, weight), weight)) for weight in _names(group, "weight_names")]
+    return [
+        StoredWeight(weight, _checked(_member(group, weight), weight))
+        for weight in _names(group, "weight_names")
+    ]
 
 
 def _has(group: Any, name: str) -> bool:
-    return group.id.links.exists(name.encode())  # h5py's `in` and `get` would follow a link, and open another file
+    return group.id.links.exists(
+        name.encode()
+    )  # h5py's `in` and `get` would follow a link, and open another file
 
 
 def _has_names(group: Any, attribute: str) -> bool:
@@ -222,7 +264,11 @@ def _names(group: Any, attribute: str) -> list[str]:
     if not _has_names(group, attribute):
         raise Unfit(f"is damaged: its group {group.name!r} has no list `{attribute}`.")
     whole = [attribute] if attribute in group.attrs else []
-    pieces = whole or [f"{attribute}{number}" for number in range(len(group.attrs)) if f"{attribute}{number}" in group.attrs]
+    pieces = whole or [
+        f"{attribute}{number}"
+        for number in range(len(group.attrs))
+        if f"{attribute}{number}" in group.attrs
+    ]
     found = [name for piece in pieces for name in np.atleast_1d(group.attrs[piece]).ravel()]
     return [name.decode() if isinstance(name, bytes) else str(name) for name in found]
 
@@ -235,7 +281,9 @@ def _member(group: Any, name: str) -> Any:
         if not isinstance(group, h5py.Group) or not _has(group, part):
             raise Unfit(f"is damaged: it lists {name!r} and has no such member.")
         if group.id.links.get_info(part.encode()).type != h5py.h5l.TYPE_HARD:
-            raise Unfit(f"was refused: its member {name!r} is a link to elsewhere. External or soft links are not followed.")
+            raise Unfit(
+                f"was refused: its member {name!r} is a link to elsewhere. External or soft links are not followed."
+            )
         group = group[part]
     return group
 
@@ -246,11 +294,17 @@ def _checked(dataset: Any, name: str) -> Any:
     if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
         raise Unfit(f"is damaged: its member {name!r} holds no numbers.")
     if dataset.external or dataset.is_virtual:
-        raise Unfit(f"was refused: the numbers of {name!r} are kept in another file (external or virtual storage).")
+        raise Unfit(
+            f"was refused: the numbers of {name!r} are kept in another file (external or virtual storage)."
+        )
     settings = dataset.id.get_create_plist()
-    if any(settings.get_filter(index)[0] not in _FILTERS for index in range(settings.get_nfilters())):
+    if any(
+        settings.get_filter(index)[0] not in _FILTERS for index in range(settings.get_nfilters())
+    ):
         raise Unfit(f"was refused: {name!r} is packed with a filter that does not come with HDF5.")
-    if dataset.size * dataset.dtype.itemsize > _MOST_EXPANSION * dataset.id.get_storage_size() + (1 << 20):
+    if dataset.size * dataset.dtype.itemsize > _MOST_EXPANSION * dataset.id.get_storage_size() + (
+        1 << 20
+    ):
         raise Unfit(
             f"was refused: {name!r} declares the shape {dataset.shape}, far larger than the size of what the file holds for it."
         )

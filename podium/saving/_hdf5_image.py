@@ -16,9 +16,16 @@ from podium.saving._digests import Note, crc32_of_joined
 from podium.saving._numbers import Piece, sha256_of, write_pieces
 from podium.saving._seal import seal_bytes
 
-OWN_TYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "int4")  # not known to HDF5: their bits are stored
+OWN_TYPES = (
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int4",
+)  # not known to HDF5: their bits are stored
 DIGEST = "sha256"  # an attribute of every dataset: a flipped bit is noticed
-SEALED = "podium_digests"  # an attribute of the file, or of a group: every dataset inside has a digest
+SEALED = (
+    "podium_digests"  # an attribute of the file, or of a group: every dataset inside has a digest
+)
 
 _PAGE = 1 << 14
 _BLANK = np.bytes_(b"0" * 64)  # takes the place of a digest that is not known yet
@@ -46,7 +53,11 @@ class Hdf5Image:
         settings.set_obj_track_times(False)  # the same model gives the same bytes
         links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
         links.set_create_intermediate_group(True)
-        space = h5py.h5s.create_simple(stored.shape) if stored.shape else h5py.h5s.create(h5py.h5s.SCALAR)
+        space = (
+            h5py.h5s.create_simple(stored.shape)
+            if stored.shape
+            else h5py.h5s.create(h5py.h5s.SCALAR)
+        )
         kind = h5py.h5t.py_create(stored.dtype, logical=True)
         dataset = h5py.Dataset(h5py.h5d.create(group.id, None, kind, space, dcpl=settings))
         h5py.h5o.link(dataset.id, group.id, key.encode(), lcpl=links)
@@ -64,7 +75,9 @@ class Hdf5Image:
         """Write the file from `base` on; return its size, and its CRC-32 if that is asked for."""
         self.file.flush()
         kept = [(name, dataset, array) for name, dataset, array in self._datasets if array.size]
-        pieces = [Piece(name, array, base + dataset.id.get_offset()) for name, dataset, array in kept]
+        pieces = [
+            Piece(name, array, base + dataset.id.get_offset()) for name, dataset, array in kept
+        ]
         notes = write_pieces(out, pieces, with_crc32)
         for (_, dataset, _), note in zip(kept, notes, strict=True):
             dataset.attrs.modify(DIGEST, np.bytes_(note.sha256.encode()))
@@ -72,19 +85,28 @@ class Hdf5Image:
             if not array.size:
                 dataset.attrs.modify(DIGEST, np.bytes_(sha256_of(name, array).encode()))
         self.file.close()
-        return self._write_structure(out, base, sorted(zip(pieces, notes, strict=True), key=_offset))
+        return self._write_structure(
+            out, base, sorted(zip(pieces, notes, strict=True), key=_offset)
+        )
 
-    def _write_structure(self, out: Any, base: int, written: list[tuple[Piece, Note]]) -> tuple[int, int]:
+    def _write_structure(
+        self, out: Any, base: int, written: list[tuple[Piece, Note]]
+    ) -> tuple[int, int]:
         """Write what lies between the arrays, and the seal; return the size and the CRC-32 of all."""
         place, crc, digest = 0, 0, hashlib.sha256()
-        for piece, note in [*written, (Piece("", np.zeros(0), base + self._pages.size), Note("", 0))]:
+        for piece, note in [
+            *written,
+            (Piece("", np.zeros(0), base + self._pages.size), Note("", 0)),
+        ]:
             between = self._pages.read_at(place, piece.offset - base - place)
             out.seek(base + place)
             out.write(between)
             digest.update(between)
             crc = crc32_of_joined(zlib.crc32(between, crc), note.crc32, piece.array.nbytes)
             place = piece.offset - base + piece.array.nbytes
-        seal = seal_bytes([(piece.offset - base, piece.array.nbytes) for piece, _ in written], digest)
+        seal = seal_bytes(
+            [(piece.offset - base, piece.array.nbytes) for piece, _ in written], digest
+        )
         out.write(seal)
         return place + len(seal), zlib.crc32(seal, crc)
 
@@ -103,7 +125,9 @@ class _Pages:
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a place."""
-        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self.size}[whence]
+        self._place = (
+            offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self.size}[whence]
+        )
         return self._place
 
     def tell(self) -> int:

@@ -22,11 +22,15 @@ def dump(value: Any) -> str:
 def parse(text: bytes | str) -> Any:
     """Read JSON from a text that nobody vouches for."""
     if len(text) > LARGEST_TEXT:
-        raise BadJson(f"is {len(text)} bytes long, over the limit of {LARGEST_TEXT}: too large for a description")
+        raise BadJson(
+            f"is {len(text)} bytes long, over the limit of {LARGEST_TEXT}: too large for a description"
+        )
     raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
     _check_depth(raw)
     try:
-        return json.loads(raw.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+        return json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
+        )
     except BadJson:
         raise
     except (ValueError, RecursionError) as error:

@@ -13,7 +13,12 @@ from podium.saving._loaded import listed
 from podium.saving._model_file import load_model
 
 
-def load_latest(filepath: Any, model: Any = None, custom_objects: Mapping[str, Any] | None = None, compile: bool = True) -> Any:
+def load_latest(
+    filepath: Any,
+    model: Any = None,
+    custom_objects: Mapping[str, Any] | None = None,
+    compile: bool = True,
+) -> Any:
     """Load the newest file that `ModelCheckpoint` has written and that is whole; a warning says which were skipped, and why.
 
     Args:
@@ -53,7 +58,9 @@ def load_latest(filepath: Any, model: Any = None, custom_objects: Mapping[str, A
         if skipped:
             warn_user(f"{path!r} was loaded; newer files were skipped: {listed(skipped)}")
         return loaded
-    raise ValueError(f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: {listed(skipped)}")
+    raise ValueError(
+        f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: {listed(skipped)}"
+    )
 
 
 def _load(path: str, model: Any, custom_objects: Any, compile: bool) -> Any:
@@ -68,7 +75,8 @@ def _newest_first(given: str) -> list[str]:
         pattern = os.path.join(glob.escape(given), "*")
     elif "{" in given:
         pattern = "".join(
-            glob.escape(text) + ("" if field is None else "*") for text, field, _, _ in string.Formatter().parse(given)
+            glob.escape(text) + ("" if field is None else "*")
+            for text, field, _, _ in string.Formatter().parse(given)
         )
     else:
         pattern = glob.escape(given) if os.path.exists(given) else given

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from podium.core import Variable
-from podium.saving._hdf5 import TOP, StoredPart, StoredWeight, read_all, seal, stored_parts, weights_root, write_names
+from podium.saving._hdf5 import (
+    TOP,
+    StoredPart,
+    StoredWeight,
+    read_all,
+    seal,
+    stored_parts,
+    weights_root,
+    write_names,
+)
 from podium.saving._hdf5_image import Hdf5Image
 from podium.saving._loaded import Loaded, LoadReport, checked, listed, misfit
 from podium.saving._numbers import value_of
@@ -31,7 +40,9 @@ def write_groups(image: Hdf5Image, root: Any, parts: Parts) -> None:
             image.put(group, weight_name, f"{name}/{weight_name}", value_of(variable))
 
 
-def read_groups(file: Any, model: Any, parts: Parts, by_name: bool = False, skip_mismatch: bool = False) -> Loaded:
+def read_groups(
+    file: Any, model: Any, parts: Parts, by_name: bool = False, skip_mismatch: bool = False
+) -> Loaded:
     """Read what fits a model, or raise `Unfit`; nothing is assigned yet."""
     stored = stored_parts(file)
     pairs, report = _matched(parts, stored, by_name)
@@ -42,12 +53,18 @@ def read_groups(file: Any, model: Any, parts: Parts, by_name: bool = False, skip
         )
     by_path = {f"{part.name}/{weight.name}": weight for part in stored for weight in part.weights}
     path_of = {id(weight): path for path, weight in by_path.items()}
-    values = read_all(file, weights_root(file), by_path, [path_of[id(weight)] for _, weight in pairs])
-    assignments = checked([(variable, values[path_of[id(weight)]]) for variable, weight in pairs], model)
+    values = read_all(
+        file, weights_root(file), by_path, [path_of[id(weight)] for _, weight in pairs]
+    )
+    assignments = checked(
+        [(variable, values[path_of[id(weight)]]) for variable, weight in pairs], model
+    )
     complaints = []
     if report.problems:
         left = listed(report.missing + report.mismatched)
-        complaints.append(f"load_weights took {len(pairs)} weights from the file. These were left as they were: {left}.")
+        complaints.append(
+            f"load_weights took {len(pairs)} weights from the file. These were left as they were: {left}."
+        )
     return Loaded(assignments, [], complaints, report)
 
 
@@ -60,8 +77,14 @@ def parts_of(model: Any, asked: str) -> Parts:
             "yet. Call it on a batch first, or `model.build(input_shape)`."
         )
     layers = list(model.layers)
-    layers += [one for one in model._own_layers() if one.weights and not any(one is layer for layer in layers)]
-    parts = [(layer.name, _ordered(layer.weights)) for layer in layers] + [(TOP, _ordered(model._own_weights()))]
+    layers += [
+        one
+        for one in model._own_layers()
+        if one.weights and not any(one is layer for layer in layers)
+    ]
+    parts = [(layer.name, _ordered(layer.weights)) for layer in layers] + [
+        (TOP, _ordered(model._own_weights()))
+    ]
     names = [name for name, _ in parts]
     for name in names:
         if names.count(name) > 1:
@@ -92,12 +115,18 @@ def _names_in_file(weights: Sequence[Variable]) -> list[str]:
 # --- comparing
 
 
-def _matched(parts: Parts, stored: list[StoredPart], by_name: bool) -> tuple[list[tuple[Variable, StoredWeight]], LoadReport]:
+def _matched(
+    parts: Parts, stored: list[StoredPart], by_name: bool
+) -> tuple[list[tuple[Variable, StoredWeight]], LoadReport]:
     """Return what fits together, and what does not; with `by_name` what the file does not have is no error."""
     found = {part.name: part for part in stored}
     missing: list[str] = []
     if by_name:
-        missing = [f"layer {name!r} (not in the file)" for name, weights in parts if weights and name not in found]
+        missing = [
+            f"layer {name!r} (not in the file)"
+            for name, weights in parts
+            if weights and name not in found
+        ]
         couples = [(name, weights, found[name]) for name, weights in parts if name in found]
     else:
         own = [part for part in parts if part[1] and part[0] != TOP]
@@ -117,7 +146,9 @@ def _matched(parts: Parts, stored: list[StoredPart], by_name: bool) -> tuple[lis
         where = "the model itself" if name == TOP else f"layer {name!r}"
         if len(weights) != len(part.weights):
             there = listed([repr(weight.name) for weight in part.weights])
-            problems.append(f"{where} has {len(weights)} weights, and {len(part.weights)} in the file ({there})")
+            problems.append(
+                f"{where} has {len(weights)} weights, and {len(part.weights)} in the file ({there})"
+            )
             continue
         for variable, weight in zip(weights, _in_order_of(weights, part.weights), strict=True):
             problem = misfit(variable, weight)
@@ -130,7 +161,9 @@ def _matched(parts: Parts, stored: list[StoredPart], by_name: bool) -> tuple[lis
 
 def _in_order_of(weights: Sequence[Variable], stored: list[StoredWeight]) -> list[StoredWeight]:
     """Sort stored weights like ours if their names say that the order differs: Keras 2 puts frozen ones elsewhere."""
-    if [weight.plain_name.rpartition("/")[2] for weight in stored] == [variable.name for variable in weights]:
+    if [weight.plain_name.rpartition("/")[2] for weight in stored] == [
+        variable.name for variable in weights
+    ]:
         return stored
     by_name = {weight.plain_name: weight for weight in stored}
     same = len(by_name) == len(stored) and set(by_name) == {variable.path for variable in weights}

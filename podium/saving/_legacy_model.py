@@ -42,7 +42,11 @@ def legacy_image(model: Any, with_optimizer: bool) -> Hdf5Image:
     image = Hdf5Image()
     file = image.file
     file.attrs["backend"], file.attrs["keras_version"] = b"jax", b"2.15.0"
-    texts = {"model_config": dump({key: value for key, value in described.items() if key != "compile_config"})}
+    texts = {
+        "model_config": dump(
+            {key: value for key, value in described.items() if key != "compile_config"}
+        )
+    }
     if compiled:
         texts["training_config"] = dump(_training_config(compiled))
     for name, text in texts.items():
@@ -79,22 +83,40 @@ def load_legacy(path: str, raw: Any, compile: bool) -> Any:
         config, training = texts["model_config"], texts["training_config"] if compile else None
         noted = _text(file, _DIGEST)
         if config is None:
-            raise Unfit("holds weights alone, and no `model_config`: make the model, and use `model.load_weights` for it.")
+            raise Unfit(
+                "holds weights alone, and no `model_config`: make the model, and use `model.load_weights` for it."
+            )
         numbers = numbers_in(weight for part in stored_parts(file) for weight in part.weights)
     described = _parsed(config, "model_config")
-    if not isinstance(described, dict) or "class_name" not in described or "config" not in described:
+    if (
+        not isinstance(described, dict)
+        or "class_name" not in described
+        or "config" not in described
+    ):
         raise Unfit("was refused: its `model_config` is no object with `class_name` and `config`.")
     with limited_weights(numbers), explained(path):
-        model = revive(prepared({key: value for key, value in described.items() if key != "compile_config"}))
+        model = revive(
+            prepared({key: value for key, value in described.items() if key != "compile_config"})
+        )
         if training is not None:
-            model.compile_from_config(prepared(_compile_config(_parsed(training, "training_config"))))
+            model.compile_from_config(
+                prepared(_compile_config(_parsed(training, "training_config")))
+            )
     parts = parts_of(model, "load_model")
     raw.seek(0)
     with reading(path, raw) as file:
         loaded = read_groups(file, model, parts)
-        state = _optimizer_state(file, model) if training is not None and model.optimizer is not None else None
-    if noted is not None and noted != _digest(*(text for text in texts.values() if text is not None)):
-        raise Unfit("is corrupt: its `model_config` or `training_config` does not fit the checksum that was written with it.")
+        state = (
+            _optimizer_state(file, model)
+            if training is not None and model.optimizer is not None
+            else None
+        )
+    if noted is not None and noted != _digest(
+        *(text for text in texts.values() if text is not None)
+    ):
+        raise Unfit(
+            "is corrupt: its `model_config` or `training_config` does not fit the checksum that was written with it."
+        )
     loaded.assign()
     if state is not None:
         state.assign()
@@ -116,7 +138,9 @@ def _parsed(text: str, name: str) -> Any:
 def _compile_config(training: Any) -> dict[str, Any]:
     if not isinstance(training, dict):
         raise Unfit("was refused: its `training_config` is no object.")
-    kept = {key: training.get(key) for key in ("loss", "metrics", "weighted_metrics", "loss_weights")}
+    kept = {
+        key: training.get(key) for key in ("loss", "metrics", "weighted_metrics", "loss_weights")
+    }
     return {"optimizer": training.get("optimizer_config"), **kept}
 
 
@@ -135,13 +159,27 @@ def _optimizer_state(file: Any, model: Any) -> Loaded:
         return Loaded([], [], [told], LoadReport([], [], [], [told]))
     values = read_all(file, file[_OPTIMIZER], stored, [weight.name for _, weight in pairs])
     report = LoadReport([variable.path for variable, _ in pairs], [], [], [])
-    return Loaded(checked([(variable, values[weight.name]) for variable, weight in pairs], model), [], [], report)
+    return Loaded(
+        checked([(variable, values[weight.name]) for variable, weight in pairs], model),
+        [],
+        [],
+        report,
+    )
 
 
-def _paired(variables: list[Any], stored: list[StoredWeight]) -> list[tuple[Any, StoredWeight]] | None:
+def _paired(
+    variables: list[Any], stored: list[StoredWeight]
+) -> list[tuple[Any, StoredWeight]] | None:
     if len(stored) < len(variables) and all(weight.shape == () for weight in stored):
-        variables = variables[: len(stored)]  # saved before the first step: the count and the rate, no slots yet
+        variables = variables[
+            : len(stored)
+        ]  # saved before the first step: the count and the rate, no slots yet
     elif len(stored) == len(variables) - 1 and "learning_rate" in variables[1].path:
-        variables = [variables[0], *variables[2:]]  # Keras 2 leaves the learning rate out of some files
-    fits = len(stored) == len(variables) and all(w.shape == v.shape for w, v in zip(stored, variables, strict=True))
+        variables = [
+            variables[0],
+            *variables[2:],
+        ]  # Keras 2 leaves the learning rate out of some files
+    fits = len(stored) == len(variables) and all(
+        w.shape == v.shape for w, v in zip(stored, variables, strict=True)
+    )
     return list(zip(variables, stored, strict=True)) if fits else None

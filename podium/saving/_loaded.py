@@ -81,13 +81,17 @@ class Loaded(NamedTuple):
             warn_user(complaint)
 
 
-def checked(pairs: list[tuple[Variable, np.ndarray]], model: Any) -> list[tuple[Variable, jax.Array]]:
+def checked(
+    pairs: list[tuple[Variable, np.ndarray]], model: Any
+) -> list[tuple[Variable, jax.Array]]:
     """Turn values into arrays of their Variables' types, or raise `Unfit`."""
     for variable, value in pairs:
         try:
             variable._check_assignable(value)
         except (TypeError, ValueError) as error:
-            raise Unfit(f"does not fit model {model.name!r}, and nothing was loaded: {error}") from error
+            raise Unfit(
+                f"does not fit model {model.name!r}, and nothing was loaded: {error}"
+            ) from error
     return [(variable, _as_array(value, variable.dtype)) for variable, value in pairs]
 
 
@@ -108,5 +112,7 @@ def misfit(variable: Variable, weight: Stored) -> str | None:
 
 def listed(texts: list[str]) -> str:
     """Return the first few of several texts, and how many there are besides."""
-    shown = texts[:_MOST_PROBLEMS] + ([f"and {len(texts) - _MOST_PROBLEMS} more"] if len(texts) > _MOST_PROBLEMS else [])
+    shown = texts[:_MOST_PROBLEMS] + (
+        [f"and {len(texts) - _MOST_PROBLEMS} more"] if len(texts) > _MOST_PROBLEMS else []
+    )
     return "; ".join(shown) or "none"

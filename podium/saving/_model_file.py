@@ -54,7 +54,9 @@ def check_suffix(asked: str, filepath: str) -> None:
         )
 
 
-def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any) -> None:
+def save_model(
+    model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any
+) -> None:
     """Save a whole model to one file: its description, weights, and how it was compiled, with the optimizer's state.
 
     Names that end in `.h5` or `.hdf5` get Keras 2's format. All others get a `.keras` archive at exactly that path. A failed
@@ -84,9 +86,17 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: s
     given = os.fsdecode(filepath)
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
         raise TypeError(f"save was asked to write {model!r}; a model was expected.")
-    unknown = kwargs.keys() - {"include_optimizer", "zipped", "signatures", "options", "save_traces"}
+    unknown = kwargs.keys() - {
+        "include_optimizer",
+        "zipped",
+        "signatures",
+        "options",
+        "save_traces",
+    }
     if unknown:
-        raise TypeError(f"save does not know the argument {min(unknown)!r}; it knows `overwrite` and `include_optimizer`.")
+        raise TypeError(
+            f"save does not know the argument {min(unknown)!r}; it knows `overwrite` and `include_optimizer`."
+        )
     if save_format is not None:
         check_choice("save_format", save_format, ["h5", "hdf5", "keras", "tf"])
     if save_format == "tf":
@@ -102,7 +112,9 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, save_format: s
         )
     with_optimizer = kwargs.get("include_optimizer", True)
     path = place_for("save", given, overwrite)
-    is_legacy = save_format in ("h5", "hdf5") or (save_format is None and given.lower().endswith(_HDF5))
+    is_legacy = save_format in ("h5", "hdf5") or (
+        save_format is None and given.lower().endswith(_HDF5)
+    )
     _tell_what_is_lost(model)
     if is_legacy:
         image = legacy_image(model, with_optimizer)
@@ -129,7 +141,9 @@ def _save_archive(model: Any, path: str, with_optimizer: bool) -> None:
             f"Model {model.name!r} cannot be saved: its config holds a number that JSON does not have ({error})."
         ) from error
     digest = hashlib.sha256(config).hexdigest()
-    metadata = dump({"keras_version": KERAS_VERSION, "written_by": "podium", "config_sha256": digest})
+    metadata = dump(
+        {"keras_version": KERAS_VERSION, "written_by": "podium", "config_sha256": digest}
+    )
     image = state_image(model, with_optimizer and "compile_config" in described)
     with replacing("save", path) as file:
         write_archive(file, {METADATA: metadata.encode(), CONFIG: config}, image)
@@ -151,7 +165,10 @@ def _tell_what_is_lost(model: Any) -> None:
 
 
 def load_model(
-    filepath: Any, custom_objects: Mapping[str, Any] | None = None, compile: bool = True, safe_mode: bool = True
+    filepath: Any,
+    custom_objects: Mapping[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
 ) -> Any:
     """Load a whole model: a `.keras` archive of ours or Keras 3's, or an `.h5` file of ours or Keras 2's.
 
@@ -187,7 +204,11 @@ def load_model(
                     return load_legacy(path, raw, compile)
             except Unfit as error:
                 raise ValueError(f"{path!r} {error}") from None
-    what = "is empty" if not start else "is not a model: neither a zip archive (`.keras`) nor an HDF5 file, or corrupt"
+    what = (
+        "is empty"
+        if not start
+        else "is not a model: neither a zip archive (`.keras`) nor an HDF5 file, or corrupt"
+    )
     raise ValueError(f"{path!r} {what}.")
 
 
@@ -225,12 +246,16 @@ def _parsed(texts: Mapping[str, bytes], name: str) -> Any:
 
 def _model_from(config: Any, compile: bool) -> Any:
     if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
-        raise Unfit(f"was refused: its config is {str(config)[:80]!r}; an object with `class_name` and `config` was expected.")
+        raise Unfit(
+            f"was refused: its config is {str(config)[:80]!r}; an object with `class_name` and `config` was expected."
+        )
     if not compile:
         config = {key: value for key, value in config.items() if key != "compile_config"}
     model = revive(prepared(config))
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
-        raise Unfit(f"was refused: its config describes a {config['class_name']!r}; a model was expected.")
+        raise Unfit(
+            f"was refused: its config describes a {config['class_name']!r}; a model was expected."
+        )
     return model
 
 
@@ -270,7 +295,9 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, **kwargs: An
     write_weights(model, filepath, overwrite, **kwargs)
 
 
-def load_weights(model: Any, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> LoadReport:
+def load_weights(
+    model: Any, filepath: Any, skip_mismatch: bool = False, **kwargs: Any
+) -> LoadReport:
     """Load the weights of a model; the same as `model.load_weights`.
 
     Returns:

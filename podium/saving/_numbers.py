@@ -71,8 +71,12 @@ def write_pieces(file: Any, pieces: list[Piece], with_crc32: bool = False) -> li
 
 
 def _written(piece: Piece, out: LargeWriter, digests: Digests) -> Digest:
-    digest = digests.begin(piece.name, piece.array.dtype.name, piece.array.shape, piece.array.nbytes)
-    content = bytes_of(piece.array)  # from other devices it comes to the host now, when it is its turn
+    digest = digests.begin(
+        piece.name, piece.array.dtype.name, piece.array.shape, piece.array.nbytes
+    )
+    content = bytes_of(
+        piece.array
+    )  # from other devices it comes to the host now, when it is its turn
     for start in range(0, len(content), PART):
         digest.feed(content[start : start + PART])
     out.write(piece.offset, content)

@@ -77,7 +77,9 @@ def held(variables: Mapping[str, Variable]) -> dict[str, Any]:
     return {path: variable.expose() for path, variable in variables.items()}
 
 
-def put_back(variables: Mapping[str, Variable], arrays: Mapping[str, Any], where: str, all_of_it: bool = True) -> None:
+def put_back(
+    variables: Mapping[str, Variable], arrays: Mapping[str, Any], where: str, all_of_it: bool = True
+) -> None:
     """Assign saved values to Variables, where each of them lives; nothing changes unless all of them fit.
 
     Args:
@@ -91,17 +93,29 @@ def put_back(variables: Mapping[str, Variable], arrays: Mapping[str, Any], where
     """
     problems = [f"{path!r} is missing" for path in variables if path not in arrays]
     if all_of_it:
-        problems += [f"{path!r} {array.shape} is unexpected" for path, array in arrays.items() if path not in variables]
+        problems += [
+            f"{path!r} {array.shape} is unexpected"
+            for path, array in arrays.items()
+            if path not in variables
+        ]
     for path, variable in variables.items():
-        if path in arrays and (arrays[path].shape, arrays[path].dtype) != (variable.shape, variable.stored.dtype):
-            there, here = (f"{array.dtype}{list(array.shape)}" for array in (arrays[path], variable.stored))
+        if path in arrays and (arrays[path].shape, arrays[path].dtype) != (
+            variable.shape,
+            variable.stored.dtype,
+        ):
+            there, here = (
+                f"{array.dtype}{list(array.shape)}" for array in (arrays[path], variable.stored)
+            )
             problems.append(f"{path!r} is {there} there, and {here} in the model")
     if problems:
         raise ValueError(
             f"{where} does not fit the model, and nothing was restored: {listed(problems)}. Build and compile the model as it "
             "was when this was saved, or begin anew in another directory."
         )
-    values = {path: _placed(arrays[path], variable.stored.sharding) for path, variable in variables.items()}
+    values = {
+        path: _placed(arrays[path], variable.stored.sharding)
+        for path, variable in variables.items()
+    }
     for path, variable in variables.items():
         variable.assign(values[path])
 

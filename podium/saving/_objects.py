@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from podium import activations, constraints, initializers, layers, losses, metrics, optimizers, regularizers
+from podium import (
+    activations,
+    constraints,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    optimizers,
+    regularizers,
+)
 from podium.core import (
     DTypePolicy,
     Tensor,
@@ -31,7 +40,9 @@ from podium.saving._prepare import prepared
 
 _MOST_NUMBERS = 100_000  # of a constant inside a description
 
-_PUBLIC = {"GroupedQueryAttention": "GroupQueryAttention"}  # Keras's public name for a class of another name
+_PUBLIC = {
+    "GroupedQueryAttention": "GroupQueryAttention"
+}  # Keras's public name for a class of another name
 _PLAIN = (bool, int, float, str, type(None))
 _ROOMS: dict[str, Any] = {
     "activations": activations,
@@ -99,12 +110,17 @@ def serialize_keras_object(obj: Any) -> Any:
 
 def _key(key: Any) -> str:
     if not isinstance(key, (str, int)):
-        raise TypeError(f"The key {key!r} of a dictionary cannot be serialized; strings were expected.")
+        raise TypeError(
+            f"The key {key!r} of a dictionary cannot be serialized; strings were expected."
+        )
     return str(key)
 
 
 def _special(name: str, **config: Any) -> dict[str, Any]:
-    return {"class_name": name, "config": {key: serialize_keras_object(value) for key, value in config.items()}}
+    return {
+        "class_name": name,
+        "config": {key: serialize_keras_object(value) for key, value in config.items()},
+    }
 
 
 def _constant(value: Any) -> dict[str, Any]:
@@ -128,8 +144,18 @@ def _function_config(function: Any) -> dict[str, Any]:
         )
     room = function.__module__.split(".")[1] if function.__module__.startswith("podium.") else None
     if room in _ROOMS:
-        return {"module": f"keras.{room}", "class_name": "function", "config": name, "registered_name": name}
-    return {"module": "builtins", "class_name": "function", "config": name, "registered_name": "function"}
+        return {
+            "module": f"keras.{room}",
+            "class_name": "function",
+            "config": name,
+            "registered_name": name,
+        }
+    return {
+        "module": "builtins",
+        "class_name": "function",
+        "config": name,
+        "registered_name": "function",
+    }
 
 
 def _object_config(obj: Any) -> dict[str, Any]:
@@ -144,7 +170,9 @@ def _object_config(obj: Any) -> dict[str, Any]:
     elif hasattr(obj, "get_layer") and ours:  # a model
         is_stack = hasattr(obj, "_stack")
         module, name, registered = (
-            ("keras", "Sequential", None) if is_stack else ("keras.src.models.functional", "Functional", "Functional")
+            ("keras", "Sequential", None)
+            if is_stack
+            else ("keras.src.models.functional", "Functional", "Functional")
         )
     elif not ours:
         module, registered = cls.__module__, get_registered_name(cls)
@@ -158,9 +186,21 @@ def _object_config(obj: Any) -> dict[str, Any]:
             f"This object cannot be serialized: {who}. {error} Return plain data from its `get_config`, and turn it back in "
             "`from_config`."
         ) from error
-    described: dict[str, Any] = {"module": module, "class_name": name, "config": config, "registered_name": registered}
-    for key, get in (("build_config", "get_build_config"), ("compile_config", "get_compile_config")):
-        extra = getattr(obj, get)() if hasattr(obj, get) and not (key == "build_config" and _builds_from_several(obj)) else None
+    described: dict[str, Any] = {
+        "module": module,
+        "class_name": name,
+        "config": config,
+        "registered_name": registered,
+    }
+    for key, get in (
+        ("build_config", "get_build_config"),
+        ("compile_config", "get_compile_config"),
+    ):
+        extra = (
+            getattr(obj, get)()
+            if hasattr(obj, get) and not (key == "build_config" and _builds_from_several(obj))
+            else None
+        )
         if extra:
             described[key] = {name: serialize_keras_object(value) for name, value in extra.items()}
     return described
@@ -174,7 +214,9 @@ def _builds_from_several(layer: Any) -> bool:
 # --- back
 
 
-def deserialize_keras_object(config: Any, custom_objects: Mapping[str, Any] | None = None, safe_mode: bool = True) -> Any:
+def deserialize_keras_object(
+    config: Any, custom_objects: Mapping[str, Any] | None = None, safe_mode: bool = True
+) -> Any:
     """Make an object from `serialize_keras_object`'s result, or from what Keras 3 or Keras 2 wrote.
 
     Args:
@@ -242,9 +284,19 @@ def _function(name: Any, config: Mapping[str, Any]) -> Any:
         if found is not None:
             return found
     room = _room_of(config.get("module"))
-    rooms = [room] if room is not None else [activations, losses, metrics] if config.get("module") in (None, "builtins") else []
+    rooms = (
+        [room]
+        if room is not None
+        else [activations, losses, metrics]
+        if config.get("module") in (None, "builtins")
+        else []
+    )
     for room in rooms:
-        if isinstance(name, str) and not name.startswith("_") and isinstance(getattr(room, name, None), types.FunctionType):
+        if (
+            isinstance(name, str)
+            and not name.startswith("_")
+            and isinstance(getattr(room, name, None), types.FunctionType)
+        ):
             return getattr(room, name)
     raise unknown("function", name, config)
 
@@ -252,13 +304,17 @@ def _function(name: Any, config: Mapping[str, Any]) -> Any:
 def _instance(name: Any, inner: Any, config: Mapping[str, Any]) -> Any:
     cls = class_named(config)
     if not isinstance(inner, Mapping):
-        raise ValueError(f"The config of {name!r} is {inner!r}; a dictionary (an object) was expected.")
+        raise ValueError(
+            f"The config of {name!r} is {inner!r}; a dictionary (an object) was expected."
+        )
     if not hasattr(cls, "from_config"):
         return cls if isinstance(cls, types.FunctionType) else cls(**inner)
     try:
         instance = cls.from_config(dict(inner))
     except (KeyError, AttributeError, IndexError) as error:
-        raise ValueError(f"The config of {name!r} does not have the expected form ({type(error).__name__}: {error}).") from error
+        raise ValueError(
+            f"The config of {name!r} does not have the expected form ({type(error).__name__}: {error})."
+        ) from error
     build_config = config.get("build_config")
     if build_config and hasattr(instance, "get_layer") and not instance.built:
         _build(instance, build_config)
@@ -289,7 +345,11 @@ def _with_tuples(value: Any) -> Any:
 
 def class_named(config: Mapping[str, Any]) -> Any:
     """Return the class that a config names: a registered one, or one of ours."""
-    name, registered, module = config.get("class_name"), config.get("registered_name"), config.get("module")
+    name, registered, module = (
+        config.get("class_name"),
+        config.get("registered_name"),
+        config.get("module"),
+    )
     if not isinstance(name, str):
         raise ValueError(f"A config has class_name={name!r}; the name of a class was expected.")
     for candidate in (registered, name):
@@ -299,9 +359,13 @@ def class_named(config: Mapping[str, Any]) -> Any:
     package, _, bare = name.rpartition(">")
     if package in ("Custom", "keras", "Keras"):
         name = bare  # Keras 2 writes "Custom>Adam" for its own
-    if module is None or (isinstance(module, str) and module.split(".")[0] in ("keras", "tf_keras", "podium")):
+    if module is None or (
+        isinstance(module, str) and module.split(".")[0] in ("keras", "tf_keras", "podium")
+    ):
         room = _room_of(module)
-        for one in [room] if room is not None else [layers, optimizers, losses, metrics, initializers]:
+        for one in (
+            [room] if room is not None else [layers, optimizers, losses, metrics, initializers]
+        ):
             found = getattr(one, name, None) if not name.startswith("_") else None
             if isinstance(found, type):
                 return found

@@ -25,11 +25,17 @@ def place_for(asked: str, given: str, overwrite: bool) -> str:
             f"`os.makedirs({os.path.dirname(given)!r})`."
         )
     if os.path.isdir(path) or not os.path.basename(given):
-        raise IsADirectoryError(f"{asked} was given {given!r}, a directory; the name of a file was expected.")
+        raise IsADirectoryError(
+            f"{asked} was given {given!r}, a directory; the name of a file was expected."
+        )
     if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{asked} was given {given!r}, which is a device or a pipe; an ordinary file was expected.")
+        raise ValueError(
+            f"{asked} was given {given!r}, which is a device or a pipe; an ordinary file was expected."
+        )
     if os.path.exists(path) and not overwrite:
-        raise FileExistsError(f"{asked} was given {given!r}, which exists, and overwrite=False. Choose another name.")
+        raise FileExistsError(
+            f"{asked} was given {given!r}, which exists, and overwrite=False. Choose another name."
+        )
     return path
 
 
@@ -54,8 +60,16 @@ def replacing(asked: str, path: str) -> Iterator[BinaryIO]:
         flush_folder(folder)
     except OSError as error:
         _remove(beside)
-        left = "The file that was there is unchanged." if os.path.exists(path) else "Nothing was left behind."
-        raise OSError(error.errno, f"{asked} could not write the file ({error.strerror or error}). {left}", path) from error
+        left = (
+            "The file that was there is unchanged."
+            if os.path.exists(path)
+            else "Nothing was left behind."
+        )
+        raise OSError(
+            error.errno,
+            f"{asked} could not write the file ({error.strerror or error}). {left}",
+            path,
+        ) from error
     except BaseException:
         _remove(beside)
         raise
@@ -80,7 +94,9 @@ def sweep_leftovers(start: str) -> None:
     """Delete what processes that were killed while writing have left beside a file; one that still writes holds a lock."""
     for leftover in glob.glob(f"{glob.escape(start)}{'[0-9a-f]' * 16}.tmp"):
         with contextlib.suppress(OSError):
-            descriptor = os.open(leftover, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            descriptor = os.open(
+                leftover, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            )
             try:
                 if try_lock(descriptor):
                     os.unlink(leftover)
@@ -101,7 +117,9 @@ def flush_folder(folder: str) -> None:
 def open_regular(asked: str, path: str) -> Any:
     """Open an ordinary file for reading; anything else is refused without waiting for it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for its other end
+        descriptor = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        )  # a pipe would wait for its other end
     except FileNotFoundError:
         raise FileNotFoundError(f"{asked} was given {path!r}; there is no such file.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -109,5 +127,7 @@ def open_regular(asked: str, path: str) -> Any:
         hint = ""
         if os.path.exists(os.path.join(path, "saved_model.pb")):
             hint = " It is a TensorFlow SavedModel: build the model, and use `load_weights`, or save it as `.keras` with Keras."
-        raise ValueError(f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was expected.{hint}")
+        raise ValueError(
+            f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was expected.{hint}"
+        )
     return os.fdopen(descriptor, "rb")

@@ -31,7 +31,10 @@ def encoded(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, Mapping):
         if all(type(key) is str for key in value) and _MARK not in value:
             return {key: encoded(item, arrays) for key, item in value.items()}
-        return {_MARK: "dict", "is": [[encoded(key, arrays), encoded(item, arrays)] for key, item in value.items()]}
+        return {
+            _MARK: "dict",
+            "is": [[encoded(key, arrays), encoded(item, arrays)] for key, item in value.items()],
+        }
     if isinstance(value, (set, frozenset)):
         return {_MARK: "set", "is": [encoded(item, arrays) for item in sorted(value)]}
     if isinstance(value, (np.ndarray, np.generic, jax.Array)):

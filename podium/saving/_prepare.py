@@ -33,7 +33,11 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "softmax_robust_masking": (False,),
     "input_length": (None,),
 }
-_NOTES = ("query_shape", "key_shape", "value_shape")  # what Keras 2 notes beside the arguments of MultiHeadAttention
+_NOTES = (
+    "query_shape",
+    "key_shape",
+    "value_shape",
+)  # what Keras 2 notes beside the arguments of MultiHeadAttention
 
 
 def prepared(config: Any) -> Any:
@@ -61,7 +65,11 @@ def _with_known_function(config: Mapping[str, Any]) -> dict[str, Any]:
     legacy = isinstance(given, (list, tuple)) or config.get("function_type") == "lambda"
     is_code = legacy or (isinstance(given, Mapping) and given.get("class_name") == "__lambda__")
     name = config.get("name")
-    kept = {key: value for key, value in config.items() if not key.endswith(("function_type", "_type", "module"))}
+    kept = {
+        key: value
+        for key, value in config.items()
+        if not key.endswith(("function_type", "_type", "module"))
+    }
     if isinstance(given, str):  # Keras 2 writes the name alone
         return kept | {"function": {"class_name": "function", "config": given}}
     if not is_code:
@@ -80,11 +88,16 @@ def _without_neutral(class_name: str, config: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(cls, type) or get_registered_object(class_name) is not None:
         return config
     known = _arguments_of(cls)
-    dropped = {key for key, value in config.items() if key in _NOTES or value in _NEUTRAL.get(key, ())}
+    dropped = {
+        key for key, value in config.items() if key in _NOTES or value in _NEUTRAL.get(key, ())
+    }
     return {key: value for key, value in config.items() if key in known or key not in dropped}
 
 
 def _arguments_of(cls: type) -> set[str]:
     return {
-        name for one in cls.__mro__ if "__init__" in vars(one) for name in inspect.signature(vars(one)["__init__"]).parameters
+        name
+        for one in cls.__mro__
+        if "__init__" in vars(one)
+        for name in inspect.signature(vars(one)["__init__"]).parameters
     }

@@ -60,7 +60,9 @@ class StoredTensor(NamedTuple):
 
 def unknown_types(arrays: Mapping[str, Any]) -> dict[str, str]:
     """Return the names and types of those arrays that a file cannot hold."""
-    return {name: array.dtype.name for name, array in arrays.items() if array.dtype.name not in _NAMES}
+    return {
+        name: array.dtype.name for name, array in arrays.items() if array.dtype.name not in _NAMES
+    }
 
 
 def write_tensors(file: Any, arrays: Mapping[str, Any]) -> bytes:
@@ -70,22 +72,30 @@ def write_tensors(file: Any, arrays: Mapping[str, Any]) -> bytes:
         ValueError: The format has no name for the type of one.
     """
     for name, dtype in unknown_types(arrays).items():
-        raise ValueError(f"Weight {name!r} has dtype {dtype!r}, which `.safetensors` files do not have; save to `.weights.h5`.")
-    ordered = dict(sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize))  # so that all of them lie aligned
+        raise ValueError(
+            f"Weight {name!r} has dtype {dtype!r}, which `.safetensors` files do not have; save to `.weights.h5`."
+        )
+    ordered = dict(
+        sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize)
+    )  # so that all of them lie aligned
     start = len(_header(ordered, dict.fromkeys(ordered, "0" * 64)))
     pieces, place = [], start
     for name, array in ordered.items():
         pieces.append(Piece(name, array, place))
         place += array.nbytes
     notes = write_pieces(file, pieces)
-    header = _header(ordered, {name: note.sha256 for name, note in zip(ordered, notes, strict=True)})
+    header = _header(
+        ordered, {name: note.sha256 for name, note in zip(ordered, notes, strict=True)}
+    )
     file.seek(0)
     file.write(header)
     return header
 
 
 def _header(arrays: Mapping[str, Any], digests: dict[str, str]) -> bytes:
-    described: dict[str, Any] = {_METADATA: {"written_by": "podium"} | {_DIGEST + name: digests[name] for name in arrays}}
+    described: dict[str, Any] = {
+        _METADATA: {"written_by": "podium"} | {_DIGEST + name: digests[name] for name in arrays}
+    }
     place = 0
     for name, array in arrays.items():
         described[name] = {
@@ -112,7 +122,9 @@ def stored_tensors(file: Any) -> dict[str, StoredTensor]:
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if size < 8:
-        raise Unfit(f"was refused: it is empty or too small ({size} bytes) for the header of a safetensors file.")
+        raise Unfit(
+            f"was refused: it is empty or too small ({size} bytes) for the header of a safetensors file."
+        )
     length = struct.unpack("<Q", file.read(8))[0]
     if length > min(_LARGEST_HEADER, size - 8):
         raise Unfit(
@@ -126,14 +138,20 @@ def stored_tensors(file: Any) -> dict[str, StoredTensor]:
     if not isinstance(header, dict):
         raise Unfit("was refused: its header is invalid: an object of names was expected.")
     digests = _digests(header.pop(_METADATA, {}))
-    found = {name: _described(name, entry, 8 + length, digests, file) for name, entry in header.items()}
+    found = {
+        name: _described(name, entry, 8 + length, digests, file) for name, entry in header.items()
+    }
     if digests is not None and (surplus := set(digests) - set(found)):
-        raise Unfit(f"is corrupt: its header has a checksum for {min(surplus)!r}, and no such tensor.")
+        raise Unfit(
+            f"is corrupt: its header has a checksum for {min(surplus)!r}, and no such tensor."
+        )
     _check_layout(found.values(), 8 + length, size)
     return found
 
 
-def read_tensors(stored: Mapping[str, StoredTensor], wanted: Iterable[str]) -> dict[str, np.ndarray]:
+def read_tensors(
+    stored: Mapping[str, StoredTensor], wanted: Iterable[str]
+) -> dict[str, np.ndarray]:
     """Read the numbers of the wanted arrays, and compare them with the digests if there are any."""
     return read_pieces(map(_reading, (stored[name] for name in wanted)))
 
@@ -149,21 +167,39 @@ def _reading(tensor: StoredTensor) -> Reading:
 
 def _digests(metadata: Any) -> dict[str, str] | None:
     """Return the digests by name; None if the file is not ours and has none."""
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise Unfit(f"was refused: the `{_METADATA}` of its header is invalid: strings were expected.")
-    found = {key.removeprefix(_DIGEST): value for key, value in metadata.items() if key.startswith(_DIGEST)}
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str) for value in metadata.values()
+    ):
+        raise Unfit(
+            f"was refused: the `{_METADATA}` of its header is invalid: strings were expected."
+        )
+    found = {
+        key.removeprefix(_DIGEST): value
+        for key, value in metadata.items()
+        if key.startswith(_DIGEST)
+    }
     return found if found or metadata.get("written_by") == "podium" else None
 
 
-def _described(name: str, entry: Any, start: int, digests: dict[str, str] | None, file: Any) -> StoredTensor:
+def _described(
+    name: str, entry: Any, start: int, digests: dict[str, str] | None, file: Any
+) -> StoredTensor:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise Unfit(f"was refused: its header is invalid: {name!r} needs exactly `dtype`, `shape` and `data_offsets`.")
+        raise Unfit(
+            f"was refused: its header is invalid: {name!r} needs exactly `dtype`, `shape` and `data_offsets`."
+        )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _TYPES:
-        raise Unfit(f"was refused: {name!r} has the unknown dtype {str(dtype)[:40]!r}; one of {', '.join(_TYPES)} was expected.")
+        raise Unfit(
+            f"was refused: {name!r} has the unknown dtype {str(dtype)[:40]!r}; one of {', '.join(_TYPES)} was expected."
+        )
     for what, numbers in (("shape", shape), ("data_offsets", offsets)):
-        if not isinstance(numbers, list) or not all(type(number) is int and 0 <= number < 1 << 63 for number in numbers):
-            raise Unfit(f"was refused: the {what} of {name!r} is invalid: a list of whole numbers was expected.")
+        if not isinstance(numbers, list) or not all(
+            type(number) is int and 0 <= number < 1 << 63 for number in numbers
+        ):
+            raise Unfit(
+                f"was refused: the {what} of {name!r} is invalid: a list of whole numbers was expected."
+            )
     needed = math.prod(shape) * jnp.dtype(_TYPES[dtype]).itemsize
     if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
         raise Unfit(
@@ -171,8 +207,17 @@ def _described(name: str, entry: Any, start: int, digests: dict[str, str] | None
             f"offsets {str(offsets)[:80]}."
         )
     if digests is not None and name not in digests:
-        raise Unfit(f"is corrupt: {name!r} has no checksum in the header, and all tensors of the file should have one.")
-    return StoredTensor(name, _TYPES[dtype], tuple(shape), start + offsets[0], digests[name] if digests else None, file)
+        raise Unfit(
+            f"is corrupt: {name!r} has no checksum in the header, and all tensors of the file should have one."
+        )
+    return StoredTensor(
+        name,
+        _TYPES[dtype],
+        tuple(shape),
+        start + offsets[0],
+        digests[name] if digests else None,
+        file,
+    )
 
 
 def _check_layout(tensors: Any, start: int, size: int) -> None:
@@ -185,4 +230,6 @@ def _check_layout(tensors: Any, start: int, size: int) -> None:
         place += math.prod(tensor.shape) * jnp.dtype(tensor.dtype).itemsize
     if place != size:
         what = "it is truncated" if place > size else "it has trailing bytes"
-        raise Unfit(f"is corrupt: the offsets in its header end at {place}, and its size is {size}: {what}.")
+        raise Unfit(
+            f"is corrupt: the offsets in its header end at {place}, and its size is {size}: {what}."
+        )

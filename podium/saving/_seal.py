@@ -38,7 +38,9 @@ def check_seal(file: Any) -> bool:
     file.seek(stop)
     places = file.read(16 * count)
     if digest != _digest(file, list(struct.iter_unpack("<QQ", places)), places, stop):
-        raise Unfit("is corrupt: its structure does not fit the checksum that was written with it, and nothing was loaded.")
+        raise Unfit(
+            "is corrupt: its structure does not fit the checksum that was written with it, and nothing was loaded."
+        )
     return True
 
 

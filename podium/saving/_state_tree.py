@@ -20,8 +20,13 @@ from podium.saving._loaded import Loaded, LoadReport, Stored, checked, listed, m
 from podium.saving._numbers import value_of
 from podium.saving._unfit import Unfit
 
-_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer"})
-_IGNORED = ("seed_generator", "_random_generator")  # Keras's random states, which mean nothing to our generators
+_NOT_OWNED = frozenset(
+    {"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer"}
+)
+_IGNORED = (
+    "seed_generator",
+    "_random_generator",
+)  # Keras's random states, which mean nothing to our generators
 
 
 class Holder(NamedTuple):
@@ -52,7 +57,9 @@ def _visit(owner: Any, path: str, found: list[Holder], seen: set[int]) -> None:
             _visit_container(child, inner, found, seen, set())
 
 
-def _visit_container(container: Any, path: str, found: list[Holder], seen: set[int], inside: set[int]) -> None:
+def _visit_container(
+    container: Any, path: str, found: list[Holder], seen: set[int], inside: set[int]
+) -> None:
     if id(container) in inside:
         return
     inside.add(id(container))
@@ -78,7 +85,9 @@ def _class_name(item: Any) -> str:
 
 def _children(owner: Any) -> Iterator[tuple[str, Any]]:
     """Yield attributes by name, private ones last; of models made of layers the list of layers first."""
-    attributes = {_public(owner, name): value for name, value in vars(owner).items() if name not in _NOT_OWNED}
+    attributes = {
+        _public(owner, name): value for name, value in vars(owner).items() if name not in _NOT_OWNED
+    }
     if getattr(owner, "optimizer", None) is not None:
         attributes["optimizer"] = owner.optimizer
     if hasattr(owner, "get_layer"):  # a model
@@ -86,13 +95,17 @@ def _children(owner: Any) -> Iterator[tuple[str, Any]]:
             yield "layers", owner.layers
         else:
             attributes["layers"] = owner.layers
-    yield from sorted(attributes.items(), key=lambda item: f"~{item[0]}" if item[0].startswith("_") else item[0])
+    yield from sorted(
+        attributes.items(), key=lambda item: f"~{item[0]}" if item[0].startswith("_") else item[0]
+    )
 
 
 def _public(owner: Any, name: str) -> str:
     """Return the name that Keras's walk meets first: `MultiHeadAttention` has `query_dense` for `_query_dense`."""
     is_public = (
-        type(owner).__name__ == "MultiHeadAttention" and name.endswith("_dense") and type(owner).__module__[:6] == "podium"
+        type(owner).__name__ == "MultiHeadAttention"
+        and name.endswith("_dense")
+        and type(owner).__module__[:6] == "podium"
     )
     return name.removeprefix("_") if is_public else name
 
@@ -144,7 +157,9 @@ def named_values(model: Any) -> dict[str, np.ndarray]:
         if isinstance(holder.owner, Optimizer):
             continue
         named = dict(zip(_names(holder.variables), map(value_of, holder.variables), strict=True))
-        for name, value in (_own_form(holder.owner) if _has_own_form(holder.owner) else named).items():
+        for name, value in (
+            _own_form(holder.owner) if _has_own_form(holder.owner) else named
+        ).items():
             found[f"{holder.path}/{name}" if holder.path else name] = value
     return found
 
@@ -161,7 +176,9 @@ def _names(variables: list[Variable]) -> list[str]:
     for variable in variables:
         plain = name = variable.name.replace("/", "_")
         while name in names:
-            name = f"{plain}_{names.count(plain) + sum(one.startswith(f'{plain}_') for one in names)}"
+            name = (
+                f"{plain}_{names.count(plain) + sum(one.startswith(f'{plain}_') for one in names)}"
+            )
         names.append(name)
     return names
 
@@ -174,7 +191,11 @@ def _own_form(owner: Any) -> dict[str, np.ndarray]:
 
 def _has_own_form(owner: Any) -> bool:
     """Tell whether a layer of the user's says itself what is written of it."""
-    return isinstance(owner, Layer) and hasattr(owner, "save_own_variables") and hasattr(owner, "load_own_variables")
+    return (
+        isinstance(owner, Layer)
+        and hasattr(owner, "save_own_variables")
+        and hasattr(owner, "load_own_variables")
+    )
 
 
 # --- reading
@@ -190,7 +211,11 @@ def hdf5_state(file: Any) -> tuple[dict[str, Stored], Read]:
 
 
 def read_state(
-    stored: Mapping[str, Stored], read: Read, model: Any, skip_mismatch: bool = False, with_optimizer: bool = True
+    stored: Mapping[str, Stored],
+    read: Read,
+    model: Any,
+    skip_mismatch: bool = False,
+    with_optimizer: bool = True,
 ) -> Loaded:
     """Read what fits a model, by its places in Keras 3's layout, or raise `Unfit`; nothing is assigned yet."""
     holders = state_of(model)
@@ -207,12 +232,16 @@ def read_state(
             fitting, complaint = _optimizer_pairs(holder, stored)
             optimizers += fitting
             complaints += complaint
-    wanted = [weight.name for _, weight in pairs + optimizers] + [name for _, names in own_forms for name in names.values()]
+    wanted = [weight.name for _, weight in pairs + optimizers] + [
+        name for _, names in own_forms for name in names.values()
+    ]
     values = read(wanted)
     if report.problems:
         complaints = [f"These were left as they were: {listed(report.problems)}.", *complaints]
     return Loaded(
-        checked([(variable, values[weight.name]) for variable, weight in pairs + optimizers], model),
+        checked(
+            [(variable, values[weight.name]) for variable, weight in pairs + optimizers], model
+        ),
         [(owner, {key: values[name] for key, name in names.items()}) for owner, names in own_forms],
         complaints,
         report,
@@ -223,17 +252,27 @@ class _Taken:
     """Which stored weights have an owner, so that the others can be reported."""
 
     def __init__(self, holders: list[Holder]):
-        paths = [spelling for holder in holders for spelling in (holder.path, _private(holder.path))]
+        paths = [
+            spelling for holder in holders for spelling in (holder.path, _private(holder.path))
+        ]
         self.prefixes = {f"{path}/vars/" if path else "vars/" for path in paths}
-        self.others = tuple(f"{holder.path}/" for holder in holders if isinstance(holder.owner, Optimizer))
+        self.others = tuple(
+            f"{holder.path}/" for holder in holders if isinstance(holder.owner, Optimizer)
+        )
 
     def has_owner(self, name: str) -> bool:
         parts = name.split("/")
-        ignored = any(part in _IGNORED for part in parts) or parts[0] in ("optimizer", "metrics") or name.startswith(self.others)
+        ignored = (
+            any(part in _IGNORED for part in parts)
+            or parts[0] in ("optimizer", "metrics")
+            or name.startswith(self.others)
+        )
         return ignored or f"{'/'.join(parts[:-1])}/" in self.prefixes
 
 
-def _matched(layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken) -> tuple[list, list, LoadReport]:
+def _matched(
+    layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken
+) -> tuple[list, list, LoadReport]:
     """Return what fits together, layers that read for themselves, and what does not fit."""
     pairs: list[tuple[Variable, Stored]] = []
     own_forms: list[tuple[Any, dict[str, str]]] = []
@@ -243,7 +282,9 @@ def _matched(layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken) 
         group, _, key = name.rpartition("/")
         by_group.setdefault(group, {})[key] = weight
     for path, owner, variables in layers:
-        there = by_group.get(f"{path}/vars" if path else "vars") or by_group.get(f"{_private(path)}/vars", {})
+        there = by_group.get(f"{path}/vars" if path else "vars") or by_group.get(
+            f"{_private(path)}/vars", {}
+        )
         if _has_own_form(owner):
             own_forms.append((owner, {key: weight.name for key, weight in there.items()}))
             report.loaded.extend(weight.name for weight in there.values())
@@ -260,9 +301,15 @@ def _matched(layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken) 
                 pairs.append((variable, there[key]))
             else:
                 report.mismatched.append(f"{where}: {problem}")
-    unexpected = [f"{weight.name!r} {weight.shape}" for name, weight in stored.items() if not taken.has_owner(name)]
+    unexpected = [
+        f"{weight.name!r} {weight.shape}"
+        for name, weight in stored.items()
+        if not taken.has_owner(name)
+    ]
     if unexpected:
-        report.unexpected.append(f"the file has weights that the model does not have (unexpected): {listed(unexpected)}")
+        report.unexpected.append(
+            f"the file has weights that the model does not have (unexpected): {listed(unexpected)}"
+        )
     report.loaded.extend(variable.path for variable, _ in pairs)
     return pairs, own_forms, report
 
@@ -270,7 +317,9 @@ def _matched(layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken) 
 def _keys_in_order(there: Mapping[str, Stored], variables: list[Variable]) -> list[str] | None:
     """Return the keys of one owner's weights in the order of its Variables: by name, or by number; None if they differ."""
     if all(key.isdecimal() for key in there):
-        return sorted(there, key=lambda key: (len(key), key)) if len(there) == len(variables) else None
+        return (
+            sorted(there, key=lambda key: (len(key), key)) if len(there) == len(variables) else None
+        )
     names = _names(variables)
     return names if set(names) == set(there) else None
 
@@ -278,21 +327,35 @@ def _keys_in_order(there: Mapping[str, Stored], variables: list[Variable]) -> li
 def _other_weights(there: Mapping[str, Stored], variables: list[Variable]) -> str:
     here = listed([f"{variable.path} {variable.shape}" for variable in variables])
     found = listed([f"{weight.name!r} {weight.shape}" for weight in there.values()])
-    counts = f"has {len(variables)} weights ({here}), and {len(there)} were found in the file ({found})"
+    counts = (
+        f"has {len(variables)} weights ({here}), and {len(there)} were found in the file ({found})"
+    )
     difference = len(there) - len(variables)
-    what = f"{abs(difference)} {'missing' if difference < 0 else 'unexpected'}" if difference else "missing under these names"
+    what = (
+        f"{abs(difference)} {'missing' if difference < 0 else 'unexpected'}"
+        if difference
+        else "missing under these names"
+    )
     return f"{counts}: {what}"
 
 
 def _optimizer_pairs(holder: Holder, stored: Mapping[str, Stored]) -> tuple[list, list[str]]:
     """Return what of an optimizer's state the file has; a complaint if it does not fit."""
-    there = [stored[name] for name in (f"{holder.path}/vars/{place}" for place in range(len(stored))) if name in stored]
+    there = [
+        stored[name]
+        for name in (f"{holder.path}/vars/{place}" for place in range(len(stored)))
+        if name in stored
+    ]
     mine = holder.variables
     if there and len(there) < len(mine) and all(weight.shape == () for weight in there):
-        mine = mine[: len(there)]  # saved before the first step: the count and the rate, no slots yet
+        mine = mine[
+            : len(there)
+        ]  # saved before the first step: the count and the rate, no slots yet
     elif len(there) == len(mine) - 1 and "learning_rate" in mine[1].path:
         mine = [mine[0], *mine[2:]]  # Keras 2 keeps the rate in the config alone
-    fits = len(there) == len(mine) and all(w.shape == v.shape for w, v in zip(there, mine, strict=True))
+    fits = len(there) == len(mine) and all(
+        w.shape == v.shape for w, v in zip(there, mine, strict=True)
+    )
     if fits:
         return list(zip(mine, there, strict=True)), []
     if not there:

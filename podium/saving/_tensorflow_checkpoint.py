@@ -17,7 +17,15 @@ from podium.saving._loaded import Loaded, LoadReport, checked, listed, misfit
 from podium.saving._unfit import Unfit
 
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
-_NO_WEIGHTS = ("optimizer", "keras_api", "metrics", "save_counter", "signatures", "_random_generator", "seed_generator")
+_NO_WEIGHTS = (
+    "optimizer",
+    "keras_api",
+    "metrics",
+    "save_counter",
+    "signatures",
+    "_random_generator",
+    "seed_generator",
+)
 _NOT_OWNED = ("_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer")
 
 
@@ -34,10 +42,14 @@ class _StoredVariable(NamedTuple):
 def read_checkpoint(prefix: str, model: Any, by_name: bool, skip_mismatch: bool) -> Loaded:
     """Read what fits a model from a TensorFlow checkpoint, or raise `Unfit`; nothing is assigned yet."""
     if by_name:
-        raise Unfit("is a TensorFlow checkpoint, whose weights have places in a model and no names. Leave `by_name` out.")
+        raise Unfit(
+            "is a TensorFlow checkpoint, whose weights have places in a model and no names. Leave `by_name` out."
+        )
     reader, nodes = _opened(prefix)
     start = (
-        0 if set(_children(nodes[0])) - {"model", "root", "save_counter", "optimizer"} else _children(nodes[0]).get("model", 0)
+        0
+        if set(_children(nodes[0])) - {"model", "root", "save_counter", "optimizer"}
+        else _children(nodes[0]).get("model", 0)
     )
     places: dict[int, tuple[Variable, int | None]] = {}
     _walk(model, start, nodes, places, set())
@@ -48,7 +60,9 @@ def read_checkpoint(prefix: str, model: Any, by_name: bool, skip_mismatch: bool)
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     values = [(variable, np.asarray(reader.get_tensor(stored.name))) for variable, stored in pairs]
-    complaints = [f"These were left as they were: {listed(report.problems)}."] if report.problems else []
+    complaints = (
+        [f"These were left as they were: {listed(report.problems)}."] if report.problems else []
+    )
     return Loaded(checked(values, model), [], complaints, report)
 
 
@@ -64,13 +78,17 @@ def _opened(prefix: str) -> tuple[Any, Any]:
     try:
         reader = tensorflow.train.load_checkpoint(prefix)
         if not reader.has_tensor(_GRAPH):
-            raise Unfit("has no graph of objects: it was written by TensorFlow 1's Saver, whose names have no places in a model.")
+            raise Unfit(
+                "has no graph of objects: it was written by TensorFlow 1's Saver, whose names have no places in a model."
+            )
         graph = TrackableObjectGraph()
         graph.ParseFromString(reader.get_tensor(_GRAPH))
     except Unfit:
         raise
     except Exception as error:
-        raise Unfit(f"cannot be read as a TensorFlow checkpoint: it is damaged or incomplete ({str(error)[:300]}).") from error
+        raise Unfit(
+            f"cannot be read as a TensorFlow checkpoint: it is damaged or incomplete ({str(error)[:300]})."
+        ) from error
     return reader, graph.nodes
 
 
@@ -79,13 +97,26 @@ def _children(node: Any) -> dict[str, int]:
 
 
 def _key(node: Any) -> str | None:
-    return next((attribute.checkpoint_key for attribute in node.attributes if attribute.name == "VARIABLE_VALUE"), None)
+    return next(
+        (
+            attribute.checkpoint_key
+            for attribute in node.attributes
+            if attribute.name == "VARIABLE_VALUE"
+        ),
+        None,
+    )
 
 
 # --- the walk
 
 
-def _walk(owner: Any, node: int | None, nodes: Any, places: dict[int, tuple[Variable, int | None]], seen: set[int]) -> None:
+def _walk(
+    owner: Any,
+    node: int | None,
+    nodes: Any,
+    places: dict[int, tuple[Variable, int | None]],
+    seen: set[int],
+) -> None:
     """Find the places of all weights of a layer, and of the layers inside it."""
     if id(owner) in seen:
         return
@@ -93,7 +124,10 @@ def _walk(owner: Any, node: int | None, nodes: Any, places: dict[int, tuple[Vari
     there = _children(nodes[node]) if node is not None else {}
     names = {id(value): name for name, value in vars(owner).items() if isinstance(value, Variable)}
     for variable in owner._own_weights():
-        found = next((there[name] for name in (names.get(id(variable)), variable.name) if name in there), None)
+        found = next(
+            (there[name] for name in (names.get(id(variable)), variable.name) if name in there),
+            None,
+        )
         places.setdefault(id(variable), (variable, found))
     for name, child in _inside(owner, there):
         _walk_value(child, _named(there, name), nodes, places, seen)
@@ -113,7 +147,9 @@ def _inside(owner: Any, there: dict[str, int]) -> Iterator[tuple[str, Any]]:
     """Yield what a layer holds, by the names that TensorFlow has for it."""
     if hasattr(owner, "get_layer") and "layer_with_weights-0" in there:
         with_weights = [layer for layer in owner.layers if layer.weights]
-        yield from ((f"layer_with_weights-{place}", layer) for place, layer in enumerate(with_weights))
+        yield from (
+            (f"layer_with_weights-{place}", layer) for place, layer in enumerate(with_weights)
+        )
     yield from ((name, value) for name, value in vars(owner).items() if name not in _NOT_OWNED)
 
 
@@ -143,7 +179,9 @@ def _matched(
             report.mismatched.append(problem)
     taken = {node for _, node in places.values() if node is not None}
     surplus = [key for node, key in _weights_below(start, nodes) if node not in taken]
-    report.unexpected.extend(f"{key!r} {tuple(shapes.get(key, ()))} (not in the model)" for key in surplus)
+    report.unexpected.extend(
+        f"{key!r} {tuple(shapes.get(key, ()))} (not in the model)" for key in surplus
+    )
     report.loaded.extend(variable.path for variable, _ in pairs)
     return pairs, report
 

@@ -19,7 +19,14 @@ def explained(path: str) -> Iterator[None]:
         yield
     except RecursionError:
         raise ValueError(f"{path!r} was refused: its config is nested too deep.") from None
-    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NotImplementedError) as error:
+    except (
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        LookupError,
+        AttributeError,
+        NotImplementedError,
+    ) as error:
         text = str(error)
         shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
         raise ValueError(f"{path!r} cannot be loaded: {shown}") from error

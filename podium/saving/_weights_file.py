@@ -25,7 +25,9 @@ from podium.saving._weights_folder import holds_checkpoints, is_folder, read_fol
 _FORMATS = ("h5", "hdf5", "keras", "safetensors")
 
 
-def write_weights(model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None) -> None:
+def write_weights(
+    model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None
+) -> None:
     """Write the weights of a model to a file at exactly this path.
 
     Args:
@@ -52,7 +54,9 @@ def write_weights(model: Any, filepath: Any, overwrite: bool = True, save_format
     given = os.fsdecode(filepath)
     if is_folder(given):
         if save_format is not None:
-            raise ValueError(f"save_weights was given {given!r}, a directory, and save_format={save_format!r}. Leave one out.")
+            raise ValueError(
+                f"save_weights was given {given!r}, a directory, and save_format={save_format!r}. Leave one out."
+            )
         parts_of(model, "save_weights")  # refuses a model that is not built
         write_folder(model, given, overwrite)
         return
@@ -73,7 +77,11 @@ def write_weights(model: Any, filepath: Any, overwrite: bool = True, save_format
 
 
 def read_weights(
-    model: Any, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None
+    model: Any,
+    filepath: Any,
+    by_name: bool = False,
+    skip_mismatch: bool = False,
+    options: Any = None,
 ) -> LoadReport:
     """Read the weights of a model from a file of weights or of a whole model: ours, Keras 2's or Keras 3's.
 
@@ -93,7 +101,9 @@ def read_weights(
         OSError: The file is missing or damaged.
     """
     if options is not None:
-        raise ValueError(f"load_weights was given options={options!r}; they are for TensorFlow's checkpoints. Leave it out.")
+        raise ValueError(
+            f"load_weights was given options={options!r}; they are for TensorFlow's checkpoints. Leave it out."
+        )
     path = os.fsdecode(filepath)
     checkpoint = detect_tensorflow(path)
     parts = parts_of(model, "load_weights")
@@ -116,13 +126,21 @@ def read_weights(
     return loaded.report
 
 
-def _read(path: str, raw: Any, model: Any, parts: Parts, by_name: bool, skip_mismatch: bool) -> Loaded:
+def _read(
+    path: str, raw: Any, model: Any, parts: Parts, by_name: bool, skip_mismatch: bool
+) -> Loaded:
     kind = detect_contents(path, raw)
     if kind == "safetensors":
         stored = stored_tensors(raw)
         _check_not_by_name(by_name)
         tree = {tree_name(name): tensor for name, tensor in stored.items()}
-        return read_state(tree, lambda names: read_tensors(stored, names), model, skip_mismatch, with_optimizer=False)
+        return read_state(
+            tree,
+            lambda names: read_tensors(stored, names),
+            model,
+            skip_mismatch,
+            with_optimizer=False,
+        )
     if kind == "keras":  # a whole model
         read_texts(raw, ())
         raw = open_weights(raw)
@@ -135,4 +153,6 @@ def _read(path: str, raw: Any, model: Any, parts: Parts, by_name: bool, skip_mis
 
 def _check_not_by_name(by_name: bool) -> None:
     if by_name:
-        raise Unfit("names weights by their places in the model, and not by layers' names. Leave `by_name` out.")
+        raise Unfit(
+            "names weights by their places in the model, and not by layers' names. Leave `by_name` out."
+        )

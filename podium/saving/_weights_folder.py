@@ -40,16 +40,22 @@ def write_folder(model: Any, given: str, overwrite: bool) -> None:
             f"save_weights was given {given!r}; the directory {os.path.dirname(path)!r} does not exist. Create it first."
         )
     if os.path.lexists(path) and not os.path.isdir(path):
-        raise NotADirectoryError(f"save_weights was given {given!r}, and {path!r} is a file. For a file leave out the slash.")
+        raise NotADirectoryError(
+            f"save_weights was given {given!r}, and {path!r} is a file. For a file leave out the slash."
+        )
     manager = CheckpointManager(path, max_to_keep=1, format="safetensors")
     steps = manager.all_steps()
-    if os.path.isfile(os.path.join(path, MANIFEST)) or not all(_is_ours(os.path.join(path, name_of(one))) for one in steps):
+    if os.path.isfile(os.path.join(path, MANIFEST)) or not all(
+        _is_ours(os.path.join(path, name_of(one))) for one in steps
+    ):
         raise ValueError(
             f"save_weights was given {given!r}, with checkpoints of a run (`CheckpointManager`, `BackupAndRestore`) or one that "
             "cannot be read: they would be replaced. Give the weights a directory of their own."
         )
     if steps and not overwrite:
-        raise FileExistsError(f"save_weights was given {given!r}, which holds weights, and overwrite=False. Choose another name.")
+        raise FileExistsError(
+            f"save_weights was given {given!r}, which holds weights, and overwrite=False. Choose another name."
+        )
     manager.save(steps[-1] + 1 if steps else 0, weights_by_path(model), state=_MARK)
 
 
@@ -77,5 +83,10 @@ def read_folder(model: Any, path: str) -> LoadReport:
             f"load_weights was given {path!r}, a checkpoint that was renamed; it ends in `checkpoint-` and a number."
         )
     weights = weights_by_path(model)
-    put_back(weights, found.arrays, f"Checkpoint {found.step} of {path!r}", all_of_it=found.state == _MARK)
+    put_back(
+        weights,
+        found.arrays,
+        f"Checkpoint {found.step} of {path!r}",
+        all_of_it=found.state == _MARK,
+    )
     return LoadReport([variable.path for variable in weights.values()], [], [], [])

@@ -10,7 +10,9 @@ from podium.core import check_choice, is_tensor
 from podium.data._words import check_count
 
 
-def to_categorical(x: Any = None, num_classes: int | None = None, dtype: Any = "float32", *, y: Any = None) -> Any:
+def to_categorical(
+    x: Any = None, num_classes: int | None = None, dtype: Any = "float32", *, y: Any = None
+) -> Any:
     """Turn class numbers into one-hot rows.
 
     Args:
@@ -42,7 +44,9 @@ def to_categorical(x: Any = None, num_classes: int | None = None, dtype: Any = "
             f"to_categorical() was given numbers of type {numbers.dtype} that are not whole; class numbers were expected."
         )
     if not numbers.size and not num_classes:
-        raise ValueError("to_categorical() was given no numbers and no num_classes; one of them says how long the rows are.")
+        raise ValueError(
+            "to_categorical() was given no numbers and no num_classes; one of them says how long the rows are."
+        )
     numbers = numbers.astype("int64")
     shape = numbers.shape[:-1] if numbers.ndim > 1 and numbers.shape[-1] == 1 else numbers.shape
     numbers = numbers.reshape(-1)
@@ -107,9 +111,17 @@ def pad_sequences(
     check_choice("truncating", truncating, ("pre", "post"))
     _check_value(value, np.dtype(dtype))
     rows = [np.asarray(sequence) for sequence in _checked(sequences)]
-    length = max((len(row) for row in rows), default=0) if maxlen is None else check_count("maxlen", maxlen, 0)
+    length = (
+        max((len(row) for row in rows), default=0)
+        if maxlen is None
+        else check_count("maxlen", maxlen, 0)
+    )
     inner = next((row.shape[1:] for row in rows if len(row)), ())
-    cut: Callable = (lambda row: row[len(row) - length :]) if truncating == "pre" else (lambda row: row[:length])
+    cut: Callable = (
+        (lambda row: row[len(row) - length :])
+        if truncating == "pre"
+        else (lambda row: row[:length])
+    )
     padded = np.full((len(rows), length, *inner), value, dtype=dtype)
     for number, row in enumerate(rows):
         kept = cut(row) if len(row) > length else row

@@ -98,22 +98,32 @@ class Folder:
         self._check_split()
 
     def datasets(
-        self, suffixes: tuple[str, ...], kind: str, read: Callable[[str], Any], sample: Callable[[], Any]
+        self,
+        suffixes: tuple[str, ...],
+        kind: str,
+        read: Callable[[str], Any],
+        sample: Callable[[], Any],
     ) -> FileDataset | tuple[FileDataset, FileDataset]:
         """Find the files and return a Dataset of them, or two if `subset` is "both"."""
         # Drawn as Keras draws it: `set_random_seed` fixes it, and then it is Keras's.
         seed = int(np.random.randint(10**6)) if self.seed is None else self.seed
-        files = find_files(self.directory, self.labels, self.class_names, suffixes, self.follow_links, kind)
+        files = find_files(
+            self.directory, self.labels, self.class_names, suffixes, self.follow_links, kind
+        )
         _check_classes(files, self.label_mode)
         report(files, self.verbose)
         files = mixed(files, seed) if self.shuffle else files
         made: list[FileDataset] = []
         for part in split(files, self.validation_split, self.subset, self.verbose):
-            shuffled = self.shuffle and not made  # of "both", the files for validation keep their order
+            shuffled = (
+                self.shuffle and not made
+            )  # of "both", the files for validation keep their order
             made.append(self._dataset(part, seed if shuffled else None, read, sample))
         return made[0] if len(made) == 1 else (made[0], made[1])
 
-    def _dataset(self, files: Files, seed: int | None, read: Callable, sample: Callable) -> FileDataset:
+    def _dataset(
+        self, files: Files, seed: int | None, read: Callable, sample: Callable
+    ) -> FileDataset:
         labels = _encoded(files, self.label_mode)
         numbers = Dataset.from_tensor_slices(np.arange(len(files.paths)))
         if seed is not None:
@@ -122,10 +132,14 @@ class Folder:
             pipeline = FilesRead(numbers.pipeline, lambda row: read(files.paths[row]), sample)
         else:
             pipeline = FilesRead(
-                numbers.pipeline, lambda row: (read(files.paths[row]), labels(row)), lambda: (sample(), labels(0))
+                numbers.pipeline,
+                lambda row: (read(files.paths[row]), labels(row)),
+                lambda: (sample(), labels(0)),
             )
         dataset = Dataset(pipeline)
-        return FileDataset((dataset if self.batch_size is None else dataset.batch(self.batch_size)).pipeline, files)
+        return FileDataset(
+            (dataset if self.batch_size is None else dataset.batch(self.batch_size)).pipeline, files
+        )
 
     def _check_labels(self) -> None:
         if self.labels is None or self.label_mode is None:
@@ -158,7 +172,9 @@ class Folder:
         if self.subset not in ("training", "validation", "both", None):
             raise unknown_choice("subset", self.subset, ("training", "validation", "both", None))
         if self.validation_split and not 0 < self.validation_split < 1:
-            raise ValueError(f"validation_split={self.validation_split!r} was given; a fraction between 0 and 1 was expected.")
+            raise ValueError(
+                f"validation_split={self.validation_split!r} was given; a fraction between 0 and 1 was expected."
+            )
         if bool(self.validation_split) != bool(self.subset):
             raise ValueError(
                 f"validation_split={self.validation_split!r} and subset={self.subset!r} were given; they belong together: "
@@ -176,7 +192,9 @@ def _check_classes(files: Files, label_mode: str | None) -> None:
     if numbers is None or label_mode not in ("binary", "categorical"):
         return
     if label_mode == "binary" and len(names) != 2:
-        raise ValueError(f"label_mode='binary' needs two classes, and {len(names)} were found: {names}.")
+        raise ValueError(
+            f"label_mode='binary' needs two classes, and {len(names)} were found: {names}."
+        )
     if numbers.dtype.kind not in "iub" or numbers.min() < 0 or numbers.max() >= len(names):
         raise ValueError(
             f"label_mode={label_mode!r} needs labels that are whole numbers from 0 to {len(names) - 1}, and the {len(names)} "

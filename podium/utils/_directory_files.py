@@ -32,7 +32,12 @@ class Files:
 
 
 def find_files(
-    directory: Any, labels: Any, class_names: list[str] | None, suffixes: tuple[str, ...], follow_links: bool, kind: str
+    directory: Any,
+    labels: Any,
+    class_names: list[str] | None,
+    suffixes: tuple[str, ...],
+    follow_links: bool,
+    kind: str,
 ) -> Files:
     """List the files of a folder with their classes, sorted.
 
@@ -67,7 +72,9 @@ def mixed(files: Files, seed: int) -> Files:
     return files.part(order)
 
 
-def split(files: Files, validation_split: float | None, subset: str | None, verbose: bool) -> list[Files]:
+def split(
+    files: Files, validation_split: float | None, subset: str | None, verbose: bool
+) -> list[Files]:
     """Return the parts that were asked for: all files, one part, or training and validation."""
     if not validation_split:
         return [files]
@@ -101,7 +108,9 @@ def _say(text: str, verbose: bool) -> None:
 
 def _walk(directory: str, suffixes: tuple[str, ...], follow_links: bool) -> Iterator[str]:
     """Walk the paths of the files of a folder and the folders in it, sorted by folder and then by name."""
-    above: dict[str, tuple[str, ...]] = {}  # the real folders that each folder lies in, itself among them
+    above: dict[
+        str, tuple[str, ...]
+    ] = {}  # the real folders that each folder lies in, itself among them
     rows = []
     for folder, inner, names in os.walk(directory, followlinks=follow_links):
         here = os.path.normpath(folder)
@@ -112,12 +121,16 @@ def _walk(directory: str, suffixes: tuple[str, ...], follow_links: bool) -> Iter
         above[here] = (*outer, real)
         rows.append((folder, names))
     for folder, names in sorted(rows, key=lambda row: row[0]):
-        yield from (os.path.join(folder, name) for name in sorted(names) if name.lower().endswith(suffixes))
+        yield from (
+            os.path.join(folder, name) for name in sorted(names) if name.lower().endswith(suffixes)
+        )
 
 
 def _classes(directory: str, class_names: list[str] | None, suffixes: tuple[str, ...]) -> list[str]:
     with os.scandir(directory) as entries:
-        folders = sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+        folders = sorted(
+            entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")
+        )
     for name in class_names or ():
         if name not in folders:
             raise unknown_choice("name in class_names,", name, folders)
@@ -143,4 +156,6 @@ def _names_of(labels: Any, paths: list[str], directory: str) -> list[str] | None
 
 def _refuse_none(paths: list[str], directory: str, suffixes: tuple[str, ...], kind: str) -> None:
     if not paths:
-        raise ValueError(f"No {kind} found in directory={directory!r}. Files that end in {', '.join(suffixes)} were expected.")
+        raise ValueError(
+            f"No {kind} found in directory={directory!r}. Files that end in {', '.join(suffixes)} were expected."
+        )

@@ -59,12 +59,24 @@ def plot_model(
     told |= {"activation": show_layer_activations, "trainable": show_trainable}
     places = _places(len(boxes), arrows)
     deep, wide = max(row for row, _ in places) + 1, max(column for _, column in places) + 1
-    figure = Figure(figsize=(1 + 3.2 * wide, 0.5 + 1.1 * deep) if rankdir == "TB" else (1 + 3.4 * deep, 0.5 + 1.2 * wide))
+    figure = Figure(
+        figsize=(1 + 3.2 * wide, 0.5 + 1.1 * deep)
+        if rankdir == "TB"
+        else (1 + 3.4 * deep, 0.5 + 1.2 * wide)
+    )
     axes = figure.subplots()
     axes.set_axis_off()
     points = [(column, -row) if rankdir == "TB" else (row, -column) for row, column in places]
     for (x, y), box in zip(points, boxes, strict=True):
-        axes.text(x, y, _words(box, told), ha="center", va="center", bbox={"boxstyle": "round", "fc": "white"}, zorder=2)
+        axes.text(
+            x,
+            y,
+            _words(box, told),
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "round", "fc": "white"},
+            zorder=2,
+        )
     for start, end in arrows:
         line = {"arrowstyle": "->", "shrinkA": 16, "shrinkB": 16}
         axes.annotate("", points[end], points[start], arrowprops=line, zorder=1)
@@ -80,7 +92,9 @@ def _graph_of(model: Any) -> tuple[list[tuple[Any, Any]], list[tuple[int, int]]]
     if graph is None:
         layers = list(model.layers)
         if not layers:
-            raise ValueError(f"The model {model.name!r} has no layers to draw; build it first by calling it on data.")
+            raise ValueError(
+                f"The model {model.name!r} has no layers to draw; build it first by calling it on data."
+            )
         return [(layer, None) for layer in layers], [(i, i + 1) for i in range(len(layers) - 1)]
     boxes: list[tuple[Any, Any]] = [(symbol, symbol) for symbol in graph.flat_inputs]
     number = {id(symbol): i for i, symbol in enumerate(graph.flat_inputs)}

@@ -45,22 +45,38 @@ def extract_archive(archive: pathlib.Path, folder: pathlib.Path, how: str | None
             with zipfile.ZipFile(archive) as packed:
                 _extract(archive, folder, _zip_members(packed), packed.open)
         else:
-            raise ValueError(f"{archive} is no archive of the format {how!r}; a tar or zip file was expected.")
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise ValueError(
+                f"{archive} is no archive of the format {how!r}; a tar or zip file was expected."
+            )
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise ValueError(f"{archive} is damaged, and was not unpacked ({error}).") from error
 
 
 def _tar_members(tar: tarfile.TarFile) -> Iterator[_Member]:
-    return (_Member(one.name, one.size, one.isdir(), one.isreg() or one.isdir(), one) for one in tar)
+    return (
+        _Member(one.name, one.size, one.isdir(), one.isreg() or one.isdir(), one) for one in tar
+    )
 
 
 def _zip_members(packed: zipfile.ZipFile) -> Iterator[_Member]:
     for one in packed.infolist():
-        plain = stat.S_IFMT(one.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR) and not one.flag_bits & 1
+        plain = (
+            stat.S_IFMT(one.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
+            and not one.flag_bits & 1
+        )
         yield _Member(one.filename, one.file_size, one.is_dir(), plain, one)
 
 
-def _extract(archive: pathlib.Path, folder: pathlib.Path, members: Iterator[_Member], opened: Any) -> None:
+def _extract(
+    archive: pathlib.Path, folder: pathlib.Path, members: Iterator[_Member], opened: Any
+) -> None:
     """Look at each member just before it is written, so that a bomb is never read to its end."""
     folder.mkdir(parents=True)
     left = _MOST_EXPANSION * os.path.getsize(archive) + _SPARE
@@ -84,9 +100,13 @@ def _check(archive: pathlib.Path, member: _Member, count: int, left: int) -> Non
     name = member.name
     parts = _parts(name)
     if name.startswith(("/", "\\")) or ".." in parts or "\0" in name or (parts and ":" in parts[0]):
-        raise ValueError(f"{archive} was refused: its member {name[:200]!r} has an unsafe path, outside of the folder.")
+        raise ValueError(
+            f"{archive} was refused: its member {name[:200]!r} has an unsafe path, outside of the folder."
+        )
     if not member.is_plain:
-        raise ValueError(f"{archive} was refused: its member {name[:200]!r} is a link, a device or encrypted.")
+        raise ValueError(
+            f"{archive} was refused: its member {name[:200]!r} is a link, a device or encrypted."
+        )
     if left < 0 or count > _MOST_MEMBERS:
         raise ValueError(
             f"{archive} was refused: it has too many members, or grows beyond the limit of {_MOST_EXPANSION} times its size at "

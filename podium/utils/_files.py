@@ -68,7 +68,9 @@ def get_file(
         raise ValueError("get_file() was given no origin; the URL of the file was expected.")
     name = fname or pathlib.PurePosixPath(urllib.parse.urlparse(origin).path).name
     if not name:
-        raise ValueError(f"origin={origin!r} does not end in the name of a file; give one with fname=.")
+        raise ValueError(
+            f"origin={origin!r} does not end in the name of a file; give one with fname=."
+        )
     root = pathlib.Path(cache_dir or os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras")
     target = root / cache_subdir / name
     wanted = file_hash or md5_hash
@@ -85,7 +87,10 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     part = pathlib.Path(temporary)
     try:
-        with os.fdopen(handle, "wb") as file, urllib.request.urlopen(origin, timeout=60) as response:
+        with (
+            os.fdopen(handle, "wb") as file,
+            urllib.request.urlopen(origin, timeout=60) as response,
+        ):
             while block := response.read(1 << 20):
                 file.write(block)
             _check_whole(file.tell(), response)
@@ -95,7 +100,12 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
                 "changed; it was not kept."
             )
         os.replace(part, target)
-    except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
+    except (
+        urllib.error.URLError,
+        http.client.HTTPException,
+        ConnectionError,
+        TimeoutError,
+    ) as error:
         raise OSError(
             f"{origin} could not be fetched: {_reason(error)}. Without a connection, bring the file from a machine that has "
             f"one and put it at {target}"

@@ -87,12 +87,18 @@ def image_dataset_from_directory(
     """
     crop = bool(kwargs.pop("smart_resize", crop_to_aspect_ratio))
     if kwargs:
-        raise TypeError(f"image_dataset_from_directory() got an unexpected argument {next(iter(kwargs))!r}.")
+        raise TypeError(
+            f"image_dataset_from_directory() got an unexpected argument {next(iter(kwargs))!r}."
+        )
     mode, channels = _MODES[check_choice("color_mode", color_mode, list(_MODES))]
     interpolation = check_choice("interpolation", str(interpolation).lower(), INTERPOLATIONS)
-    data_format = check_choice("data_format", data_format or image_data_format(), ("channels_last", "channels_first"))
+    data_format = check_choice(
+        "data_format", data_format or image_data_format(), ("channels_last", "channels_first")
+    )
     if crop and pad_to_aspect_ratio:
-        raise ValueError("crop_to_aspect_ratio=True and pad_to_aspect_ratio=True were given; only one of them can be.")
+        raise ValueError(
+            "crop_to_aspect_ratio=True and pad_to_aspect_ratio=True were given; only one of them can be."
+        )
     height, width = size = _size(image_size)
     folder = Folder(
         directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, subset, follow_links, format,
@@ -106,7 +112,9 @@ def image_dataset_from_directory(
         return np.ascontiguousarray(image.transpose(2, 0, 1)) if first else image
 
     def sample() -> np.ndarray:
-        return np.zeros((channels, height, width) if first else (height, width, channels), np.float32)
+        return np.zeros(
+            (channels, height, width) if first else (height, width, channels), np.float32
+        )
 
     return folder.datasets(_SUFFIXES, "images", read, sample)
 
@@ -114,7 +122,9 @@ def image_dataset_from_directory(
 def _size(image_size: Any) -> tuple[int, int]:
     pair = (image_size, image_size) if isinstance(image_size, (int, np.integer)) else image_size
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        raise ValueError(f"image_size={image_size!r} was given; a pair of whole numbers was expected: (height, width).")
+        raise ValueError(
+            f"image_size={image_size!r} was given; a pair of whole numbers was expected: (height, width)."
+        )
     return check_count("image_size[0]", pair[0]), check_count("image_size[1]", pair[1])
 
 
@@ -122,10 +132,14 @@ def _pixels(path: str, mode: str) -> np.ndarray:
     """Read a file as an array `(height, width, channels)` of 8 bits a channel, as TensorFlow does."""
     try:
         with pillow().open(path) as image:
-            if image.mode.startswith("I"):  # 16 bits of grey; Pillow would cut off what is above 255
+            if image.mode.startswith(
+                "I"
+            ):  # 16 bits of grey; Pillow would cut off what is above 255
                 image = pillow().fromarray((np.asarray(image) >> 8).astype(np.uint8))
             elif image.mode == "P" and mode != "RGBA" and "transparency" in image.info:
-                image = image.convert("RGBA")  # a palette with transparency loses it only in two steps
+                image = image.convert(
+                    "RGBA"
+                )  # a palette with transparency loses it only in two steps
             pixels = np.asarray(image if image.mode == mode else image.convert(mode))
     except Exception as error:  # damaged files make Pillow raise all sorts of errors; all of them get the name of the file
         raise ValueError(

@@ -26,7 +26,9 @@ def pillow() -> Any:
     return PIL.Image
 
 
-def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None) -> Image:
+def array_to_img(
+    x: Any, data_format: str | None = None, scale: bool = True, dtype: Any = None
+) -> Image:
     """Turn an array into a Pillow image.
 
     Args:
@@ -42,15 +44,24 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
     image = pillow()
     x = np.asarray(x, dtype=dtype or floatx())
     if x.ndim != 3:
-        raise ValueError(f"array_to_img() was given an array of shape {x.shape}; (height, width, channels) was expected.")
-    if check_choice("data_format", data_format or image_data_format(), ("channels_last", "channels_first")) == "channels_first":
+        raise ValueError(
+            f"array_to_img() was given an array of shape {x.shape}; (height, width, channels) was expected."
+        )
+    if (
+        check_choice(
+            "data_format", data_format or image_data_format(), ("channels_last", "channels_first")
+        )
+        == "channels_first"
+    ):
         x = x.transpose(1, 2, 0)
     if scale:
         x = x - x.min()
         x = x / x.max() * 255 if x.max() != 0 else x
     channels = x.shape[2]
     if channels not in (1, 3, 4):
-        raise ValueError(f"array_to_img() was given {channels} channels; 1 (grey), 3 (RGB) or 4 (RGBA) were expected.")
+        raise ValueError(
+            f"array_to_img() was given {channels} channels; 1 (grey), 3 (RGB) or 4 (RGBA) were expected."
+        )
     if channels == 1 and x.max() > 255:
         return image.fromarray(x[:, :, 0].astype("int32"))
     return image.fromarray(x[:, :, 0].astype("uint8") if channels == 1 else x.astype("uint8"))
@@ -70,10 +81,15 @@ def img_to_array(img: Image, data_format: str | None = None, dtype: Any = None) 
     """
     x = np.asarray(img, dtype=dtype or floatx())
     if x.ndim not in (2, 3):
-        raise ValueError(f"img_to_array() was given an image of shape {x.shape}; 2 or 3 dimensions were expected.")
+        raise ValueError(
+            f"img_to_array() was given an image of shape {x.shape}; 2 or 3 dimensions were expected."
+        )
     x = x[:, :, None] if x.ndim == 2 else x
     first = (
-        check_choice("data_format", data_format or image_data_format(), ("channels_last", "channels_first")) == "channels_first"
+        check_choice(
+            "data_format", data_format or image_data_format(), ("channels_last", "channels_first")
+        )
+        == "channels_first"
     )
     return x.transpose(2, 0, 1) if first else x
 
@@ -112,14 +128,22 @@ def load_img(
     height, width = target_size
     box = None
     if keep_aspect_ratio:
-        inner = (min(img.width, img.height * width // height), min(img.height, img.width * height // width))
+        inner = (
+            min(img.width, img.height * width // height),
+            min(img.height, img.width * height // width),
+        )
         left, top = (img.width - inner[0]) // 2, (img.height - inner[1]) // 2
         box = (left, top, left + inner[0], top + inner[1])
     return img.resize((width, height), image.Resampling[interpolation.upper()], box=box)
 
 
 def save_img(
-    path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True, **kwargs: Any
+    path: Any,
+    x: Any,
+    data_format: str | None = None,
+    file_format: str | None = None,
+    scale: bool = True,
+    **kwargs: Any,
 ) -> None:
     """Write an array as an image file.
 

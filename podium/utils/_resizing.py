@@ -36,7 +36,16 @@ _KERNELS: dict[str, tuple[Callable, float]] = {
     "lanczos3": (lambda x: _lanczos(x, 3), 3),
     "lanczos5": (lambda x: _lanczos(x, 5), 5),
 }
-INTERPOLATIONS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
+INTERPOLATIONS = (
+    "bilinear",
+    "nearest",
+    "bicubic",
+    "area",
+    "lanczos3",
+    "lanczos5",
+    "gaussian",
+    "mitchellcubic",
+)
 
 
 def resized(image: np.ndarray, size: tuple[int, int], interpolation: str) -> np.ndarray:
@@ -44,7 +53,10 @@ def resized(image: np.ndarray, size: tuple[int, int], interpolation: str) -> np.
     for axis, length in ((-3, size[0]), (-2, size[1])):
         places, weights = _taps(image.shape[axis], length, interpolation)
         shape = (-1, *(1,) * (-axis - 1))
-        image = sum(np.take(image, place, axis) * weight.reshape(shape) for place, weight in zip(places, weights, strict=True))
+        image = sum(
+            np.take(image, place, axis) * weight.reshape(shape)
+            for place, weight in zip(places, weights, strict=True)
+        )
     return image
 
 
@@ -52,18 +64,28 @@ def resized(image: np.ndarray, size: tuple[int, int], interpolation: str) -> np.
 def _taps(length: int, new_length: int, interpolation: str) -> tuple[np.ndarray, np.ndarray]:
     """Return, for the new pixels of a line, the old ones that each is made of: numbers and weights, both `(taps, new)`."""
     if interpolation == "nearest":
-        scale = np.float32(length / new_length)  # as TensorFlow computes it, so that ties fall the same way
-        places = np.floor((np.arange(new_length, dtype=np.float32) + np.float32(0.5)) * scale).astype(int)
+        scale = np.float32(
+            length / new_length
+        )  # as TensorFlow computes it, so that ties fall the same way
+        places = np.floor(
+            (np.arange(new_length, dtype=np.float32) + np.float32(0.5)) * scale
+        ).astype(int)
         return np.minimum(places, length - 1)[None], np.ones((1, new_length), np.float32)
     step = length / new_length
     if interpolation == "area":
         starts = np.arange(new_length) * step
         places = np.floor(starts).astype(int) + np.arange(int(np.ceil(step)) + 1)[:, None]
-        weights = np.clip(np.minimum(places + 1, starts + step) - np.maximum(places, starts), 0, None)
+        weights = np.clip(
+            np.minimum(places + 1, starts + step) - np.maximum(places, starts), 0, None
+        )
     else:
         kernel, radius = _KERNELS[interpolation]
         centres = (np.arange(new_length) + 0.5) * step - 0.5
-        places = np.floor(centres - radius).astype(int) + 1 + np.arange(int(np.ceil(2 * radius)))[:, None]
+        places = (
+            np.floor(centres - radius).astype(int)
+            + 1
+            + np.arange(int(np.ceil(2 * radius)))[:, None]
+        )
         weights = kernel(places - centres)
     weights = np.where((places >= 0) & (places < length), weights, 0)
     weights = weights / weights.sum(0)
@@ -71,7 +93,11 @@ def _taps(length: int, new_length: int, interpolation: str) -> tuple[np.ndarray,
 
 
 def fitted(
-    image: np.ndarray, size: tuple[int, int], interpolation: str = "bilinear", crop: bool = False, pad: bool = False
+    image: np.ndarray,
+    size: tuple[int, int],
+    interpolation: str = "bilinear",
+    crop: bool = False,
+    pad: bool = False,
 ) -> np.ndarray:
     """Return an image in another size: distorted, or cut or padded with zeros so that it is not."""
     if crop:
@@ -84,11 +110,18 @@ def fitted(
     height, width = (max(1, int(value)) for value in inner)
     top, left = (max(0, int(value)) for value in np.floor((new - inner) / np.float32(2)))
     page = np.zeros((*image.shape[:-3], *size, image.shape[-1]), np.float32)
-    page[..., top : top + height, left : left + width, :] = resized(image, (height, width), interpolation)
+    page[..., top : top + height, left : left + width, :] = resized(
+        image, (height, width), interpolation
+    )
     return page
 
 
-def smart_resize(x: Any, size: tuple[int, int], interpolation: str = "bilinear", data_format: str = "channels_last") -> Any:
+def smart_resize(
+    x: Any,
+    size: tuple[int, int],
+    interpolation: str = "bilinear",
+    data_format: str = "channels_last",
+) -> Any:
     """Resize images without distorting them: what does not fit the new aspect ratio is cut off.
 
     Args:
@@ -107,15 +140,29 @@ def smart_resize(x: Any, size: tuple[int, int], interpolation: str = "bilinear",
         (200, 200, 3)
     """
     check_choice("interpolation", interpolation, INTERPOLATIONS)
-    first = check_choice("data_format", data_format, ("channels_last", "channels_first")) == "channels_first"
+    first = (
+        check_choice("data_format", data_format, ("channels_last", "channels_first"))
+        == "channels_first"
+    )
     if len(size) != 2 or min(size) < 1:
-        raise ValueError(f"size={size!r} was given; a pair of positive numbers was expected: (height, width).")
+        raise ValueError(
+            f"size={size!r} was given; a pair of positive numbers was expected: (height, width)."
+        )
     if is_tensor(x):
-        return ops.image.resize(x, size, interpolation=interpolation, crop_to_aspect_ratio=True, data_format=data_format)
+        return ops.image.resize(
+            x, size, interpolation=interpolation, crop_to_aspect_ratio=True, data_format=data_format
+        )
     x = np.asarray(x, np.float32)
     if x.ndim not in (3, 4):
-        raise ValueError(f"x has the shape {x.shape}; an image (height, width, channels) or a batch of images was expected.")
-    result = fitted(np.moveaxis(x, -3, -1) if first else x, (int(size[0]), int(size[1])), interpolation, crop=True)
+        raise ValueError(
+            f"x has the shape {x.shape}; an image (height, width, channels) or a batch of images was expected."
+        )
+    result = fitted(
+        np.moveaxis(x, -3, -1) if first else x,
+        (int(size[0]), int(size[1])),
+        interpolation,
+        crop=True,
+    )
     return np.moveaxis(result, -1, -3) if first else result
 
 

@@ -48,10 +48,16 @@ def split_dataset(
         (8, [8.0, 9.0])
     """
     if left_size is None and right_size is None:
-        raise ValueError("left_size=None and right_size=None were given; at least one of them was expected: left_size=0.8.")
+        raise ValueError(
+            "left_size=None and right_size=None were given; at least one of them was expected: left_size=0.8."
+        )
     _check_size("left_size", left_size)
     _check_size("right_size", right_size)
-    batched = dataset.pipeline if isinstance(dataset, Dataset) and isinstance(dataset.pipeline, Batched) else None
+    batched = (
+        dataset.pipeline
+        if isinstance(dataset, Dataset) and isinstance(dataset.pipeline, Batched)
+        else None
+    )
     table = _table(Dataset(batched).unbatch() if batched else dataset)
     total = Slices(table).size()
     left, right = _sizes(left_size, right_size, total)
@@ -61,7 +67,9 @@ def split_dataset(
     parts = []
     for rows in (order[:left], order[total - right :]):
         taken = np.array(rows) if shuffle else range(rows[0], rows[-1] + 1)
-        part = Dataset(Slices(map_leaves(lambda array, taken=taken: take_rows(array, taken), table)))
+        part = Dataset(
+            Slices(map_leaves(lambda array, taken=taken: take_rows(array, taken), table))
+        )
         parts.append(part.batch(batched.count, batched.drop_remainder) if batched else part)
     return parts[0], parts[1]
 
@@ -70,7 +78,9 @@ def _table(dataset: Any) -> Any:
     """Return the samples as a structure of arrays with a row for each."""
     if isinstance(dataset, Dataset):
         if dataset.cardinality() == INFINITE_CARDINALITY:
-            raise ValueError("The dataset is infinite, so it has no parts. `take(n)` makes it finite.")
+            raise ValueError(
+                "The dataset is infinite, so it has no parts. `take(n)` makes it finite."
+            )
         return _stacked(dataset.pipeline.elements())
     if _is_array(dataset):
         return table_of(dataset)
@@ -84,17 +94,23 @@ def _table(dataset: Any) -> Any:
                 f"dataset is a {type(dataset).__name__} of lists, which could be columns or samples. Give columns as arrays, "
                 "`[np.array(x), np.array(y)]`, and samples as one array, `np.array(samples)`, or as tuples."
             )
-    if isinstance(dataset, (str, bytes)) or not (isinstance(dataset, Iterable) or _is_numbered(dataset)):
+    if isinstance(dataset, (str, bytes)) or not (
+        isinstance(dataset, Iterable) or _is_numbered(dataset)
+    ):
         raise TypeError(
             f"dataset is of type {type(dataset).__name__}; an array, a list of arrays, a Dataset or an iterable of samples was "
             "expected."
         )
-    samples = dataset if isinstance(dataset, Iterable) else map(dataset.__getitem__, range(len(dataset)))
+    samples = (
+        dataset if isinstance(dataset, Iterable) else map(dataset.__getitem__, range(len(dataset)))
+    )
     return _stacked(frozen(sample, f"sample {number}") for number, sample in enumerate(samples))
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, Tensor)) or (hasattr(value, "__array__") and not isinstance(value, (type, np.generic)))
+    return isinstance(value, (np.ndarray, Tensor)) or (
+        hasattr(value, "__array__") and not isinstance(value, (type, np.generic))
+    )
 
 
 def _is_numbered(dataset: Any) -> bool:
@@ -112,19 +128,25 @@ def _stacked(samples: Iterable) -> Any:
                 f"Sample {number} has the structure {describe(row)}, and the first one {describe(rows[0])}; one was expected."
             )
         if (found := map_leaves(np.shape, row)) != shapes:
-            raise ValueError(f"Sample {number} has the shape {found}, and the first one {shapes}; one shape was expected.")
+            raise ValueError(
+                f"Sample {number} has the shape {found}, and the first one {shapes}; one shape was expected."
+            )
     return map_leaves(lambda *leaves: np.stack(leaves), *rows)
 
 
 def _check_size(name: str, size: Any) -> None:
     if size is None:
         return
-    if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, float, np.integer, np.floating)):
+    if isinstance(size, (bool, np.bool_)) or not isinstance(
+        size, (int, float, np.integer, np.floating)
+    ):
         raise TypeError(
             f"{name}={size!r} was given ({type(size).__name__}); a fraction (float) or a number of samples (int) was expected."
         )
     if isinstance(size, (float, np.floating)) and not 0 < size < 1:
-        raise ValueError(f"{name}={size!r} was given; a fraction between 0 and 1 was expected, or a number of samples as an int.")
+        raise ValueError(
+            f"{name}={size!r} was given; a fraction between 0 and 1 was expected, or a number of samples as an int."
+        )
     if size <= 0:
         raise ValueError(f"{name}={size!r} was given; a positive number of samples was expected.")
 
@@ -144,7 +166,11 @@ def _sizes(left: Any, right: Any, total: int) -> tuple[int, int]:
     first = total - second if left is None else first
     second = total - first if right is None else second
     if first + second > total:
-        raise ValueError(f"{given} were given, which is {first} + {second}; at most {total} was expected.")
+        raise ValueError(
+            f"{given} were given, which is {first} + {second}; at most {total} was expected."
+        )
     if first <= 0 or second <= 0:
-        raise ValueError(f"{given} were given; {first} would be on the left and {second} on the right; at least 1 was expected.")
+        raise ValueError(
+            f"{given} were given; {first} would be on the left and {second} on the right; at least 1 was expected."
+        )
     return first, second

@@ -74,7 +74,9 @@ def text_dataset_from_directory(
         directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, subset, follow_links, format,
         verbose,
     )  # fmt: skip
-    return folder.datasets((".txt",), "text files", lambda path: _text(path)[:max_length], lambda: "")
+    return folder.datasets(
+        (".txt",), "text files", lambda path: _text(path)[:max_length], lambda: ""
+    )
 
 
 def _text(path: str) -> str:
@@ -82,4 +84,6 @@ def _text(path: str) -> str:
         try:
             return file.read()
         except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not UTF-8 text: {error}. Convert or remove the file.") from error
+            raise ValueError(
+                f"{path} is not UTF-8 text: {error}. Convert or remove the file."
+            ) from error

@@ -69,7 +69,9 @@ def timeseries_dataset_from_array(
     start, end = _bounds(start_index, end_index, len(steps))
     for name, value in (("sampling_rate", rate), ("sequence_stride", stride)):
         if value >= len(steps):
-            raise ValueError(f"{name}={value} was given for data of {len(steps)} steps; less than that was expected.")
+            raise ValueError(
+                f"{name}={value} was given for data of {len(steps)} steps; less than that was expected."
+            )
     steps, span = steps[start:end], (length - 1) * rate + 1
     if span > len(steps):
         raise ValueError(
@@ -82,7 +84,9 @@ def timeseries_dataset_from_array(
     if targets is not None:
         rows = _rows(targets, "targets")[start:end]
         if not len(rows):
-            raise ValueError(f"targets has no row for step {start}, at which the first window begins (start_index={start}).")
+            raise ValueError(
+                f"targets has no row for step {start}, at which the first window begins (start_index={start})."
+            )
         rows = rows[: len(views) : stride]
         table = (windows[: len(rows)], rows)
     dataset = Dataset(Slices(table))
@@ -94,7 +98,9 @@ def timeseries_dataset_from_array(
 def _rows(value: Any, name: str) -> np.ndarray:
     array = np.asarray(frozen(np.asarray(value), name))
     if array.ndim == 0 or not len(array):
-        raise ValueError(f"`{name}` has the shape {array.shape}; an array with a row for each step was expected.")
+        raise ValueError(
+            f"`{name}` has the shape {array.shape}; an array with a row for each step was expected."
+        )
     return array
 
 
@@ -102,9 +108,15 @@ def _bounds(start_index: Any, end_index: Any, count: int) -> tuple[int, int]:
     start = 0 if start_index is None else check_count("start_index", start_index, 0)
     end = count if end_index is None else check_count("end_index", end_index)
     if start >= count:
-        raise ValueError(f"start_index={start} was given for data of {count} steps; less than that was expected.")
+        raise ValueError(
+            f"start_index={start} was given for data of {count} steps; less than that was expected."
+        )
     if end > count:
-        raise ValueError(f"end_index={end} was given for data of {count} steps; at most that was expected.")
+        raise ValueError(
+            f"end_index={end} was given for data of {count} steps; at most that was expected."
+        )
     if end <= start:
-        raise ValueError(f"start_index={start} and end_index={end} were given; the end must be after the start.")
+        raise ValueError(
+            f"start_index={start} and end_index={end} were given; the end must be after the start."
+        )
     return start, end

@@ -120,7 +120,9 @@ def test_gradients_are_those_of_finite_differences(name, computed):
 @pytest.mark.parametrize("name", ["relu", "mish", "sparsemax"])
 def test_eager_equals_compiled(name, computed):
     value, _ = computed[name]
-    np.testing.assert_allclose(activations.get(name)(convert_to_tensor(X)).numpy(), value.numpy(), atol=1e-6)
+    np.testing.assert_allclose(
+        activations.get(name)(convert_to_tensor(X)).numpy(), value.numpy(), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -152,15 +154,29 @@ def test_relu_gradient_is_zero_where_it_is_flat():
 def test_options_of_the_others():
     x = convert_to_tensor(X)
     close = {"rtol": 1e-5, "atol": 2e-6}
-    np.testing.assert_allclose(activations.threshold(x, 1.0, -3.0).numpy(), np.where(X > 1.0, X, -3.0), **close)
-    np.testing.assert_allclose(activations.elu(x, 2.0).numpy(), np.where(X > 0, X, 2 * np.expm1(X)), **close)
-    np.testing.assert_allclose(activations.celu(x, 2.0).numpy(), np.where(X > 0, X, 2 * np.expm1(X / 2)), **close)
-    np.testing.assert_allclose(activations.leaky_relu(x, 0.1).numpy(), np.where(X > 0, X, 0.1 * X), **close)
+    np.testing.assert_allclose(
+        activations.threshold(x, 1.0, -3.0).numpy(), np.where(X > 1.0, X, -3.0), **close
+    )
+    np.testing.assert_allclose(
+        activations.elu(x, 2.0).numpy(), np.where(X > 0, X, 2 * np.expm1(X)), **close
+    )
+    np.testing.assert_allclose(
+        activations.celu(x, 2.0).numpy(), np.where(X > 0, X, 2 * np.expm1(X / 2)), **close
+    )
+    np.testing.assert_allclose(
+        activations.leaky_relu(x, 0.1).numpy(), np.where(X > 0, X, 0.1 * X), **close
+    )
     np.testing.assert_allclose(activations.glu(x, axis=0).numpy(), X[:3] * sigmoid(X[3:]), **close)
     np.testing.assert_allclose(activations.squareplus(x, b=0).numpy(), np.maximum(X, 0), **close)
-    np.testing.assert_allclose(activations.gelu(x, approximate=True).numpy(), X * normal_cdf(X), atol=1e-3)
-    np.testing.assert_allclose(activations.softmax(x, axis=(0, 1)).numpy(), softmax(X, axis=(0, 1)), **close)
-    np.testing.assert_allclose(activations.log_softmax(x, axis=0).numpy(), np.log(softmax(X, axis=0)), **close)
+    np.testing.assert_allclose(
+        activations.gelu(x, approximate=True).numpy(), X * normal_cdf(X), atol=1e-3
+    )
+    np.testing.assert_allclose(
+        activations.softmax(x, axis=(0, 1)).numpy(), softmax(X, axis=(0, 1)), **close
+    )
+    np.testing.assert_allclose(
+        activations.log_softmax(x, axis=0).numpy(), np.log(softmax(X, axis=0)), **close
+    )
 
 
 def test_logarithms_do_not_overflow():
@@ -185,7 +201,9 @@ def test_sparsemax_gives_probabilities_with_a_known_gradient(axis):
 
 
 def test_sparsemax_shares_equally_among_equals():
-    np.testing.assert_allclose(activations.sparsemax(convert_to_tensor([2.0, 2.0, 0.0])).numpy(), [0.5, 0.5, 0.0])
+    np.testing.assert_allclose(
+        activations.sparsemax(convert_to_tensor([2.0, 2.0, 0.0])).numpy(), [0.5, 0.5, 0.0]
+    )
 
 
 def test_plain_python_numbers_and_lists_work():
@@ -210,14 +228,22 @@ def test_get_takes_none_callables_and_configs():
     assert activations.get(np.tanh) is np.tanh
     assert activations.get({"class_name": "function", "config": "relu"}) is activations.relu
     assert activations.deserialize("mine", {"mine": abs}) is abs
-    config = {"module": "builtins", "class_name": "function", "config": "mine", "registered_name": "function"}
+    config = {
+        "module": "builtins",
+        "class_name": "function",
+        "config": "mine",
+        "registered_name": "function",
+    }
     assert activations.deserialize(config, {"mine": abs}) is abs
     with custom_object_scope({"mine": abs}):
         assert activations.get("mine") is abs
 
 
 def test_unknown_name_lists_the_choices_and_the_nearest():
-    with pytest.raises(ValueError, match=r"Unknown activation 'rellu'\. Did you mean 'relu'\? Choices: 'celu', 'elu'"):
+    with pytest.raises(
+        ValueError,
+        match=r"Unknown activation 'rellu'\. Did you mean 'relu'\? Choices: 'celu', 'elu'",
+    ):
         activations.get("rellu")
     with pytest.raises(TypeError, match="3 was given as activation"):
         activations.get(3)

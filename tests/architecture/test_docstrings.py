@@ -44,7 +44,11 @@ class Checker(doctest.OutputChecker):
             return True
         ours, theirs = ([float(number) for number in FLOAT.findall(text)] for text in (got, want))
         same_text = super().check_output(FLOAT.sub("0.", want), FLOAT.sub("0.", got), flags)
-        return same_text and len(ours) == len(theirs) > 0 and np.allclose(ours, theirs, rtol=0, atol=2.4e-7 * max(theirs))
+        return (
+            same_text
+            and len(ours) == len(theirs) > 0
+            and np.allclose(ours, theirs, rtol=0, atol=2.4e-7 * max(theirs))
+        )
 
 
 @pytest.mark.parametrize(("name", "value"), NAMES, ids=[name for name, _ in NAMES])
@@ -56,7 +60,9 @@ def test_example_runs(name, value):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     test = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
     report = []
-    doctest.DocTestRunner(checker=Checker(), optionflags=flags, verbose=False).run(test, out=report.append)
+    doctest.DocTestRunner(checker=Checker(), optionflags=flags, verbose=False).run(
+        test, out=report.append
+    )
     assert not report, "".join(report)
 
 

@@ -22,7 +22,9 @@ FLOORS = (
     ("models",),
     ("utils", "datasets", "compat", "testing"),
 )
-RANK = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
+RANK = {
+    room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)
+}
 
 
 def modules():
@@ -54,7 +56,10 @@ def imports_of(name, path):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} line {node.lineno}: write imports in full"
-            found = [f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in KNOWN else node.module for a in node.names]
+            found = [
+                f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in KNOWN else node.module
+                for a in node.names
+            ]
         for target in found:
             if target.split(".")[0] == "podium":
                 imports.append((target, node.lineno, id(node) in inside))
@@ -75,8 +80,12 @@ def test_imports_point_down(name, path):
         if room is None or other is None or other == room:
             assert room is None or other is not None, f"{name} line {line} imports the front door"
             continue
-        assert room in RANK and other in RANK, f"{name} line {line}: the room of {target} has no floor"
-        assert RANK[other] < RANK[room], f"{name} line {line} imports {target}, which is not below it"
+        assert room in RANK and other in RANK, (
+            f"{name} line {line}: the room of {target} has no floor"
+        )
+        assert RANK[other] < RANK[room], (
+            f"{name} line {line} imports {target}, which is not below it"
+        )
 
 
 def test_modules_have_no_import_cycles():
@@ -106,7 +115,9 @@ def test_every_module_says_what_it_is_for(name, path):
     assert ast.get_docstring(parsed(path)), f"{name} has no docstring"
 
 
-@pytest.mark.parametrize(("name", "path"), [m for m in MODULES if m[1].name == "__init__.py" and m[0] != "podium"])
+@pytest.mark.parametrize(
+    ("name", "path"), [m for m in MODULES if m[1].name == "__init__.py" and m[0] != "podium"]
+)
 def test_doors_only_reexport(name, path):
     for node in parsed(path).body:
         is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

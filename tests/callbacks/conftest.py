@@ -46,7 +46,13 @@ class Screen(list):
 def terminal(monkeypatch):
     """Collect every drawing, as in a terminal that is wide enough."""
     drawn = Screen()
-    for module in ("_progbar", "_progbar_logger", "_early_stopping", "_reduce_lr_on_plateau", "_learning_rate_scheduler"):
+    for module in (
+        "_progbar",
+        "_progbar_logger",
+        "_early_stopping",
+        "_reduce_lr_on_plateau",
+        "_learning_rate_scheduler",
+    ):
         monkeypatch.setattr(f"podium.callbacks.{module}.write", drawn.append)
     for module in ("_progbar", "_progbar_logger"):
         monkeypatch.setattr(f"podium.callbacks.{module}.redraws", lambda: True)

@@ -64,13 +64,23 @@ def make_model(k=1, **options):
 
 def run(folder, *more, k=1, data=None, epochs=3, backup=None, devices=1, **fit):
     """Train; with `backup`, arguments of BackupAndRestore, so that it can be continued."""
-    with contextlib.nullcontext() if devices == 1 else MirroredStrategy([f"/cpu:{n}" for n in range(devices)]).scope():
+    with (
+        contextlib.nullcontext()
+        if devices == 1
+        else MirroredStrategy([f"/cpu:{n}" for n in range(devices)]).scope()
+    ):
         model = make_model(k)
     data = {"x": X, "y": Y, "batch_size": 4} if data is None else data()
     listeners = [
         callbacks.CSVLogger(folder / "log.csv"),
-        *([] if backup is None else [BackupAndRestore(folder / "backup", **{"on_exception": False, **backup})]),
-        callbacks.EarlyStopping("loss", patience=1, min_delta=10.0, start_from_epoch=1, restore_best_weights=True),
+        *(
+            []
+            if backup is None
+            else [BackupAndRestore(folder / "backup", **{"on_exception": False, **backup})]
+        ),
+        callbacks.EarlyStopping(
+            "loss", patience=1, min_delta=10.0, start_from_epoch=1, restore_best_weights=True
+        ),
         callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.5),
         *more,
     ]
@@ -79,8 +89,18 @@ def run(folder, *more, k=1, data=None, epochs=3, backup=None, devices=1, **fit):
 
 
 def outcome(folder, model, history):
-    state = [variable.numpy().tobytes() for variable in [*model.variables, *model.optimizer.variables, model._train_counter]]
-    return state, history.history, history.epoch, (folder / "log.csv").read_text(), np.random.rand(), model.stop_training
+    state = [
+        variable.numpy().tobytes()
+        for variable in [*model.variables, *model.optimizer.variables, model._train_counter]
+    ]
+    return (
+        state,
+        history.history,
+        history.epoch,
+        (folder / "log.csv").read_text(),
+        np.random.rand(),
+        model.stop_training,
+    )
 
 
 @functools.cache
@@ -103,7 +123,10 @@ CASES = {
     "validation by steps": ({"save_freq": 1}, {"validation": "4 steps"}),
     "fused": ({"save_freq": 2}, {"k": 3, "validation": 1}),
     "two devices": ({"save_freq": 2}, {"k": 2, "devices": 2}),
-    "auto, a dataset": ({"save_freq": 3, "asynchronous": True}, {"k": "auto", "data": shuffled, "validation": 2}),
+    "auto, a dataset": (
+        {"save_freq": 3, "asynchronous": True},
+        {"k": "auto", "data": shuffled, "validation": 2},
+    ),
 }
 
 
@@ -122,7 +145,11 @@ def test_a_continued_run_ends_like_an_uninterrupted_one(tmp_path, case):
 
     whole = outcome(places[0], *go(places[0]))
     assert len(whole[1]["loss"]) == 3 and whole[5]
-    hooks = [("on_train_batch_end", 3), ("on_epoch_begin", 2)] if options.get("k") != "auto" else [("on_epoch_end", 1)]
+    hooks = (
+        [("on_train_batch_end", 3), ("on_epoch_begin", 2)]
+        if options.get("k") != "auto"
+        else [("on_epoch_end", 1)]
+    )
     hooks += [("on_test_begin", 1)] if freq else []
     for hook, count in hooks:
         with pytest.raises(Killed):
@@ -139,7 +166,10 @@ def test_steps_are_not_taken_twice(tmp_path):
         run(tmp_path, Kills("on_train_batch_end", 4), tell, epochs=2, backup={"save_freq": 1})
     assert steps == [0, 1, 2]
     model, history = run(tmp_path, tell, epochs=2, backup={"save_freq": 1})
-    assert steps == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5] and int(model.optimizer.iterations.numpy()) == 12
+    assert (
+        steps == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]
+        and int(model.optimizer.iterations.numpy()) == 12
+    )
     assert len(history.history["loss"]) == 2
 
 
@@ -150,7 +180,9 @@ def test_a_damaged_checkpoint_is_skipped_for_the_one_before(tmp_path):
     manager = CheckpointManager(tmp_path / "backup")
     newest = manager.all_steps()[-1]
     os.truncate(tmp_path / "backup" / f"checkpoint-{newest:08d}" / "arrays.safetensors", 99)
-    with pytest.warns(UserWarning, match=rf"checkpoint {newest} is damaged: .*Checkpoint {newest - 1} is taken"):
+    with pytest.warns(
+        UserWarning, match=rf"checkpoint {newest} is damaged: .*Checkpoint {newest - 1} is taken"
+    ):
         assert outcome(tmp_path, *run(tmp_path, backup={"save_freq": 2})) == whole
 
 
@@ -172,7 +204,9 @@ def test_an_error_between_steps_loses_nothing(tmp_path):
     with pytest.raises(OSError, match="the disk is gone"):
         run(tmp_path, data=failing, backup={"on_exception": True})
     found = CheckpointManager(tmp_path / "backup").restore()
-    assert found.state["taken"] == int(found.arrays["counters/train"]) > 6  # later than the end of the first epoch
+    assert (
+        found.state["taken"] == int(found.arrays["counters/train"]) > 6
+    )  # later than the end of the first epoch
     assert outcome(tmp_path, *run(tmp_path, data=failing, backup={})) == whole
 
 
@@ -194,7 +228,11 @@ def test_what_a_callback_of_the_users_own_remembers(tmp_path):
     assert "every" not in first.get_state() and first.get_state()["seen"] == 1
     run(tmp_path, second, backup={})
     run(tmp_path, whole)
-    assert second.every == 2 and (second.seen, second.best, second.told) == (whole.seen, whole.best, whole.told)
+    assert second.every == 2 and (second.seen, second.best, second.told) == (
+        whole.seen,
+        whole.best,
+        whole.told,
+    )
     assert all(np.array_equal(a, b) for a, b in zip(second.weights, whole.weights, strict=True))
 
 
@@ -205,7 +243,9 @@ def test_averages_in_the_place_of_weights_are_sorted_out(tmp_path):
         model.compile(podium.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5), "mse")
         swap = callbacks.SwapEMAWeights(swap_on_epoch=True)
         model.fit(X, Y, epochs=3, verbose=0, callbacks=[swap, *more])
-        return [variable.numpy().tolist() for variable in [*model.variables, *model.optimizer.variables]]
+        return [
+            variable.numpy().tolist() for variable in [*model.variables, *model.optimizer.variables]
+        ]
 
     with pytest.raises(Killed):
         train(BackupAndRestore(tmp_path, on_exception=False), Kills("on_epoch_begin", 3))
@@ -248,7 +288,9 @@ def test_state_outside_of_the_model_comes_back_too(tmp_path):
         train(BackupAndRestore(tmp_path, 1, on_exception=False), Kills("on_train_batch_end", 5))
     assert train(BackupAndRestore(tmp_path, 1)) == train()
     # Which Variables a step meets that nobody has listed, only a compiled step knows.
-    with pytest.raises(RuntimeError, match="Something that the step depends on is not in the checkpoint"):
+    with pytest.raises(
+        RuntimeError, match="Something that the step depends on is not in the checkpoint"
+    ):
         train(BackupAndRestore(tmp_path / "eagerly", 1, verify_resume=True), run_eagerly=True)
 
 
@@ -256,12 +298,16 @@ def test_state_outside_of_the_model_comes_back_too(tmp_path):
 def test_gradients_and_averages_that_are_being_gathered_come_back(tmp_path, eagerly):
     def train(*more):
         podium.utils.set_random_seed(2)
-        model = podium.Sequential([podium.Input((3,)), layers.Dense(2), layers.Dropout(0.2), layers.Dense(1)])
+        model = podium.Sequential(
+            [podium.Input((3,)), layers.Dense(2), layers.Dropout(0.2), layers.Dense(1)]
+        )
         optimizer = podium.optimizers.Adam(0.01, gradient_accumulation_steps=3, use_ema=True)
         model.compile(optimizer, "mse", run_eagerly=eagerly)
         endless = Dataset.from_tensor_slices((X, Y)).shuffle(9).repeat().batch(4)
         history = model.fit(endless, steps_per_epoch=4, epochs=2, verbose=0, callbacks=list(more))
-        return [variable.numpy().tolist() for variable in [*model.variables, *optimizer.variables]], history.history
+        return [
+            variable.numpy().tolist() for variable in [*model.variables, *optimizer.variables]
+        ], history.history
 
     with pytest.raises(Killed):
         train(BackupAndRestore(tmp_path, 1, on_exception=False), Kills("on_train_batch_end", 6))
@@ -273,7 +319,10 @@ def test_verify_resume_proves_the_first_checkpoint(tmp_path, capsys):
     backup = {"save_freq": 2, "verify_resume": True, "verbose": 1, "asynchronous": True}
     assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == whole
     said = capsys.readouterr().out
-    assert said.count("verified that a run can go on from checkpoint 1") == 1 and "saved checkpoint 2" in said
+    assert (
+        said.count("verified that a run can go on from checkpoint 1") == 1
+        and "saved checkpoint 2" in said
+    )
 
 
 def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
@@ -291,7 +340,8 @@ def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
     model = Hidden()
     model.compile("sgd", "mse", run_eagerly=True)
     with pytest.raises(
-        RuntimeError, match=r"the same step, taken twice from checkpoint 1 .* came to other values of .*dense/vars"
+        RuntimeError,
+        match=r"the same step, taken twice from checkpoint 1 .* came to other values of .*dense/vars",
     ):
         model.fit(X, Y, verbose=0, callbacks=BackupAndRestore(tmp_path, 1, verify_resume=True))
 
@@ -322,7 +372,8 @@ def test_other_data_or_another_model_are_refused(tmp_path):
     with pytest.raises(Killed):
         run(tmp_path, Kills("on_train_batch_end", 4), backup={"save_freq": 1})
     with pytest.raises(
-        ValueError, match=r"saved while training on other data: kind array, batch_size 4, batches 6 then, .*batch_size 8"
+        ValueError,
+        match=r"saved while training on other data: kind array, batch_size 4, batches 6 then, .*batch_size 8",
     ):
         run(tmp_path, data=lambda: {"x": X, "y": Y, "batch_size": 8}, backup={"save_freq": 1})
     model = podium.Sequential([podium.Input((3,)), layers.Dense(1)])
@@ -335,7 +386,10 @@ def test_other_data_or_another_model_are_refused(tmp_path):
     ("options", "message"),
     [
         ({"backup_dir": ""}, "the path of a directory was expected"),
-        ({"backup_dir": "a", "save_freq": "batch"}, "'epoch', a number of steps or None was expected"),
+        (
+            {"backup_dir": "a", "save_freq": "batch"},
+            "'epoch', a number of steps or None was expected",
+        ),
         ({"backup_dir": "a", "save_freq": 0}, "'epoch', a number of steps or None was expected"),
         ({"backup_dir": "a", "seconds": 0}, "a number above 0 was expected"),
     ],
@@ -364,7 +418,9 @@ def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchr
         run(tmp_path, tell, backup={"save_freq": 1, "asynchronous": asynchronous})
     assert steps[-1] <= 4  # told of at once, or when the next save begins
     monkeypatch.undo()
-    assert CheckpointManager(tmp_path / "backup").restore().state["taken"] in ((1, 2) if asynchronous else (2,))
+    assert CheckpointManager(tmp_path / "backup").restore().state["taken"] in (
+        (1, 2) if asynchronous else (2,)
+    )
     run(tmp_path, backup={"save_freq": 1})
 
 
@@ -372,11 +428,19 @@ def test_nothing_is_left_after_fit(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
 
     def left():
-        return threading.active_count(), len(os.listdir("/proc/self/fd")), signal.getsignal(signal.SIGTERM)
+        return (
+            threading.active_count(),
+            len(os.listdir("/proc/self/fd")),
+            signal.getsignal(signal.SIGTERM),
+        )
 
     def broken():
         with pytest.raises(ZeroDivisionError):
-            run(tmp_path, callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: 1 / epoch), backup=options)
+            run(
+                tmp_path,
+                callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: 1 / epoch),
+                backup=options,
+            )
 
     options = {"save_freq": 1, "asynchronous": True, "on_exception": True}
     if not os.path.isdir("/proc/self/fd"):
@@ -385,14 +449,20 @@ def test_nothing_is_left_after_fit(tmp_path):
     run(tmp_path, backup=options)
     first = left()
     broken()
-    assert left() == first and all(name.startswith("checkpoint-") for name in os.listdir(tmp_path / "backup"))
+    assert left() == first and all(
+        name.startswith("checkpoint-") for name in os.listdir(tmp_path / "backup")
+    )
     run(tmp_path, backup=options)
     assert left() == first and first[2] is before
     assert sorted(os.listdir(tmp_path)) == ["log.csv"]
 
 
 def soak(*arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PODIUM_CACHE_DIR": str(ROOT / ".cache" / "soak")}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PODIUM_CACHE_DIR": str(ROOT / ".cache" / "soak"),
+    }
     done = subprocess.run(
         [sys.executable, "-m", "tests.soak", *arguments],
         cwd=ROOT,
@@ -407,7 +477,9 @@ def soak(*arguments):
 @pytest.mark.slow
 def test_killed_processes_end_with_the_same_files():
     code, said, errors = soak("4", "--kills", "1", "--variants", "three at once")
-    assert code == 0 and "4 of 4 runs end bit for bit equal to the uninterrupted one, after" in said, said + errors
+    assert (
+        code == 0 and "4 of 4 runs end bit for bit equal to the uninterrupted one, after" in said
+    ), said + errors
 
 
 @pytest.mark.slow

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from podium.callbacks import Callback, CallbackList, EarlyStopping, History, LambdaCallback, Logs, ProgbarLogger
+from podium.callbacks import (
+    Callback,
+    CallbackList,
+    EarlyStopping,
+    History,
+    LambdaCallback,
+    Logs,
+    ProgbarLogger,
+)
 from podium.callbacks._callback import HOOKS
 
 
@@ -24,7 +32,9 @@ for _hook in HOOKS:
 
 def test_every_hook_is_told_in_order_and_logs_are_always_a_dictionary():
     events = []
-    callbacks = CallbackList([Recorder(events), LambdaCallback(on_train_begin=lambda logs: events.append(logs))])
+    callbacks = CallbackList(
+        [Recorder(events), LambdaCallback(on_train_begin=lambda logs: events.append(logs))]
+    )
     for hook in HOOKS:
         getattr(callbacks, hook)(*((3,) if "epoch" in hook or "batch" in hook else ()))
     expected = [(hook, 3) if "epoch" in hook or "batch" in hook else (hook,) for hook in HOOKS]
@@ -54,12 +64,16 @@ def test_only_overridden_hooks_are_called_and_the_conductor_can_ask():
     callbacks = CallbackList(Callback(), add_history=True, add_progbar=True)
     listening = [hook for hook in HOOKS if callbacks.listens_to(hook)]
     bar = ["on_test_batch_end", "on_train_batch_end", "on_predict_batch_end"]
-    assert [hook for hook in listening if "batch" in hook] == [hook for hook in HOOKS if hook in bar]
+    assert [hook for hook in listening if "batch" in hook] == [
+        hook for hook in HOOKS if hook in bar
+    ]
     assert not any(callbacks.needs_every_batch(kind) for kind in ("train", "test", "predict"))
     callbacks.append(LambdaCallback(on_test_batch_begin=lambda batch, logs: None))
     assert callbacks.needs_every_batch("test") and not callbacks.needs_every_batch()
     assert not CallbackList(History()).listens_to("on_train_batch_end")
-    with pytest.raises(ValueError, match=r"Unknown hook 'on_train_batch_ends'\. Did you mean 'on_train_batch_end'"):
+    with pytest.raises(
+        ValueError, match=r"Unknown hook 'on_train_batch_ends'\. Did you mean 'on_train_batch_end'"
+    ):
         callbacks.listens_to("on_train_batch_ends")
 
 
@@ -76,7 +90,11 @@ def test_one_nested_repeated_and_ready_lists_are_all_taken():
     a, b, c = Callback(), Callback(), Callback()
     assert CallbackList(a).callbacks == [a]
     assert CallbackList((a, [b, (c, a)], b)).callbacks == [a, b, c]
-    assert CallbackList(CallbackList([a, b])).callbacks == CallbackList([CallbackList([a]), b]).callbacks == [a, b]
+    assert (
+        CallbackList(CallbackList([a, b])).callbacks
+        == CallbackList([CallbackList([a]), b]).callbacks
+        == [a, b]
+    )
     assert list(CallbackList([])) == [] and len(CallbackList()) == 0
     callbacks = CallbackList(a, epochs=2)
     callbacks.append(b)
@@ -86,8 +104,14 @@ def test_one_nested_repeated_and_ready_lists_are_all_taken():
 
 def test_defaults_are_added_once_and_last(model):
     history, bar = History(), ProgbarLogger()
-    callbacks = CallbackList([bar, history], add_history=True, add_progbar=True, model=model, epochs=3, verbose=0)
-    assert callbacks.callbacks == [bar, history] and callbacks.history is history and model.history is history
+    callbacks = CallbackList(
+        [bar, history], add_history=True, add_progbar=True, model=model, epochs=3, verbose=0
+    )
+    assert (
+        callbacks.callbacks == [bar, history]
+        and callbacks.history is history
+        and model.history is history
+    )
     assert history.params == {"epochs": 3, "verbose": 0} and history.model is model
     added = CallbackList(Callback(), add_history=True, add_progbar=True)
     assert [type(callback) for callback in added] == [Callback, History, ProgbarLogger]
@@ -95,14 +119,24 @@ def test_defaults_are_added_once_and_last(model):
 
 
 def test_what_is_no_callback_is_refused():
-    with pytest.raises(TypeError, match=r"was given the class EarlyStopping; an instance was expected\. Write `EarlyStopping"):
+    with pytest.raises(
+        TypeError,
+        match=r"was given the class EarlyStopping; an instance was expected\. Write `EarlyStopping",
+    ):
         CallbackList([EarlyStopping])
     with pytest.raises(TypeError, match="was given the class EarlyStopping"):
         CallbackList(EarlyStopping)
     with pytest.raises(TypeError, match=r"For a function, write `LambdaCallback\(on_epoch_end="):
         CallbackList([lambda epoch, logs: None])
-    for wrong, kind in ((3, "int"), ("es", "str"), ({"a": Callback()}, "dict"), ([None], "NoneType")):
-        with pytest.raises(TypeError, match=f"of type {kind}; an instance of `podium.callbacks.Callback` or a list"):
+    for wrong, kind in (
+        (3, "int"),
+        ("es", "str"),
+        ({"a": Callback()}, "dict"),
+        ([None], "NoneType"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"of type {kind}; an instance of `podium.callbacks.Callback` or a list"
+        ):
             CallbackList(wrong)
 
 
@@ -111,7 +145,10 @@ def test_hooks_with_wrong_arguments_are_refused_before_training():
         def on_epoch_end(self, epoch):
             pass
 
-    with pytest.raises(TypeError, match=r"NoLogs.on_epoch_end\(epoch\) is called with \(epoch, logs\).*Write `def on_epoch_end"):
+    with pytest.raises(
+        TypeError,
+        match=r"NoLogs.on_epoch_end\(epoch\) is called with \(epoch, logs\).*Write `def on_epoch_end",
+    ):
         CallbackList(NoLogs())
     with pytest.raises(TypeError, match=r"on_batch_end\(\) is called with \(batch, logs\)"):
         CallbackList(LambdaCallback(on_batch_end=lambda: None))
@@ -127,7 +164,9 @@ def test_every_callback_has_logs_of_its_own():
         seen.append(dict(logs))
         logs.clear()
 
-    callbacks = CallbackList([LambdaCallback(on_train_batch_end=spoil), LambdaCallback(on_train_batch_end=spoil)])
+    callbacks = CallbackList(
+        [LambdaCallback(on_train_batch_end=spoil), LambdaCallback(on_train_batch_end=spoil)]
+    )
     logs = Logs({"loss": 1.0})
     callbacks.on_train_batch_end(0, logs)
     callbacks.on_train_batch_end(1, {"loss": 1.0})
@@ -140,7 +179,10 @@ def test_what_an_epoch_end_adds_is_seen_further_on_and_what_it_removes_is_kept()
         logs["rate"] = 0.1
         logs["mae"] = 3.0
 
-    callbacks, logs = CallbackList(LambdaCallback(on_epoch_end=meddle), add_history=True), {"loss": 1.0, "mae": 2.0}
+    callbacks, logs = (
+        CallbackList(LambdaCallback(on_epoch_end=meddle), add_history=True),
+        {"loss": 1.0, "mae": 2.0},
+    )
     callbacks.on_epoch_end(0, logs)
     assert callbacks.history.history == {"loss": [1.0], "mae": [3.0], "rate": [0.1]}
     assert logs == {"loss": 1.0, "mae": 3.0, "rate": 0.1}
@@ -187,8 +229,15 @@ def test_errors_inside_ends_become_notes_and_inner_runs_end_first():
         callbacks.on_train_begin()
         callbacks.on_test_begin()
         raise KeyboardInterrupt
-    assert [event[0] for event in events] == ["on_train_begin", "on_test_begin", "on_test_end", "on_train_end"]
-    assert caught.value.__notes__ == ["Then LambdaCallback.on_test_end failed as well: ValueError: first"]
+    assert [event[0] for event in events] == [
+        "on_train_begin",
+        "on_test_begin",
+        "on_test_end",
+        "on_train_end",
+    ]
+    assert caught.value.__notes__ == [
+        "Then LambdaCallback.on_test_end failed as well: ValueError: first"
+    ]
     callbacks.end_after_error("train", caught.value)  # everything has ended: nothing more is due
     assert len(events) == 4
     callbacks.on_train_end()  # a loop that never calls the beginning
@@ -241,7 +290,14 @@ def test_the_history_waits_for_no_figure_until_somebody_asks():
     callbacks.on_train_begin()
     for epoch in range(70):
         callbacks.on_epoch_end(epoch, Logs({"loss": Figure(float(epoch), read)}))
-    assert read == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]  # the oldest ones, so that not all of a long run are kept on the device
+    assert read == [
+        0.0,
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+    ]  # the oldest ones, so that not all of a long run are kept on the device
     assert callbacks.history.history == {"loss": [float(epoch) for epoch in range(70)]}
     callbacks.on_epoch_end(70, Logs({"loss": Figure(0.5, read)}))
     callbacks.on_train_end()

@@ -49,7 +49,9 @@ def test_early_stopping_can_be_used_again(model):
 
 
 def test_early_stopping_warns_once_about_a_missing_figure(model):
-    with pytest.warns(UserWarning, match="watches 'val_loss'.*Available: 'loss'.*validation_data") as caught:
+    with pytest.warns(
+        UserWarning, match="watches 'val_loss'.*Available: 'loss'.*validation_data"
+    ) as caught:
         assert drive(EarlyStopping(), model, "loss", [1.0, 2.0]) == 2
     assert len(caught) == 1
 
@@ -91,13 +93,17 @@ def test_the_direction_is_told_by_the_metric_or_taken_to_be_downwards_with_a_war
     drive(stopping, model, "val_puzzle", [1.0, 2.0])
     assert stopping.best == 2.0
     stopping = EarlyStopping("riddle", patience=5)
-    with pytest.warns(UserWarning, match="watches 'riddle' with mode='auto'.*Write mode='min' or mode='max'") as caught:
+    with pytest.warns(
+        UserWarning, match="watches 'riddle' with mode='auto'.*Write mode='min' or mode='max'"
+    ) as caught:
         drive(stopping, model, "riddle", [1.0, 2.0, 0.5])
     assert stopping.best == 0.5 and len(caught) == 1
 
 
 def test_weights_are_not_restored_after_an_error(model):
-    callbacks = CallbackList(EarlyStopping("loss", restore_best_weights=True, verbose=1), model=model)
+    callbacks = CallbackList(
+        EarlyStopping("loss", restore_best_weights=True, verbose=1), model=model
+    )
     with pytest.raises(KeyboardInterrupt), callbacks.ending("train"):
         callbacks.on_train_begin()
         callbacks.on_epoch_end(0, {"loss": 1.0})
@@ -129,7 +135,8 @@ def test_an_error_inside_a_schedule_is_not_taken_for_a_missing_argument(model):
 @pytest.mark.parametrize("wrong", [None, 1, "0.1", True, np.ones(2, np.float32), jnp.int32(1)])
 def test_a_schedule_must_return_a_float(wrong, model):
     with pytest.raises(
-        ValueError, match=r"`schedule` of LearningRateScheduler returned .* for epoch 0; a float, the learning rate"
+        ValueError,
+        match=r"`schedule` of LearningRateScheduler returned .* for epoch 0; a float, the learning rate",
     ):
         drive(LearningRateScheduler(lambda epoch, rate: wrong), model, "loss", [1.0])
 
@@ -141,7 +148,10 @@ def test_rates_that_cannot_be_set_are_refused_before_training(model):
 
     model.optimizer = SimpleNamespace(_learning_rate=Decay(), learning_rate=0.1)
     for callback in (LearningRateScheduler(lambda epoch: 0.1), ReduceLROnPlateau("loss")):
-        with pytest.raises(ValueError, match=r"made with a schedule, learning_rate=Decay,.*Give the optimizer a number"):
+        with pytest.raises(
+            ValueError,
+            match=r"made with a schedule, learning_rate=Decay,.*Give the optimizer a number",
+        ):
             CallbackList(callback, model=model).on_train_begin()
     model.optimizer = None
     with pytest.raises(ValueError, match=r"the model's optimizer is None\. Compile the model"):
@@ -166,8 +176,17 @@ def test_each_optimizer_of_several_has_its_rate_set_and_logged(model, capsys):
     slow, fast = podium.optimizers.SGD(0.125, name="slow"), podium.optimizers.SGD(1.0, name="fast")
     model.optimizer = SimpleNamespace(optimizers=[slow, fast])
     drive(LearningRateScheduler(lambda epoch, rate: rate / 2, verbose=1), model, "loss", [1.0])
-    assert model.history.history == {"loss": [1.0], "learning_rate_slow": [0.0625], "learning_rate_fast": [0.5]}
-    drive(ReduceLROnPlateau("loss", factor=0.5, patience=1, min_lr=0.0625, verbose=1), model, "loss", [1.0, 1.0])
+    assert model.history.history == {
+        "loss": [1.0],
+        "learning_rate_slow": [0.0625],
+        "learning_rate_fast": [0.5],
+    }
+    drive(
+        ReduceLROnPlateau("loss", factor=0.5, patience=1, min_lr=0.0625, verbose=1),
+        model,
+        "loss",
+        [1.0, 1.0],
+    )
     assert (float(slow.learning_rate), float(fast.learning_rate)) == (0.0625, 0.25)
     said = [line.split(": ")[1] for line in capsys.readouterr().out.splitlines() if line]
     assert said == [
@@ -182,9 +201,14 @@ def test_the_rates_of_real_optimizers_are_set_and_their_schedules_refused(model)
     drive(ReduceLROnPlateau("loss", factor=0.5, patience=1), model, "loss", [1.0, 1.0])
     assert float(model.optimizer.learning_rate) == 0.25
     decay = podium.optimizers.schedules.ExponentialDecay(0.1, 10, 0.9)
-    for optimizer in (podium.optimizers.SGD(decay), podium.optimizers.LossScaleOptimizer(podium.optimizers.SGD(decay))):
+    for optimizer in (
+        podium.optimizers.SGD(decay),
+        podium.optimizers.LossScaleOptimizer(podium.optimizers.SGD(decay)),
+    ):
         model.optimizer = optimizer
-        with pytest.raises(ValueError, match="made with a schedule, learning_rate=ExponentialDecay"):
+        with pytest.raises(
+            ValueError, match="made with a schedule, learning_rate=ExponentialDecay"
+        ):
             drive(LearningRateScheduler(lambda epoch, rate: 0.01), model, "loss", [1.0])
 
 
@@ -193,7 +217,9 @@ def test_the_rates_of_real_optimizers_are_set_and_their_schedules_refused(model)
 
 def averaged_model():
     """Return a model whose weight is -1 and its average -0.5, and a function that tells the weight."""
-    model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model = podium.Sequential(
+        [podium.Input((1,)), podium.layers.Dense(1, use_bias=False, kernel_initializer="ones")]
+    )
     model.optimizer = podium.optimizers.SGD(1.0, use_ema=True, ema_momentum=0.5)
     for _ in range(2):
         model.optimizer.apply([podium.ops.ones((1, 1))], model.trainable_variables)
@@ -203,7 +229,15 @@ def averaged_model():
 def test_averages_are_in_place_for_tests_and_predictions_and_after_epochs_if_asked():
     model, weight = averaged_model()
     callbacks, seen = CallbackList(SwapEMAWeights(swap_on_epoch=True), model=model), []
-    for hook in ("train_begin", "epoch_begin", "test_begin", "test_end", "epoch_end", "epoch_begin", "predict_begin"):
+    for hook in (
+        "train_begin",
+        "epoch_begin",
+        "test_begin",
+        "test_end",
+        "epoch_end",
+        "epoch_begin",
+        "predict_begin",
+    ):
         getattr(callbacks, f"on_{hook}")(*((0,) if "epoch" in hook else ()))
         seen.append(weight())
     assert seen == [-1.0, -1.0, -0.5, -1.0, -0.5, -1.0, -0.5]
@@ -231,7 +265,9 @@ def test_weights_come_back_after_an_error_and_averages_must_be_there(model):
 
 def trained(poison, callback, batches=5):
     """Run a compiled step by hand; at `poison` it makes the weights NaN, and the loss from `loss_from` on."""
-    model = podium.Sequential([podium.layers.Input((2,)), podium.layers.Dense(1, kernel_initializer="ones")])
+    model = podium.Sequential(
+        [podium.layers.Input((2,)), podium.layers.Dense(1, kernel_initializer="ones")]
+    )
     poisoned, loss_from = poison
     momentum = podium.Variable(0.0, name="momentum")
     model.optimizer = SimpleNamespace(variables=[momentum])
@@ -251,7 +287,9 @@ def trained(poison, callback, batches=5):
             callbacks.on_train_batch_begin(batch)
             step(podium.Tensor(NAN if batch == poisoned else 1.0))
             loss = NAN if batch >= loss_from else 1.0
-            callbacks.on_train_batch_end(batch, Logs({"loss": 1.0}, running={"loss": jnp.float32(loss)}))
+            callbacks.on_train_batch_end(
+                batch, Logs({"loss": 1.0}, running={"loss": jnp.float32(loss)})
+            )
             seen.append(batch)
             if model.stop_training:
                 break
@@ -297,10 +335,19 @@ def test_csv_goes_on_with_a_file_under_its_columns(tmp_path, model):
     logger = CSVLogger(path, append=True)
     for _ in range(2):
         drive(logger, model, "loss", [0.5])
-    assert rows(path) == [["epoch", "loss", "val_loss"], ["0", "1.0", "NA"], ["0", "0.5", "NA"], ["0", "0.5", "NA"]]
+    assert rows(path) == [
+        ["epoch", "loss", "val_loss"],
+        ["0", "1.0", "NA"],
+        ["0", "0.5", "NA"],
+        ["0", "0.5", "NA"],
+    ]
     with pytest.warns(UserWarning, match="no column for 'mae'") as caught:
         drive(CSVLogger(path, append=True), model, "mae", [7.0, 8.0])
-    assert [warning.filename for warning in caught] == [__file__] and rows(path)[-1] == ["1", "NA", "NA"]
+    assert [warning.filename for warning in caught] == [__file__] and rows(path)[-1] == [
+        "1",
+        "NA",
+        "NA",
+    ]
 
 
 def test_csv_is_flushed_each_epoch_and_closed_after_an_error(tmp_path):

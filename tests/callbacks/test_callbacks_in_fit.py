@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 
 import podium
-from podium.callbacks import Callback, EarlyStopping, LearningRateScheduler, ReduceLROnPlateau, TerminateOnNaN
+from podium.callbacks import (
+    Callback,
+    EarlyStopping,
+    LearningRateScheduler,
+    ReduceLROnPlateau,
+    TerminateOnNaN,
+)
 
 
 @pytest.fixture
 def data():
     generator = np.random.default_rng(0)
-    return generator.normal(size=(32, 4)).astype("float32"), generator.normal(size=(32, 1)).astype("float32")
+    return generator.normal(size=(32, 4)).astype("float32"), generator.normal(size=(32, 1)).astype(
+        "float32"
+    )
 
 
 @pytest.fixture
@@ -31,7 +39,9 @@ def test_the_bar_has_the_format_of_the_seeds_and_ends_with_what_history_keeps(de
     assert len(lines) == 4 and lines[0] == "Epoch 1/2" and lines[2] == "Epoch 2/2"
     for epoch in (0, 1):
         figures = " - ".join(f"{name}: {values[epoch]:.4f}" for name, values in history.items())
-        assert re.fullmatch(rf"4/4 \[={{30}}\] - \d+s \d+[mu]?s/step - {re.escape(figures)}", lines[2 * epoch + 1])
+        assert re.fullmatch(
+            rf"4/4 \[={{30}}\] - \d+s \d+[mu]?s/step - {re.escape(figures)}", lines[2 * epoch + 1]
+        )
     assert list(history) == ["loss", "mae", "val_loss", "val_mae"]
     dense.fit(*data, batch_size=8, verbose=2)
     line = r"4/4 - \d+s - loss: \d\.\d{4} - mae: \d\.\d{4} - \d+[mu]?s/epoch - \d+[mu]?s/step\n"
@@ -41,10 +51,19 @@ def test_the_bar_has_the_format_of_the_seeds_and_ends_with_what_history_keeps(de
 
 
 @pytest.mark.parametrize("verbose", [1, 2])
-def test_the_finished_bar_counts_training_steps_not_those_of_validation(dense, data, capsys, verbose):
+def test_the_finished_bar_counts_training_steps_not_those_of_validation(
+    dense, data, capsys, verbose
+):
     dense.fit(*data, batch_size=8, validation_data=data, validation_batch_size=32, verbose=verbose)
     assert capsys.readouterr().out.startswith("4/4 ")
-    dense.fit(*data, batch_size=16, validation_data=data, validation_batch_size=4, validation_freq="1 steps", verbose=verbose)
+    dense.fit(
+        *data,
+        batch_size=16,
+        validation_data=data,
+        validation_batch_size=4,
+        validation_freq="1 steps",
+        verbose=verbose,
+    )
     assert capsys.readouterr().out.startswith("2/2 ")
     endless = iter([tuple(part[:8] for part in data)] * 3)
     dense.fit(endless, validation_data=data, validation_batch_size=4, verbose=verbose)
@@ -80,7 +99,9 @@ def test_a_real_terminal_sees_the_line_drawn_over():
     environment = {**os.environ, "COLUMNS": "80"}
     with (
         os.fdopen(screen, "rb", buffering=0) as master,
-        subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=line, stderr=line, stdin=line, env=environment) as script,
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT], stdout=line, stderr=line, stdin=line, env=environment
+        ) as script,
     ):
         os.close(line)
         shown = b""
@@ -90,7 +111,15 @@ def test_a_real_terminal_sees_the_line_drawn_over():
     rows = shown.decode().split("\r\n")
     final = [row.split("\r")[-1].rstrip() for row in rows]
     drawn = [text for row in rows for text in row.split("\r")[:-1] if text]
-    assert [text.split(" ")[0] for text in final] == ["Epoch", "3/3", "Epoch", "3/3", "1/1", "1/1", ""]
+    assert [text.split(" ")[0] for text in final] == [
+        "Epoch",
+        "3/3",
+        "Epoch",
+        "3/3",
+        "1/1",
+        "1/1",
+        "",
+    ]
     assert final[1].count("val_mae") == 1
     assert drawn[0] == "0/3 [..............................] - compiling"
     assert all(len(text) < 80 for text in drawn) and "ETA" not in drawn[1]
@@ -113,7 +142,15 @@ def test_training_stops_at_the_first_nan_with_finite_weights(dense, data, capsys
             batches.append(batch)
 
     before = dense.get_weights()
-    dense.fit(x, y, batch_size=8, epochs=3, shuffle=False, callbacks=[TerminateOnNaN(), Count()], verbose=0)
+    dense.fit(
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        callbacks=[TerminateOnNaN(), Count()],
+        verbose=0,
+    )
     assert batches == [0, 1] and int(dense.optimizer.iterations) == 1
     assert all(np.isfinite(weight).all() for weight in dense.get_weights())
     assert not np.array_equal(before[0], dense.get_weights()[0])

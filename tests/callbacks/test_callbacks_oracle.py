@@ -7,13 +7,24 @@ import re
 import numpy as np
 import pytest
 
-from podium.callbacks import CallbackList, CSVLogger, EarlyStopping, LearningRateScheduler, Progbar, ReduceLROnPlateau
+from podium.callbacks import (
+    CallbackList,
+    CSVLogger,
+    EarlyStopping,
+    LearningRateScheduler,
+    Progbar,
+    ReduceLROnPlateau,
+)
 
-RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "oracle" / "fixtures" / "callbacks.json").read_text())
+RECORDED = json.loads(
+    (pathlib.Path(__file__).parents[1] / "oracle" / "fixtures" / "callbacks.json").read_text()
+)
 
 
 def cases(table):
-    return pytest.mark.parametrize("case", RECORDED[table], ids=[str(case["arguments"]) for case in RECORDED[table]])
+    return pytest.mark.parametrize(
+        "case", RECORDED[table], ids=[str(case["arguments"]) for case in RECORDED[table]]
+    )
 
 
 @cases("early_stopping")
@@ -27,7 +38,12 @@ def test_early_stopping_stops_where_keras_does(case, model, terminal):
         if model.stop_training:
             break
     callback.on_train_end()
-    ours = {"ran": epoch + 1, "stopped": model.stop_training, "restored": model.restored, "printed": terminal}
+    ours = {
+        "ran": epoch + 1,
+        "stopped": model.stop_training,
+        "restored": model.restored,
+        "printed": terminal,
+    }
     ours |= {"wait": callback.wait, "stopped_epoch": callback.stopped_epoch, "best": callback.best}
     assert ours == {name: case[name] for name in ours}
 

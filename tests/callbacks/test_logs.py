@@ -63,18 +63,29 @@ def test_it_compares_adds_and_looks_like_a_dictionary():
     logs = make()
     assert logs == PLAIN and dict(PLAIN) == logs and logs == make() and logs != {}
     assert logs | {"a": 1} == {**PLAIN, "a": 1} and {"a": 1} | logs == {"a": 1, **PLAIN}
-    assert isinstance(logs, dict) and len(logs) == 3 and "loss" in logs and bool(logs) and not Logs()
+    assert (
+        isinstance(logs, dict) and len(logs) == 3 and "loss" in logs and bool(logs) and not Logs()
+    )
     assert logs.get("x") is None and logs.get("x", 1) == 1 and logs.pop("x", 2) == 2
     with pytest.raises(KeyError):
         logs["x"]
     logs["new"] = 7
-    assert logs["new"] == 7 and logs.setdefault("more", 8) == 8 and list(logs) == ["loss", "mae", "count", "new", "more"]
+    assert (
+        logs["new"] == 7
+        and logs.setdefault("more", 8) == 8
+        and list(logs) == ["loss", "mae", "count", "new", "more"]
+    )
 
 
 def test_nothing_is_read_until_asked_and_then_once(reads):
     logs = make()
     shared, running = logs.share(), Logs(logs, running=make())
-    assert "loss" in shared and len(shared) == 3 and running.has_running and list(logs.running) == list(PLAIN)
+    assert (
+        "loss" in shared
+        and len(shared) == 3
+        and running.has_running
+        and list(logs.running) == list(PLAIN)
+    )
     assert not reads
     assert shared["loss"] == logs["loss"] == running["loss"] == logs.batch["loss"] == 0.5
     assert len(reads) == 1
@@ -92,13 +103,31 @@ def test_a_copy_can_be_changed_alone():
 
 def test_running_means_stand_beside_the_batch():
     logs = Logs({"loss": 1.0}, running={"loss": jnp.float32(1.5)})
-    assert (logs["loss"], logs.batch["loss"], logs.running["loss"], logs.share().running["loss"]) == (1.0, 1.0, 1.5, 1.5)
+    assert (
+        logs["loss"],
+        logs.batch["loss"],
+        logs.running["loss"],
+        logs.share().running["loss"],
+    ) == (1.0, 1.0, 1.5, 1.5)
     assert Logs({"loss": 1.0}).running == {"loss": 1.0}
 
 
 def test_what_is_no_scalar_stays_an_array():
-    logs = Logs({"matrix": podium.Tensor(np.eye(2)), "flag": np.bool_(True), "half": jnp.bfloat16(1.5), "word": "a", "no": None})
+    logs = Logs(
+        {
+            "matrix": podium.Tensor(np.eye(2)),
+            "flag": np.bool_(True),
+            "half": jnp.bfloat16(1.5),
+            "word": "a",
+            "no": None,
+        }
+    )
     assert isinstance(logs["matrix"], np.ndarray) and logs["matrix"].tolist() == [[1, 0], [0, 1]]
     assert (logs["flag"], logs["half"], logs["word"], logs["no"]) == (1.0, 1.5, "a", None)
-    nested = Logs({"outputs": [podium.Tensor([1.0]), {"a": podium.Tensor([2.0])}], "variable": podium.Variable(3.0)})
+    nested = Logs(
+        {
+            "outputs": [podium.Tensor([1.0]), {"a": podium.Tensor([2.0])}],
+            "variable": podium.Variable(3.0),
+        }
+    )
     assert isinstance(nested["outputs"][1]["a"], np.ndarray) and nested["variable"] == 3.0

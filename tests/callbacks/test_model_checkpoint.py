@@ -36,27 +36,42 @@ class Told:
 def watching(tmp_path, values, name="{epoch}", **options):
     """Return what is saved for the values of a figure after each epoch."""
     model = Told()
-    callbacks = podium.callbacks.CallbackList(ModelCheckpoint(tmp_path / name, monitor="val_loss", **options), model=model)
+    callbacks = podium.callbacks.CallbackList(
+        ModelCheckpoint(tmp_path / name, monitor="val_loss", **options), model=model
+    )
     callbacks.on_train_begin()
     for epoch, value in enumerate(values):
         callbacks.on_epoch_begin(epoch)
-        callbacks.on_epoch_end(epoch, {"loss": 1.0} if value is None else {"loss": 1.0, "val_loss": value})
+        callbacks.on_epoch_end(
+            epoch, {"loss": 1.0} if value is None else {"loss": 1.0, "val_loss": value}
+        )
     callbacks.on_train_end()
     return model.saved
 
 
-@pytest.mark.parametrize("name", ["m", "m.keras", "m.h5", "m-{epoch:02d}-{loss:.2f}", "sub/dir/m.keras"])
+@pytest.mark.parametrize(
+    "name", ["m", "m.keras", "m.h5", "m-{epoch:02d}-{loss:.2f}", "sub/dir/m.keras"]
+)
 def test_whole_models_are_saved_under_any_name(tmp_path, trained, name):
     history = trained.fit(X, Y, batch_size=8, verbose=0, callbacks=ModelCheckpoint(tmp_path / name))
     path = str(tmp_path / name).format(epoch=1, loss=history.history["loss"][0])
     other = podium.models.load_model(path)
-    assert all(np.array_equal(a, b) for a, b in zip(other.get_weights(), trained.get_weights(), strict=True))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(other.get_weights(), trained.get_weights(), strict=True)
+    )
     assert int(other.optimizer.iterations.numpy()) == int(trained.optimizer.iterations.numpy())
 
 
 @pytest.mark.parametrize("name", ["w", "w.h5", "w.weights.h5", "w.ckpt"])
 def test_weights_are_saved_under_any_name(tmp_path, trained, name):
-    trained.fit(X, Y, batch_size=8, verbose=0, callbacks=ModelCheckpoint(tmp_path / name, save_weights_only=True))
+    trained.fit(
+        X,
+        Y,
+        batch_size=8,
+        verbose=0,
+        callbacks=ModelCheckpoint(tmp_path / name, save_weights_only=True),
+    )
     saved = trained.get_weights()
     trained.set_weights([np.zeros_like(weight) for weight in saved])
     trained.load_weights(tmp_path / name)
@@ -75,15 +90,23 @@ def test_batches_are_counted_through_epochs_and_executions(tmp_path, k, wanted):
 
 
 def test_only_the_best_are_saved(tmp_path):
-    assert watching(tmp_path, [3.0, 4.0, 2.0, float("nan"), 2.0, 1.0], save_best_only=True) == ["1", "3", "6"]
+    assert watching(tmp_path, [3.0, 4.0, 2.0, float("nan"), 2.0, 1.0], save_best_only=True) == [
+        "1",
+        "3",
+        "6",
+    ]
     assert watching(tmp_path, [3.0, 4.0, 2.0], save_best_only=True, mode="max") == ["1", "2"]
-    assert watching(tmp_path, [3.0, 2.0, 1.0], save_best_only=True, initial_value_threshold=2.5) == ["2", "3"]
+    assert watching(
+        tmp_path, [3.0, 2.0, 1.0], save_best_only=True, initial_value_threshold=2.5
+    ) == ["2", "3"]
     assert watching(tmp_path, [3.0, 4.0], save_best_only=False) == ["1", "2"]
 
 
 def test_the_best_is_remembered_from_one_fit_to_the_next(tmp_path):
     model = Told()
-    callbacks = podium.callbacks.CallbackList(ModelCheckpoint(tmp_path / "m", monitor="loss", save_best_only=True), model=model)
+    callbacks = podium.callbacks.CallbackList(
+        ModelCheckpoint(tmp_path / "m", monitor="loss", save_best_only=True), model=model
+    )
     for values in ([2.0, 1.0], [1.5]):
         callbacks.on_train_begin()
         for epoch, value in enumerate(values):
@@ -120,7 +143,10 @@ def test_old_files_are_deleted_and_epochs_left_out_if_asked(tmp_path):
     ("options", "match"),
     [
         ({"mode": "sideways"}, "Unknown mode 'sideways'"),
-        ({"save_freq": "batch"}, "save_freq='batch'; a whole number from 1, or 'epoch' was expected"),
+        (
+            {"save_freq": "batch"},
+            "save_freq='batch'; a whole number from 1, or 'epoch' was expected",
+        ),
         ({"save_freq": 0}, "save_freq=0"),
         ({"save_freq": True}, "save_freq=True"),
         ({"max_to_keep": 0}, "max_to_keep=0"),
@@ -131,7 +157,10 @@ def test_old_files_are_deleted_and_epochs_left_out_if_asked(tmp_path):
         ({"filepath": "m.keras", "save_weights_only": True}, "save_weights_only=True"),
         ({"filepath": "m{epoch"}, "brace without its counterpart"),
         ({"filepath": "m{}"}, "a name was expected"),
-        ({"filepath": "m{batch}"}, "placeholder {batch} has a value only when saving after batches"),
+        (
+            {"filepath": "m{batch}"},
+            "placeholder {batch} has a value only when saving after batches",
+        ),
     ],
 )
 def test_wrong_arguments_are_reported_at_once(options, match):
@@ -145,7 +174,9 @@ def test_paths_that_cannot_be_written_are_reported(tmp_path, trained):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match=r"'.*file' is a file, not a directory"):
         trained.fit(X, Y, verbose=0, callbacks=ModelCheckpoint(tmp_path / "file" / "m.keras"))
-    with pytest.raises(ValueError, match=r"placeholder {val_loss} has no value. There are: 'epoch', 'loss'"):
+    with pytest.raises(
+        ValueError, match=r"placeholder {val_loss} has no value. There are: 'epoch', 'loss'"
+    ):
         trained.fit(X, Y, verbose=0, callbacks=ModelCheckpoint(tmp_path / "{val_loss:.2f}.keras"))
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError, match="is a directory"):
@@ -172,26 +203,42 @@ class Failing(podium.callbacks.Callback):
     ("name", "options", "wanted"),
     [
         ("m.keras", {}, ["m-exception.keras", "m.keras"]),
-        ("{epoch}-{loss:.1f}.keras", {"save_freq": 100, "max_to_keep": 1}, ["2-nan-exception.keras"]),
+        (
+            "{epoch}-{loss:.1f}.keras",
+            {"save_freq": 100, "max_to_keep": 1},
+            ["2-nan-exception.keras"],
+        ),
         (
             "{epoch}-{batch}.weights.h5",
             {"save_freq": 2, "save_weights_only": True},
             ["1-2.weights.h5", "2-1.weights.h5", "2-2-exception.weights.h5"],
         ),
-        ("w-0.5", {"save_weights_only": True, "save_best_only": True, "monitor": "loss"}, ["w-0.5", "w-0.5-exception"]),
+        (
+            "w-0.5",
+            {"save_weights_only": True, "save_best_only": True, "monitor": "loss"},
+            ["w-0.5", "w-0.5-exception"],
+        ),
     ],
 )
-def test_an_error_leaves_the_last_state_beside_the_other_files(tmp_path, trained, name, options, wanted):
+def test_an_error_leaves_the_last_state_beside_the_other_files(
+    tmp_path, trained, name, options, wanted
+):
     saving = ModelCheckpoint(tmp_path / name, save_on_exception=True, **options)
     failing = Failing(KeyboardInterrupt() if "weights" in name else RuntimeError("lost"))
     with pytest.raises(type(failing.error)):
         trained.fit(X, Y, batch_size=8, epochs=3, verbose=0, callbacks=[saving, failing])
     assert sorted(os.listdir(tmp_path)) == sorted(wanted)
     path = tmp_path / next(one for one in wanted if "exception" in one)
-    other = podium.models.load_model(path) if path.suffix == ".keras" else podium.models.clone_model(trained)
+    other = (
+        podium.models.load_model(path)
+        if path.suffix == ".keras"
+        else podium.models.clone_model(trained)
+    )
     if path.suffix != ".keras":
         other.load_weights(path)
-    assert all(np.array_equal(a, b) for a, b in zip(other.get_weights(), failing.weights, strict=True))
+    assert all(
+        np.array_equal(a, b) for a, b in zip(other.get_weights(), failing.weights, strict=True)
+    )
 
 
 def test_nothing_more_is_saved_without_an_error_or_before_the_first_epoch(tmp_path, trained):
@@ -203,13 +250,23 @@ def test_nothing_more_is_saved_without_an_error_or_before_the_first_epoch(tmp_pa
         raise RuntimeError("at once")
 
     with pytest.raises(RuntimeError, match="at once"):
-        trained.fit(X, Y, verbose=0, callbacks=[saving, podium.callbacks.LambdaCallback(on_train_begin=fail)])
+        trained.fit(
+            X,
+            Y,
+            verbose=0,
+            callbacks=[saving, podium.callbacks.LambdaCallback(on_train_begin=fail)],
+        )
     assert os.listdir(tmp_path) == ["1.keras"]
 
 
 def test_a_save_that_fails_after_an_error_is_added_to_it(tmp_path, trained):
     (tmp_path / "m-exception.keras").mkdir()
-    saving, failing = ModelCheckpoint(tmp_path / "m.keras", save_on_exception=True), Failing(RuntimeError("lost"))
+    saving, failing = (
+        ModelCheckpoint(tmp_path / "m.keras", save_on_exception=True),
+        Failing(RuntimeError("lost")),
+    )
     with pytest.raises(RuntimeError, match="lost") as caught:
         trained.fit(X, Y, batch_size=8, epochs=3, verbose=0, callbacks=[failing, saving])
-    assert "Then ModelCheckpoint.on_train_end failed as well: IsADirectoryError" in "".join(caught.value.__notes__)
+    assert "Then ModelCheckpoint.on_train_end failed as well: IsADirectoryError" in "".join(
+        caught.value.__notes__
+    )

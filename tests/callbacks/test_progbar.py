@@ -6,7 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from podium.callbacks import CallbackList, History, Logs, Progbar, ProgbarLogger, _console, _logs, _progbar
+from podium.callbacks import (
+    CallbackList,
+    History,
+    Logs,
+    Progbar,
+    ProgbarLogger,
+    _console,
+    _logs,
+    _progbar,
+)
 
 FULL = "=" * 30
 
@@ -38,7 +47,9 @@ def test_values_are_read_only_when_the_line_is_drawn(terminal, clock, monkeypatc
     callbacks.on_epoch_begin(0)
     for step in range(100):
         clock.now += 0.01
-        callbacks.on_train_batch_end(step, Logs({"loss": float(step)}, running={"loss": np.float32(step)}))
+        callbacks.on_train_batch_end(
+            step, Logs({"loss": float(step)}, running={"loss": np.float32(step)})
+        )
     assert 15 <= len(terminal) <= 25 and len(reads) == len(terminal)
     assert terminal.visible()[-1].endswith(f"loss: {reads[-1]:.4f}")
 
@@ -52,29 +63,54 @@ def test_the_bar_shows_running_means_and_ends_with_what_history_keeps(terminal, 
         clock.now += 1
         callbacks.on_train_batch_end(step, Logs({"loss": batch}, running={"loss": running}))
     callbacks.on_epoch_end(0, {"loss": 3.0, "val_loss": 7.0})
-    assert [line.split(" - ")[-1].strip() for line in terminal.visible()[:2]] == ["loss: 4.0000", "loss: 3.0000"]
-    assert terminal.visible()[2].endswith("loss: 3.0000 - val_loss: 7.0000\n") and history.history["loss"] == [3.0]
+    assert [line.split(" - ")[-1].strip() for line in terminal.visible()[:2]] == [
+        "loss: 4.0000",
+        "loss: 3.0000",
+    ]
+    assert terminal.visible()[2].endswith("loss: 3.0000 - val_loss: 7.0000\n") and history.history[
+        "loss"
+    ] == [3.0]
 
 
-def test_figures_of_a_loop_of_ones_own_are_averaged_until_the_epoch_says_what_they_are(terminal, clock):
+def test_figures_of_a_loop_of_ones_own_are_averaged_until_the_epoch_says_what_they_are(
+    terminal, clock
+):
     callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=2)
     callbacks.on_epoch_begin(0)
     for step, loss in enumerate((4.0, 1.0)):
         clock.now += 1
         callbacks.on_train_batch_end(step, {"loss": loss})
     callbacks.on_epoch_end(0, {"loss": 1.0})
-    assert [line.split(" - ")[-1].strip() for line in terminal.visible()] == ["loss: 4.0000", "loss: 2.5000", "loss: 1.0000"]
+    assert [line.split(" - ")[-1].strip() for line in terminal.visible()] == [
+        "loss: 4.0000",
+        "loss: 2.5000",
+        "loss: 1.0000",
+    ]
 
 
 def test_an_epoch_cut_short_shows_how_far_it_came(capsys, clock):
-    run(CallbackList(add_progbar=True, verbose=1, epochs=1, steps=8), 1, 8, lambda step: None, stop_at=2)
+    run(
+        CallbackList(add_progbar=True, verbose=1, epochs=1, steps=8),
+        1,
+        8,
+        lambda step: None,
+        stop_at=2,
+    )
     assert capsys.readouterr().out.startswith("3/8 [==========>...................] - 0s")
-    run(CallbackList(add_progbar=True, verbose=2, epochs=1, steps=8), 1, 8, lambda step: None, stop_at=2)
+    run(
+        CallbackList(add_progbar=True, verbose=2, epochs=1, steps=8),
+        1,
+        8,
+        lambda step: None,
+        stop_at=2,
+    )
     assert capsys.readouterr().out == "3/8 - 0s - loss: 0.5000 - 0s/epoch - 0s/step\n"
 
 
 def test_steps_that_are_not_known_are_learned_from_the_first_epoch(capsys, clock):
-    callbacks = CallbackList(add_progbar=True, verbose=2, epochs=2)  # as in the seeds: no steps at all
+    callbacks = CallbackList(
+        add_progbar=True, verbose=2, epochs=2
+    )  # as in the seeds: no steps at all
     run(callbacks, 2, 12, lambda step: None)
     line = "12/12 - 0s - loss: 0.5000 - 0s/epoch - 0s/step\n"
     assert capsys.readouterr().out == f"Epoch 1/2\n{line}Epoch 2/2\n{line}"
@@ -93,7 +129,10 @@ def test_the_time_that_remains_is_told_from_the_second_timed_call_on(terminal, c
     for current in (10, 20):
         clock.now += 3600.0 if current == 10 else 1.0  # the first call compiles
         bar.update(current, {"loss": 1.0})
-    assert terminal.visible() == [" 10/100 [....] - loss: 1.0000", " 20/100 [....] - ETA: 8s - loss: 1.0000"]
+    assert terminal.visible() == [
+        " 10/100 [....] - loss: 1.0000",
+        " 20/100 [....] - ETA: 8s - loss: 1.0000",
+    ]
 
 
 def test_a_drawing_that_takes_long_is_not_followed_by_another_at_once(monkeypatch, terminal, clock):
@@ -120,7 +159,9 @@ def test_a_drawing_that_takes_long_is_not_followed_by_another_at_once(monkeypatc
         (20, " 6/10 - ETA: 0s - lo"),
     ],
 )
-def test_the_bar_is_shorter_where_the_line_would_not_fit(columns, shown, monkeypatch, terminal, clock):
+def test_the_bar_is_shorter_where_the_line_would_not_fit(
+    columns, shown, monkeypatch, terminal, clock
+):
     monkeypatch.setattr(_progbar, "columns", lambda: columns)
     bar = Progbar(10, width=10)
     for current in (3, 6):
@@ -128,10 +169,14 @@ def test_the_bar_is_shorter_where_the_line_would_not_fit(columns, shown, monkeyp
         bar.update(current, {"loss": 1.0})
     assert terminal.visible()[-1] == shown
     bar.update(10)
-    assert terminal.visible()[-1].startswith("10/10 [==========] - 0s")  # the line that stays may wrap
+    assert terminal.visible()[-1].startswith(
+        "10/10 [==========] - 0s"
+    )  # the line that stays may wrap
 
 
-@pytest.mark.parametrize(("traces", "eagerly", "shown"), [(0, False, True), (1, False, False), (0, True, False)])
+@pytest.mark.parametrize(
+    ("traces", "eagerly", "shown"), [(0, False, True), (1, False, False), (0, True, False)]
+)
 def test_a_terminal_is_told_of_the_compilation(traces, eagerly, shown, terminal, clock, model):
     model.train_function, model.run_eagerly = SimpleNamespace(trace_count=traces), eagerly
     callbacks = CallbackList(add_progbar=True, model=model, verbose=1, epochs=1, steps=4)
@@ -153,7 +198,10 @@ def test_a_line_left_open_by_an_error_is_closed(terminal, clock):
         raise KeyboardInterrupt
     assert len(terminal) == 2 and terminal[1] == "\n"
     terminal.clear()
-    with pytest.raises(KeyboardInterrupt), callbacks.ending("test"):  # not in `fit` any more: evaluation has a bar
+    with (
+        pytest.raises(KeyboardInterrupt),
+        callbacks.ending("test"),
+    ):  # not in `fit` any more: evaluation has a bar
         callbacks.on_test_begin()
         callbacks.on_test_batch_end(0, {"loss": 1.0})
         raise KeyboardInterrupt

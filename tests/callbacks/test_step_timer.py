@@ -10,10 +10,14 @@ def test_every_step_after_the_warmup_is_timed():
     model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse", steps_per_execution=3)
     timer = callbacks.StepTimer(batch_size=4, warmup=1)
-    model.fit(np.ones((40, 2)), np.ones((40, 1)), batch_size=4, epochs=2, callbacks=timer, verbose=0)
+    model.fit(
+        np.ones((40, 2)), np.ones((40, 1)), batch_size=4, epochs=2, callbacks=timer, verbose=0
+    )
     figures = timer.summary()
     assert figures["steps"] == 20 - 3
-    assert len(timer.between_seconds) == 6  # 4 executions an epoch; nothing is counted across epochs
+    assert (
+        len(timer.between_seconds) == 6
+    )  # 4 executions an epoch; nothing is counted across epochs
     assert 0 < figures["median_ms"] <= figures["p95_ms"] <= figures["p99_ms"]
     assert figures["samples_per_second"] == 4 * figures["steps_per_second"]
     assert 0 <= figures["share_between_steps"] < 1
@@ -29,13 +33,21 @@ def test_a_slow_callback_shows_as_time_between_steps():
     model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse")
     timer = callbacks.StepTimer()
-    model.fit(np.ones((40, 2)), np.ones((40, 1)), batch_size=4, callbacks=[timer, Slow()], verbose=0)
+    model.fit(
+        np.ones((40, 2)), np.ones((40, 1)), batch_size=4, callbacks=[timer, Slow()], verbose=0
+    )
     assert min(timer.between_seconds) >= 0.02
 
 
 def test_figures_are_printed_when_asked_for(capsys):
     model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit(np.ones((40, 2)), np.ones((40, 1)), batch_size=4, callbacks=callbacks.StepTimer(verbose=True), verbose=0)
+    model.fit(
+        np.ones((40, 2)),
+        np.ones((40, 1)),
+        batch_size=4,
+        callbacks=callbacks.StepTimer(verbose=True),
+        verbose=0,
+    )
     assert "Steps: steps 8, median_ms" in capsys.readouterr().out
     assert callbacks.StepTimer().summary() == {"steps": 0}

@@ -12,7 +12,10 @@ import numpy as np
 
 def few_digits():
     rng = np.random.default_rng(0)
-    return tuple((rng.integers(0, 256, (n, 28, 28), "uint8"), rng.integers(0, 10, n, "uint8")) for n in (96, 32))
+    return tuple(
+        (rng.integers(0, 256, (n, 28, 28), "uint8"), rng.integers(0, 10, n, "uint8"))
+        for n in (96, 32)
+    )
 
 
 keras.datasets.mnist.load_data = few_digits

@@ -45,7 +45,13 @@ PROGRAM = f"""{IMPORTS}
 
 
 def run(*arguments, cwd):
-    return subprocess.run([sys.executable, "-m", "podium", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "podium", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 @pytest.fixture
@@ -70,17 +76,30 @@ def test_a_script_runs_as_main(folder):
 def test_errors_show_the_script_only_and_exit_codes_pass_through(folder):
     done = run("inner/program.py", "fail", cwd=folder)
     assert done.returncode == 1
-    assert "in fail" in done.stderr and "_runner.py" not in done.stderr and "runpy" not in done.stderr
-    assert "tf.reduce_men is not in Podium's slice of TensorFlow. Nearest: tf.reduce_mean" in done.stderr
+    assert (
+        "in fail" in done.stderr and "_runner.py" not in done.stderr and "runpy" not in done.stderr
+    )
+    assert (
+        "tf.reduce_men is not in Podium's slice of TensorFlow. Nearest: tf.reduce_mean"
+        in done.stderr
+    )
     assert run("inner/program.py", "exit", cwd=folder).returncode == 7
 
 
 def test_modules_and_commands_run(folder):
     done = run("-m", "inner.program", "x", cwd=folder)
     assert "neighbour" in done.stderr  # as with python -m, the folder of the module is not searched
-    done = run("-c", "import sys, tensorflow as tf; print(sys.argv, tf.__version__); 1 / 0", "y", cwd=folder)
+    done = run(
+        "-c",
+        "import sys, tensorflow as tf; print(sys.argv, tf.__version__); 1 / 0",
+        "y",
+        cwd=folder,
+    )
     assert done.stdout == "['-c', 'y'] 2.15.0\n"
-    assert done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero" and "_runner" not in done.stderr
+    assert (
+        done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
+        and "_runner" not in done.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,10 +131,17 @@ def test_install_and_uninstall(installed):
     exec(textwrap.dedent(IMPORTS), {})
     compat.install()  # twice is once
     assert importlib.import_module("tensorflow.keras.layers") is podium.layers
-    with pytest.raises(ModuleNotFoundError, match=r"No module named 'tensorflow\.lite': Podium stands for this package"):
+    with pytest.raises(
+        ModuleNotFoundError,
+        match=r"No module named 'tensorflow\.lite': Podium stands for this package",
+    ):
         importlib.import_module("tensorflow.lite")
     compat.uninstall()
-    assert not [name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras", "tf_keras")]
+    assert not [
+        name
+        for name in sys.modules
+        if name.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
+    ]
 
 
 def test_install_refuses_when_the_real_package_is_there(monkeypatch):

@@ -45,7 +45,11 @@ def test_customizing_fit_runs():
 
 @pytest.mark.slow
 def test_customizing_fit_gan_runs():
-    out = run_cells(*(f"customizing_fit_{number}" for number in (1, 7, 8)), "customizing_fit_numpy", "customizing_fit_9")
+    out = run_cells(
+        *(f"customizing_fit_{number}" for number in (1, 7, 8)),
+        "customizing_fit_numpy",
+        "customizing_fit_9",
+    )
     assert "2/2 [====" in out and "d_loss: " in out and "g_loss: " in out
 
 

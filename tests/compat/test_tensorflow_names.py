@@ -61,15 +61,25 @@ def test_names_that_scripts_use_exist(place):
 
 
 def test_keras_has_every_public_name_of_podium():
-    missing = [name for name in dir(podium) if not name.startswith("_") and not hasattr(keras, name)]
+    missing = [
+        name for name in dir(podium) if not name.startswith("_") and not hasattr(keras, name)
+    ]
     assert [name for name in missing if name not in ("compat", "execution", "testing")] == []
 
 
 @pytest.mark.parametrize(
     ("module", "name", "message"),
     [
-        (tf, "reduce_men", r"tf\.reduce_men is not in Podium's slice of TensorFlow\. Nearest: tf\.reduce_mean"),
-        (tf.math, "coss", r"tf\.math\.coss is not in Podium's slice of TensorFlow\. Nearest: tf\.math\.cos"),
+        (
+            tf,
+            "reduce_men",
+            r"tf\.reduce_men is not in Podium's slice of TensorFlow\. Nearest: tf\.reduce_mean",
+        ),
+        (
+            tf.math,
+            "coss",
+            r"tf\.math\.coss is not in Podium's slice of TensorFlow\. Nearest: tf\.math\.cos",
+        ),
         (keras, "applications", r"keras\.applications is not in Podium's slice of Keras"),
     ],
 )
@@ -79,13 +89,31 @@ def test_a_missing_name_says_so(module, name, message):
 
 
 def test_dtypes_are_names_good_everywhere():
-    assert tf.float32.name == "float32" and repr(tf.float32) == "tf.float32" and f"{tf.float32}" == "float32"
-    assert tf.float32 == "float32" == tf.float32 and tf.float32 == np.float32 and tf.float32 != tf.int32
+    assert (
+        tf.float32.name == "float32"
+        and repr(tf.float32) == "tf.float32"
+        and f"{tf.float32}" == "float32"
+    )
+    assert (
+        tf.float32 == "float32" == tf.float32
+        and tf.float32 == np.float32
+        and tf.float32 != tf.int32
+    )
     assert np.dtype("float32") == tf.float32 and np.zeros(2, tf.uint8).dtype == np.uint8
     assert tf.zeros(2).dtype == tf.float32 and {tf.float32: 1}["float32"] == 1
     assert podium.layers.Dense(1, dtype=tf.float16).compute_dtype == "float16"
-    assert tf.as_dtype(bool) == tf.bool and tf.as_dtype("half") is not None and tf.uint8.max == 255 and tf.float32.max > 3e38
-    assert tf.bool.is_bool and tf.complex64.is_complex and tf.int8.size == 1 and tf.string.as_numpy_dtype is object
+    assert (
+        tf.as_dtype(bool) == tf.bool
+        and tf.as_dtype("half") is not None
+        and tf.uint8.max == 255
+        and tf.float32.max > 3e38
+    )
+    assert (
+        tf.bool.is_bool
+        and tf.complex64.is_complex
+        and tf.int8.size == 1
+        and tf.string.as_numpy_dtype is object
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64", "uint64"])
@@ -109,10 +137,14 @@ def test_shape_gives_known_sizes_inside_compiled_functions():
         labels = tf.concat([tf.ones((batch, 1)), tf.zeros((batch // 2, 1))], axis=0)
         labels += 0.05 * tf.random.uniform(tf.shape(labels))
         positions = tf.range(start=0, limit=tf.shape(x)[-1], delta=1)
-        repeats = tf.concat([tf.expand_dims(batch, -1), tf.constant([1, 1], dtype=tf.int32)], axis=0)
+        repeats = tf.concat(
+            [tf.expand_dims(batch, -1), tf.constant([1, 1], dtype=tf.int32)], axis=0
+        )
         mask = tf.tile(tf.reshape(tf.range(4), (1, 2, 2)), repeats)
         flat = tf.reshape(x, [tf.shape(x)[0], -1])
-        halves = tf.reshape(x, tf.concat([tf.shape(x)[:1] * 2, [tf.reduce_prod(tf.shape(x)[1:]) // 2]], 0))
+        halves = tf.reshape(
+            x, tf.concat([tf.shape(x)[:1] * 2, [tf.reduce_prod(tf.shape(x)[1:]) // 2]], 0)
+        )
         return noise, labels, positions, mask, flat, halves
 
     shapes = [value.shape for value in step(tf.zeros((4, 3, 6)))]
@@ -134,7 +166,12 @@ def test_arrays_made_of_sizes_are_no_constants_of_the_program():
 
 def test_shape_computes_like_a_vector():
     sizes = tf.shape(np.zeros((6, 4, 2)))
-    assert sizes[1:] * 2 == (8, 4) and sizes + 1 == (7, 5, 3) and 1 + sizes == (7, 5, 3) and sizes // 2 == (3, 2, 1)
+    assert (
+        sizes[1:] * 2 == (8, 4)
+        and sizes + 1 == (7, 5, 3)
+        and 1 + sizes == (7, 5, 3)
+        and sizes // 2 == (3, 2, 1)
+    )
     assert isinstance(sizes[:2], tuple) and sizes.shape == (3,) and sizes.numpy().dtype == np.int32
     np.testing.assert_allclose((sizes / 2).numpy(), [3, 2, 1])
     np.testing.assert_allclose(tf.cast(sizes, tf.float32).numpy(), [6, 4, 2])
@@ -142,7 +179,9 @@ def test_shape_computes_like_a_vector():
 
 
 def test_an_unknown_size_says_where_to_move_the_line():
-    with pytest.raises(ValueError, match=r"The shape \(None, 2\) has a length that is not known.*`call` of a layer"):
+    with pytest.raises(
+        ValueError, match=r"The shape \(None, 2\) has a length that is not known.*`call` of a layer"
+    ):
         tf.zeros((tf.shape(keras.Input((3,)))[0], 2))
 
 
@@ -151,8 +190,14 @@ def test_variable_takes_tensorflow_arguments():
     counter = tf.Variable(0, dtype="int64", aggregation=agg, trainable=False)
     assert counter.aggregation == "only_first_replica" and not counter.trainable
     counter.assign_add(2)
-    assert counter.numpy() == 2 and counter.read_value().numpy() == 2 and isinstance(counter, tf.Variable)
-    assert isinstance(keras.layers.Dense(1).add_weight(shape=(1,)), tf.Variable) and not isinstance(tf.ones(1), tf.Variable)
+    assert (
+        counter.numpy() == 2
+        and counter.read_value().numpy() == 2
+        and isinstance(counter, tf.Variable)
+    )
+    assert isinstance(keras.layers.Dense(1).add_weight(shape=(1,)), tf.Variable) and not isinstance(
+        tf.ones(1), tf.Variable
+    )
     assert tf.Variable(initial_value=lambda: 1.0, name="a/b:0", shape=()).name == "a_b_0"
     with pytest.raises(ValueError, match="no initial_value"):
         tf.Variable()
@@ -166,7 +211,9 @@ def test_functions_record_on_tapes_and_build_graphs():
         y = tf.math.l2_normalize(x)[0] + tf.reduce_sum(tf.nn.softmax(x) * x) + tf.norm(x)
     assert np.isfinite(tape.gradient(y, x).numpy()).all()
     inputs = keras.Input((4,))
-    outputs = tf.concat([tf.nn.relu(inputs), tf.expand_dims(tf.reduce_mean(inputs, axis=-1), -1)], axis=-1)
+    outputs = tf.concat(
+        [tf.nn.relu(inputs), tf.expand_dims(tf.reduce_mean(inputs, axis=-1), -1)], axis=-1
+    )
     model = keras.Model(inputs, outputs)
     assert model(np.ones((2, 4), "float32")).shape == (2, 5)
 
@@ -189,7 +236,10 @@ def test_print_prints_when_the_value_is_computed(capfd):
     step(tf.constant(3))
     step(tf.constant(4))
     jax.effects_barrier()
-    assert [line for line in capfd.readouterr().err.splitlines() if line.startswith("x is")] == ["x is 6", "x is 8"]
+    assert [line for line in capfd.readouterr().err.splitlines() if line.startswith("x is")] == [
+        "x is 6",
+        "x is 8",
+    ]
 
 
 def test_exhausted_iterators_raise_out_of_range_inside_and_outside():

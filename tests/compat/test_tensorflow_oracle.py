@@ -14,7 +14,9 @@ ORACLE = pathlib.Path(__file__).parents[1] / "oracle"
 
 
 def load_cases():
-    spec = importlib.util.spec_from_file_location("tensorflow_cases", ORACLE / "tensorflow_cases.py")
+    spec = importlib.util.spec_from_file_location(
+        "tensorflow_cases", ORACLE / "tensorflow_cases.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -31,7 +33,9 @@ def test_the_fixture_is_of_these_cases():
 
 def leaves_of(case, arrays):
     result = eval(case, {"tf": tf, "np": np, **arrays})
-    return [result] if isinstance(result, tf.shape(np.zeros(1)).__class__) else tf.nest.flatten(result)
+    return (
+        [result] if isinstance(result, tf.shape(np.zeros(1)).__class__) else tf.nest.flatten(result)
+    )
 
 
 TOGETHER = 30  # cases that go into one program
@@ -51,5 +55,7 @@ def test_values_are_tensorflows(number):
     assert len(leaves) == len(wanted)
     for leaf, want in zip(leaves, wanted, strict=True):
         found = np.asarray(leaf)
-        assert found.shape == want.shape and (found.dtype.kind == want.dtype.kind or not isinstance(leaf, tf.Tensor))
+        assert found.shape == want.shape and (
+            found.dtype.kind == want.dtype.kind or not isinstance(leaf, tf.Tensor)
+        )
         np.testing.assert_allclose(found, want, rtol=2e-5, atol=2e-5)

@@ -24,11 +24,15 @@ def test_max_norm_shortens_long_vectors_only(axis):
     limit = float(np.median(lengths(W, axes))) if axis != [0, 1] else 1.0
     result = constraints.MaxNorm(limit, axis)(convert_to_tensor(W))
     assert isinstance(result, Tensor)
-    np.testing.assert_allclose(lengths(result, axes), np.minimum(lengths(W, axes), limit), rtol=1e-5)
+    np.testing.assert_allclose(
+        lengths(result, axes), np.minimum(lengths(W, axes), limit), rtol=1e-5
+    )
 
 
 def test_unit_norm_gives_length_one_and_leaves_zeros():
-    np.testing.assert_allclose(lengths(constraints.UnitNorm(axis=1)(Variable(W)), 1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(
+        lengths(constraints.UnitNorm(axis=1)(Variable(W)), 1), 1.0, rtol=1e-5
+    )
     np.testing.assert_array_equal(constraints.UnitNorm()(np.zeros((2, 2), "float32")).numpy(), 0.0)
 
 
@@ -36,7 +40,9 @@ def test_unit_norm_gives_length_one_and_leaves_zeros():
 def test_min_max_norm_goes_part_of_the_way(rate):
     before = lengths(W)
     after = lengths(constraints.MinMaxNorm(3.0, 4.0, rate)(convert_to_tensor(W)))
-    np.testing.assert_allclose(after, rate * np.clip(before, 3.0, 4.0) + (1 - rate) * before, rtol=1e-5)
+    np.testing.assert_allclose(
+        after, rate * np.clip(before, 3.0, 4.0) + (1 - rate) * before, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("name", ["max_norm", "min_max_norm", "non_neg", "unit_norm"])

@@ -34,7 +34,9 @@ def eager_step():
 
 
 def fit():
-    model = podium.Sequential([podium.Input((3,)), podium.layers.Dropout(0.5), podium.layers.Dense(1)])
+    model = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dropout(0.5), podium.layers.Dense(1)]
+    )
     model.compile("sgd", "mse")
     return lambda: model.fit(X, X[:, :1], verbose=0)
 
@@ -59,9 +61,15 @@ class Strike:
 
 
 @pytest.mark.parametrize("work", [compiled_step, eager_step, fit])
-@pytest.mark.parametrize("kind", [changed, jax.extend.core.set_current_trace], ids=["ours", "of JAX"])
-@pytest.mark.parametrize(("method", "after"), [("__enter__", True), ("__exit__", False), ("__exit__", True)])
-def test_an_interrupt_between_a_change_and_its_end_leaves_nothing_open(work, kind, method, after, monkeypatch):
+@pytest.mark.parametrize(
+    "kind", [changed, jax.extend.core.set_current_trace], ids=["ours", "of JAX"]
+)
+@pytest.mark.parametrize(
+    ("method", "after"), [("__enter__", True), ("__exit__", False), ("__exit__", True)]
+)
+def test_an_interrupt_between_a_change_and_its_end_leaves_nothing_open(
+    work, kind, method, after, monkeypatch
+):
     work()()  # what is made once in a process is made
     before = dict(current.__dict__)
     struck = 0

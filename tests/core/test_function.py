@@ -90,7 +90,11 @@ def test_results_keep_any_structure():
         return {"x": x, "rest": (x + 1, [None, "text", 3])}
 
     result = f(podium.Tensor(1.0))
-    assert float(result["x"]) == 1.0 and float(result["rest"][0]) == 2.0 and result["rest"][1] == [None, "text", 3]
+    assert (
+        float(result["x"]) == 1.0
+        and float(result["rest"][0]) == 2.0
+        and result["rest"][1] == [None, "text", 3]
+    )
 
 
 def test_functions_nest():
@@ -151,7 +155,9 @@ def test_static_objects_are_not_kept_alive():
 
 def test_input_signature_refuses_what_does_not_fit():
     f = podium.function(lambda x: ops.sum(x), input_signature=[podium.TensorSpec((None, 3))])
-    assert float(f(np.ones((2, 3), "float32"))) == 6.0 and float(f(np.ones((5, 3), "float32"))) == 15.0
+    assert (
+        float(f(np.ones((2, 3), "float32"))) == 6.0 and float(f(np.ones((5, 3), "float32"))) == 15.0
+    )
     with pytest.raises(TypeError, match=r"shape \(2, 4\).*TensorSpec\(shape=\(None, 3\)"):
         f(np.ones((2, 4), "float32"))
     with pytest.raises(TypeError, match="type int32"):
@@ -163,7 +169,8 @@ def test_input_signature_refuses_what_does_not_fit():
 def test_export_keeps_lengths_symbolic():
     w = podium.Variable(np.ones((3, 2), "float32"))
     f = podium.function(
-        lambda x, y: x @ w + y, input_signature=[podium.TensorSpec(("batch", 3)), podium.TensorSpec(("batch", 2))]
+        lambda x, y: x @ w + y,
+        input_signature=[podium.TensorSpec(("batch", 3)), podium.TensorSpec(("batch", 2))],
     )
     exported = jax.export.deserialize(f.export().serialize())
     for rows in (2, 7):
@@ -261,7 +268,9 @@ def test_an_exception_while_running_leaves_variables_as_they_were():
             raise RuntimeError("inside the program")
         return value
 
-    checked = podium.lift(lambda x: jax.pure_callback(check, jax.ShapeDtypeStruct(x.shape, x.dtype), x))
+    checked = podium.lift(
+        lambda x: jax.pure_callback(check, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+    )
 
     @podium.function
     def step(x):
@@ -280,7 +289,9 @@ def test_an_exception_while_running_leaves_variables_as_they_were():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an interrupt inside a destructor
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # an interrupt inside a destructor
 def test_interrupts_at_random_moments_never_lose_state():
     values = [podium.Variable(np.zeros(50, "float32")) for _ in range(20)]
     count = podium.Variable(0, trainable=False)
@@ -301,9 +312,14 @@ def test_interrupts_at_random_moments_never_lose_state():
             signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-4, 3e-3)))
             while time.monotonic() < deadline:
                 if round_ % 10 == 5:
-                    podium.function(step.python_function)(x)  # interrupted while tracing and compiling
+                    podium.function(step.python_function)(
+                        x
+                    )  # interrupted while tracing and compiling
                 step(x)
-        except (KeyboardInterrupt, SystemError):  # NumPy makes a SystemError of one that falls into its C code
+        except (
+            KeyboardInterrupt,
+            SystemError,
+        ):  # NumPy makes a SystemError of one that falls into its C code
             struck += 1
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -9,7 +9,10 @@ from podium import core
 
 def test_automatic_names_count_up_and_paths_nest():
     assert [core.auto_name("dense") for _ in range(3)] == ["dense", "dense_1", "dense_2"]
-    assert core.snake_case("MultiHeadAttention") == "multi_head_attention" and core.snake_case("LSTM") == "lstm"
+    assert (
+        core.snake_case("MultiHeadAttention") == "multi_head_attention"
+        and core.snake_case("LSTM") == "lstm"
+    )
     with pytest.raises(ValueError, match="without '/'"), podium.name_scope("a/b"):
         pass
 
@@ -31,13 +34,18 @@ def test_dtypes_have_one_name_each():
 def test_policies_split_compute_from_storage():
     policy = core.DTypePolicy("mixed_float16")
     assert (policy.compute_dtype, policy.variable_dtype) == ("float16", "float32")
-    assert core.DTypePolicy.from_config(policy.get_config()) == policy != core.DTypePolicy("float32")
+    assert (
+        core.DTypePolicy.from_config(policy.get_config()) == policy != core.DTypePolicy("float32")
+    )
     core.set_dtype_policy("mixed_bfloat16")
     assert podium.layers.Dense(1).dtype_policy.name == "mixed_bfloat16"
 
 
 def test_defaults_are_checked():
-    for set_default, wrong in ((core.set_floatx, "int32"), (core.set_image_data_format, "channels_middle")):
+    for set_default, wrong in (
+        (core.set_floatx, "int32"),
+        (core.set_image_data_format, "channels_middle"),
+    ):
         with pytest.raises(ValueError, match="Choices"):
             set_default(wrong)
     with pytest.raises(ValueError, match="above zero"):
@@ -73,7 +81,9 @@ def test_seed_generators_count_their_draws():
     assert not np.array_equal(first, second) and generator.state.numpy().tolist() == [7, 2]
     again = podium.random.SeedGenerator.from_config(generator.get_config())
     np.testing.assert_array_equal(podium.random.normal((3,), seed=again).numpy(), first)
-    np.testing.assert_array_equal(podium.random.normal((3,), seed=5).numpy(), podium.random.normal((3,), seed=5).numpy())
+    np.testing.assert_array_equal(
+        podium.random.normal((3,), seed=5).numpy(), podium.random.normal((3,), seed=5).numpy()
+    )
     for wrong in (1.5, True, "a"):
         with pytest.raises(TypeError, match="whole number"):
             podium.random.SeedGenerator(wrong)
@@ -85,7 +95,11 @@ def test_one_seed_repeats_weights_and_draws():
     def run():
         podium.utils.set_random_seed(11)
         layer = podium.layers.Dense(4)
-        return layer(np.ones((2, 3), "float32")).numpy(), podium.random.uniform((2,)).numpy(), np.random.rand(2)
+        return (
+            layer(np.ones((2, 3), "float32")).numpy(),
+            podium.random.uniform((2,)).numpy(),
+            np.random.rand(2),
+        )
 
     for a, b in zip(run(), run(), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -66,7 +66,14 @@ def test_function_keeps_the_order_of_dictionaries():
 
 
 def test_function_takes_dictionaries_with_keys_of_several_types():
-    assert float(podium.function(lambda d: d[1] + d["a"])({1: podium.Tensor(1.0), "a": podium.Tensor(2.0)})) == 3.0
+    assert (
+        float(
+            podium.function(lambda d: d[1] + d["a"])(
+                {1: podium.Tensor(1.0), "a": podium.Tensor(2.0)}
+            )
+        )
+        == 3.0
+    )
 
 
 def test_gradients_come_in_the_order_of_a_dictionary_of_sources():
@@ -74,7 +81,9 @@ def test_gradients_come_in_the_order_of_a_dictionary_of_sources():
     with podium.GradientTape() as tape:
         z = 3.0 * x + 5.0 * y
     found = tape.gradient(z, {"x": x, "a": y})
-    assert {name: float(value) for name, value in found.items()} == {"x": 3.0, "a": 5.0} and list(found) == ["x", "a"]
+    assert {name: float(value) for name, value in found.items()} == {"x": 3.0, "a": 5.0} and list(
+        found
+    ) == ["x", "a"]
 
 
 # --- methods and static arguments of functions
@@ -157,7 +166,9 @@ def test_zero_and_minus_zero_are_different_static_arguments():
 def test_threads_that_call_a_function_first_share_one_program():
     model = podium.Sequential([podium.layers.Dense(4), podium.layers.Dense(1)])
     predict = podium.function(lambda x: model(x))
-    threads = [threading.Thread(target=predict, args=(np.ones((2, 3), "float32"),)) for _ in range(6)]
+    threads = [
+        threading.Thread(target=predict, args=(np.ones((2, 3), "float32"),)) for _ in range(6)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -174,7 +185,10 @@ def test_complex_gradients_are_tensorflows():
         square, size = z * z, ops.real(z * ops.conj(z))
     np.testing.assert_allclose(tape.gradient(size, z), [2 + 4j])
     np.testing.assert_allclose(tape.gradient(square, z), [2 - 4j])
-    np.testing.assert_allclose(tape.gradient(square, z, output_gradients=podium.Tensor(np.array([1j], "complex64"))), [4 + 2j])
+    np.testing.assert_allclose(
+        tape.gradient(square, z, output_gradients=podium.Tensor(np.array([1j], "complex64"))),
+        [4 + 2j],
+    )
 
 
 def test_output_gradients_beside_a_target_that_is_constant():
@@ -282,7 +296,12 @@ def test_what_a_layer_returns_outlives_steps_that_donate_its_weights():
         def call(self, inputs):
             return self.give(self.weight)
 
-    for give in (lambda w: w, podium.stop_gradient, ops.convert_to_tensor, lambda w: ops.reshape(w, (4,))):
+    for give in (
+        lambda w: w,
+        podium.stop_gradient,
+        ops.convert_to_tensor,
+        lambda w: ops.reshape(w, (4,)),
+    ):
         layer = Weight(give)
         weight = layer.weight
         step = podium.function(lambda weight=weight: (weight.assign(3.0 * weight), None)[1])
@@ -302,7 +321,9 @@ def test_a_program_collected_in_the_middle_of_anothers_step_takes_no_state_along
         return made
 
     old, new = program(), program()
-    assert count.home is new._store is old._store  # two programs of the same Variables share one Store
+    assert (
+        count.home is new._store is old._store
+    )  # two programs of the same Variables share one Store
     compiled, others = new._jitted, [old]
     del old
 

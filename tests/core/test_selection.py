@@ -12,7 +12,9 @@ import podium
 def test_gathered_rows_are_the_named_ones(width, shape):
     x = np.random.default_rng(0).normal(size=(9, width)).astype("float32")
     y = np.arange(9)
-    table = podium.core.Table([(x, "float32"), (y, "int32")], jax.tree.structure((0, 0)), lambda rows: (x[rows], y[rows]))
+    table = podium.core.Table(
+        [(x, "float32"), (y, "int32")], jax.tree.structure((0, 0)), lambda rows: (x[rows], y[rows])
+    )
     index = np.random.default_rng(1).integers(0, 9, shape)
     rows, numbers = table.gather(index)
     np.testing.assert_array_equal(rows, x[index])

@@ -13,7 +13,9 @@ def both(fn, *args):
     """Run a function eagerly and compiled; check that they agree; return the eager result as NumPy."""
     eager = podium.core.map_structure(np.asarray, fn(*args))
     compiled = podium.core.map_structure(np.asarray, podium.function(fn)(*args))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6), eager, compiled)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6), eager, compiled
+    )
     return eager
 
 
@@ -33,7 +35,11 @@ def test_sources_keep_their_structure():
     with podium.GradientTape() as tape:
         y = a * a * b
     gradients = tape.gradient(y, {"a": a, "rest": [b, (a,)]})
-    assert float(gradients["a"]) == 12.0 and float(gradients["rest"][0]) == 4.0 and float(gradients["rest"][1][0]) == 12.0
+    assert (
+        float(gradients["a"]) == 12.0
+        and float(gradients["rest"][0]) == 4.0
+        and float(gradients["rest"][1][0]) == 12.0
+    )
 
 
 def test_several_targets_add_up():
@@ -47,7 +53,10 @@ def test_output_gradients_weigh_the_target():
     x = podium.Variable([1.0, 2.0])
     with podium.GradientTape() as tape:
         y = x * x
-    assert tape.gradient(y, x, output_gradients=podium.Tensor([10.0, 1.0])).numpy().tolist() == [20.0, 4.0]
+    assert tape.gradient(y, x, output_gradients=podium.Tensor([10.0, 1.0])).numpy().tolist() == [
+        20.0,
+        4.0,
+    ]
 
 
 def test_unconnected_sources_give_none_or_zeros():
@@ -99,9 +108,15 @@ def test_constants_need_watching_and_trainable_variables_do_not():
         tape.watch(frozen)
         z = frozen * 2
     assert float(tape.gradient(z, frozen)) == 2.0
-    with pytest.raises(TypeError, match=r"tape.watch was given a ndarray"), podium.GradientTape() as tape:
+    with (
+        pytest.raises(TypeError, match=r"tape.watch was given a ndarray"),
+        podium.GradientTape() as tape,
+    ):
         tape.watch(np.ones(3))
-    with pytest.raises(TypeError, match="type int32, which have no gradient"), podium.GradientTape() as tape:
+    with (
+        pytest.raises(TypeError, match="type int32, which have no gradient"),
+        podium.GradientTape() as tape,
+    ):
         tape.watch(podium.Tensor(3))
 
 
@@ -153,10 +168,16 @@ def test_raw_jax_on_a_recorded_value_raises_and_names_the_function():
 @pytest.mark.parametrize("left", ["numpy", "jax", "numpy scalar"])
 def test_products_with_arrays_on_the_left_stay_on_the_tape(left):
     x = podium.Variable([1.0, 2.0])
-    factor = {"numpy": np.float32([3, 4]), "jax": jnp.float32([3, 4]), "numpy scalar": np.float32(3)}[left]
+    factor = {
+        "numpy": np.float32([3, 4]),
+        "jax": jnp.float32([3, 4]),
+        "numpy scalar": np.float32(3),
+    }[left]
     with podium.GradientTape() as tape:
         y = factor * x
-    np.testing.assert_allclose(tape.gradient(y, x).numpy(), np.broadcast_to(np.asarray(factor), (2,)))
+    np.testing.assert_allclose(
+        tape.gradient(y, x).numpy(), np.broadcast_to(np.asarray(factor), (2,))
+    )
 
 
 def test_nested_tapes_to_any_depth():
@@ -172,7 +193,9 @@ def test_nested_tapes_to_any_depth():
         return first, second, t3.gradient(second, x)
 
     f = lambda v: jnp.sin(v) * v * v
-    expected = [d(1.5) for d in (jax.grad(f), jax.grad(jax.grad(f)), jax.grad(jax.grad(jax.grad(f))))]
+    expected = [
+        d(1.5) for d in (jax.grad(f), jax.grad(jax.grad(f)), jax.grad(jax.grad(jax.grad(f))))
+    ]
     np.testing.assert_allclose(both(run), expected, rtol=1e-5)
 
 
@@ -197,7 +220,9 @@ def test_jacobian_and_batch_jacobian_equal_jax():
     (jx, jw), batched = both(run)
     np.testing.assert_allclose(jx, jax.jacrev(f, 0)(x.value, w.value), atol=1e-6)
     np.testing.assert_allclose(jw, jax.jacrev(f, 1)(x.value, w.value), atol=1e-6)
-    np.testing.assert_allclose(batched, jax.vmap(jax.jacrev(f), (0, None))(x.value, w.value), atol=1e-6)
+    np.testing.assert_allclose(
+        batched, jax.vmap(jax.jacrev(f), (0, None))(x.value, w.value), atol=1e-6
+    )
 
 
 def test_jacobian_inside_an_outer_tape():
@@ -250,7 +275,12 @@ def test_gradients_pass_through_state_updates():
             y = x1 * x1
             x1.assign(5.0)
             z = x1 * x1
-        return tape.gradient(y, x0), tape.gradient(y, x1), tape.gradient(z, x1), tape.gradient([y, z], x1)
+        return (
+            tape.gradient(y, x0),
+            tape.gradient(y, x1),
+            tape.gradient(z, x1),
+            tape.gradient([y, z], x1),
+        )
 
     assert both(run) == (28.0, 14.0, 10.0, 24.0)
 
@@ -309,7 +339,9 @@ def test_forward_mode_matches_jvp_and_gives_hessian_vector_products():
         other = podium.Tensor(1.0) * 2
     assert accumulator.jvp(other) is None
     assert float(accumulator.jvp(other, unconnected_gradients="zero")) == 0.0
-    with pytest.raises(ValueError, match=r"primal of shape \(3,\) was given a tangent of shape \(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"primal of shape \(3,\) was given a tangent of shape \(2,\)"
+    ):
         podium.ForwardAccumulator(x, podium.Tensor([1.0, 2.0]))
 
 

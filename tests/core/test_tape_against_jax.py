@@ -22,7 +22,9 @@ def values(variables):
 def assert_equal(ours, expected):
     ours = [None if g is None else np.asarray(g) for g in ours]
     for mine, theirs in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6 * max(1.0, float(np.abs(theirs).max())))
+        np.testing.assert_allclose(
+            mine, theirs, rtol=1e-6, atol=1e-6 * max(1.0, float(np.abs(theirs).max()))
+        )
 
 
 def check(step, expected):
@@ -35,7 +37,9 @@ def check(step, expected):
 
 
 def test_mlp():
-    model = podium.Sequential([podium.Input((5,)), layers.Dense(8, activation="relu"), layers.Dense(3)])
+    model = podium.Sequential(
+        [podium.Input((5,)), layers.Dense(8, activation="relu"), layers.Dense(3)]
+    )
     x, y = draw(16, 5), RNG.integers(0, 3, 16)
 
     def step():
@@ -52,7 +56,9 @@ def test_mlp():
 
 
 def test_wgan_gradient_penalty():
-    critic = podium.Sequential([podium.Input((4,)), layers.Dense(8, activation="tanh"), layers.Dense(1)])
+    critic = podium.Sequential(
+        [podium.Input((4,)), layers.Dense(8, activation="tanh"), layers.Dense(1)]
+    )
     generator = podium.Sequential([podium.Input((3,)), layers.Dense(4)])
     z, real, mix = draw(16, 3), draw(16, 4), RNG.uniform(size=(16, 1)).astype("float32")
     variables = critic.trainable_variables + generator.trainable_variables
@@ -66,7 +72,9 @@ def test_wgan_gradient_penalty():
                 score = critic(between, training=True)
             slope = penalty_tape.gradient(score, [between])[0]
             norm = ops.sqrt(ops.sum(ops.square(slope), axis=1) + 1e-8)
-            loss = ops.mean(critic(fake)) - ops.mean(critic(real)) + 10.0 * ops.mean((norm - 1.0) ** 2)
+            loss = (
+                ops.mean(critic(fake)) - ops.mean(critic(real)) + 10.0 * ops.mean((norm - 1.0) ** 2)
+            )
         return tape.gradient(loss, variables)
 
     def loss(p):
@@ -118,12 +126,16 @@ def test_physics_informed_network():
 
 
 def test_gan_step_with_two_updates():
-    critic = podium.Sequential([podium.Input((4,)), layers.Dense(8), layers.LeakyReLU(negative_slope=0.2), layers.Dense(1)])
+    critic = podium.Sequential(
+        [podium.Input((4,)), layers.Dense(8), layers.LeakyReLU(negative_slope=0.2), layers.Dense(1)]
+    )
     generator = podium.Sequential([podium.Input((3,)), layers.Dense(4)])
     z, real = draw(16, 3), draw(16, 4)
 
     def bce(labels, logits):
-        return ops.mean(ops.maximum(logits, 0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits))))
+        return ops.mean(
+            ops.maximum(logits, 0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
+        )
 
     def step():
         fake = generator(z)
@@ -132,24 +144,32 @@ def test_gan_step_with_two_updates():
         with podium.GradientTape() as tape:
             critic_loss = bce(labels, critic(both))
         for variable, gradient in zip(
-            critic.trainable_weights, tape.gradient(critic_loss, critic.trainable_weights), strict=True
+            critic.trainable_weights,
+            tape.gradient(critic_loss, critic.trainable_weights),
+            strict=True,
         ):
             variable.assign_sub(0.1 * gradient)
         with podium.GradientTape() as tape:
             generator_loss = bce(ops.zeros((16, 1)), critic(generator(z)))
         for variable, gradient in zip(
-            generator.trainable_weights, tape.gradient(generator_loss, generator.trainable_weights), strict=True
+            generator.trainable_weights,
+            tape.gradient(generator_loss, generator.trainable_weights),
+            strict=True,
         ):
             variable.assign_sub(0.1 * gradient)
         return critic_loss, generator_loss
 
     @jax.jit
     def by_hand(c, g):
-        plain = lambda labels, logits: jnp.mean(jnp.maximum(logits, 0) - logits * labels + jnp.log1p(jnp.exp(-jnp.abs(logits))))
+        plain = lambda labels, logits: jnp.mean(
+            jnp.maximum(logits, 0) - logits * labels + jnp.log1p(jnp.exp(-jnp.abs(logits)))
+        )
         score = lambda c, x: jax.nn.leaky_relu(x @ c[0] + c[1], 0.2) @ c[2] + c[3]
         make = lambda g: z @ g[0] + g[1]
         labels = jnp.concatenate([jnp.ones((16, 1)), jnp.zeros((16, 1))])
-        first, dc = jax.value_and_grad(lambda c: plain(labels, score(c, jnp.concatenate([make(g), real]))))(c)
+        first, dc = jax.value_and_grad(
+            lambda c: plain(labels, score(c, jnp.concatenate([make(g), real])))
+        )(c)
         c = [v - 0.1 * d for v, d in zip(c, dc, strict=True)]
         second, dg = jax.value_and_grad(lambda g: plain(jnp.zeros((16, 1)), score(c, make(g))))(g)
         return c, [v - 0.1 * d for v, d in zip(g, dg, strict=True)], (first, second)
@@ -168,7 +188,13 @@ def test_gan_step_with_two_updates():
 
 def test_batch_norm_and_dropout_under_function():
     model = podium.Sequential(
-        [podium.Input((6,)), layers.Dense(8), layers.BatchNormalization(), layers.Dropout(0.5, seed=3), layers.Dense(1)]
+        [
+            podium.Input((6,)),
+            layers.Dense(8),
+            layers.BatchNormalization(),
+            layers.Dropout(0.5, seed=3),
+            layers.Dense(1),
+        ]
     )
     x = draw(32, 6)
     norm, dropout = model.layers[1], model.layers[2]
@@ -191,7 +217,10 @@ def test_batch_norm_and_dropout_under_function():
 
     assert_equal(eager, jax.jit(jax.grad(loss))(values(model.trainable_variables)))
     np.testing.assert_allclose(
-        moved, 0.01 * (x @ model.layers[0].kernel.numpy() + model.layers[0].bias.numpy()).mean(0), rtol=1e-4, atol=1e-6
+        moved,
+        0.01 * (x @ model.layers[0].kernel.numpy() + model.layers[0].bias.numpy()).mean(0),
+        rtol=1e-4,
+        atol=1e-6,
     )
     # The same step compiled, from the same state, gives the same gradients, statistics and next draws.
     norm.moving_mean.assign(np.zeros(8)), norm.moving_variance.assign(np.ones(8))
@@ -201,7 +230,10 @@ def test_batch_norm_and_dropout_under_function():
     np.testing.assert_allclose(norm.moving_mean.numpy(), moved, rtol=1e-6)
     second = [np.asarray(g) for g in compiled()]
     assert not np.allclose(second[0], eager[0])
-    assert compiled.trace_count == 1 and dropout.seed_generator.state.numpy()[1] == first_mask_state[1] + 2
+    assert (
+        compiled.trace_count == 1
+        and dropout.seed_generator.state.numpy()[1] == first_mask_state[1] + 2
+    )
 
 
 def test_persistent_tape_with_two_targets():
@@ -212,10 +244,15 @@ def test_persistent_tape_with_two_targets():
         with podium.GradientTape(persistent=True) as tape:
             h = model(x)
             a, b = ops.mean(h), ops.mean(h * h)
-        return [*tape.gradient(a, model.trainable_variables), *tape.gradient(b, model.trainable_variables)]
+        return [
+            *tape.gradient(a, model.trainable_variables),
+            *tape.gradient(b, model.trainable_variables),
+        ]
 
     h = lambda p: jnp.tanh(x @ p[0] + p[1])
-    gradients = jax.jit(lambda p: [*jax.grad(lambda p: h(p).mean())(p), *jax.grad(lambda p: (h(p) ** 2).mean())(p)])
+    gradients = jax.jit(
+        lambda p: [*jax.grad(lambda p: h(p).mean())(p), *jax.grad(lambda p: (h(p) ** 2).mean())(p)]
+    )
     check(step, gradients(values(model.trainable_variables)))
 
 
@@ -316,7 +353,10 @@ def test_a_layer_called_under_two_tapes():
     with podium.GradientTape() as one, podium.GradientTape() as two:
         y = layer(x)
         loss = ops.sum(y * y)
-    assert_equal(one.gradient(loss, layer.weights), [np.asarray(g) for g in two.gradient(loss, layer.weights)])
+    assert_equal(
+        one.gradient(loss, layer.weights),
+        [np.asarray(g) for g in two.gradient(loss, layer.weights)],
+    )
 
 
 def test_a_layer_may_use_jnp_jax_nn_and_lax_freely():
@@ -348,7 +388,11 @@ def test_tensors_and_variables_read_by_closure_get_gradients():
         y = layers.Lambda(lambda t: t * factor * outside)(x)
         loss = ops.sum(y)
     total = float(np.asarray(x).sum())
-    np.testing.assert_allclose([float(g) for g in tape.gradient(loss, [scale, outside])], [total * 15, total * 10], rtol=1e-5)
+    np.testing.assert_allclose(
+        [float(g) for g in tape.gradient(loss, [scale, outside])],
+        [total * 15, total * 10],
+        rtol=1e-5,
+    )
 
 
 def test_losses_of_layers_stay_on_the_tape():

@@ -15,7 +15,10 @@ UNARY = {
     "tanh": (ops.tanh, jnp.tanh),
     "square": (ops.square, jnp.square),
     "negate": (lambda x: -x, lambda x: -x),
-    "mean": (lambda x: ops.mean(x, axis=0, keepdims=True) + 0 * x, lambda x: jnp.mean(x, axis=0, keepdims=True) + 0 * x),
+    "mean": (
+        lambda x: ops.mean(x, axis=0, keepdims=True) + 0 * x,
+        lambda x: jnp.mean(x, axis=0, keepdims=True) + 0 * x,
+    ),
     "stop": (podium.stop_gradient, jax.lax.stop_gradient),
     "flip": (lambda x: x[::-1], lambda x: x[::-1]),
 }
@@ -42,8 +45,12 @@ def run(program, starts, assign, ours):
         picked = [args[0] % len(values)] + [a % len(values) for a in args[1:]]
         operands = [cells[i] if i < 2 else values[i] for i in picked]
         if name == "assign":
-            cells[args[0]] = assign(args[0], cells[args[0]], cells[picked[1]] if picked[1] < 2 else values[picked[1]])
-        elif name == "call":  # a stateful call recorded as one entry, with a nested operation inside
+            cells[args[0]] = assign(
+                args[0], cells[args[0]], cells[picked[1]] if picked[1] < 2 else values[picked[1]]
+            )
+        elif (
+            name == "call"
+        ):  # a stateful call recorded as one entry, with a nested operation inside
             values.append(
                 podium.core.record_call(lambda a, b: ops.sin(a * b) + a, tuple(operands), {})
                 if ours
@@ -93,4 +100,6 @@ def test_random_sequences_equal_jax_grad(program, compiled, second_order):
         expected = jax.grad(loss, (0, 1))(*start)
     ours = podium.function(both)() if compiled else both()
     for mine, theirs in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(np.asarray(mine), theirs, rtol=2e-5, atol=2e-5 * max(1.0, float(np.abs(theirs).max())))
+        np.testing.assert_allclose(
+            np.asarray(mine), theirs, rtol=2e-5, atol=2e-5 * max(1.0, float(np.abs(theirs).max()))
+        )

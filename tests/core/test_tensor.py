@@ -47,14 +47,21 @@ def test_operators_give_tensors_in_both_orders(sign, other, kind):
 
 def test_matmul_works_with_numpy_and_jax_on_either_side():
     a, b = np.arange(6, dtype="float32").reshape(2, 3), np.arange(6, dtype="float32").reshape(3, 2)
-    for left, right in ((podium.Tensor(a), b), (a, podium.Tensor(b)), (jnp.asarray(a), podium.Variable(b))):
+    for left, right in (
+        (podium.Tensor(a), b),
+        (a, podium.Tensor(b)),
+        (jnp.asarray(a), podium.Variable(b)),
+    ):
         result = left @ right
         assert isinstance(result, podium.Tensor)
         np.testing.assert_array_equal(result.numpy(), a @ b)
 
 
 def test_mixed_types_are_promoted_as_numpy_users_expect():
-    integers, floats = podium.Tensor(np.arange(3, dtype="int32")), podium.Tensor(np.ones(3, "float32"))
+    integers, floats = (
+        podium.Tensor(np.arange(3, dtype="int32")),
+        podium.Tensor(np.ones(3, "float32")),
+    )
     assert (integers + floats).dtype == np.float32
     assert (integers * 2).dtype == np.int32
     assert (integers / 2).dtype == np.float32
@@ -65,7 +72,9 @@ def test_numpy_functions_give_numpy_arrays():
     assert type(np.squeeze(x)) is np.ndarray
     assert type(np.asarray(x)) is np.ndarray
     assert np.random.default_rng(0).choice(2, p=np.squeeze(podium.Tensor([0.5, 0.5]))) in (0, 1)
-    methods = {name for name in dir(np.ndarray) if not name.startswith("_")} & set(dir(podium.Tensor))
+    methods = {name for name in dir(np.ndarray) if not name.startswith("_")} & set(
+        dir(podium.Tensor)
+    )
     assert methods <= {"shape", "dtype", "ndim", "device"}
 
 
@@ -81,8 +90,12 @@ def test_a_tensor_reads_like_a_number_or_a_sequence():
 
 def test_indexing_takes_slices_tensors_and_none():
     x = podium.Tensor(np.arange(12.0).reshape(3, 4))
-    np.testing.assert_array_equal(x[1:, None, ::2].numpy(), np.arange(12.0).reshape(3, 4)[1:, None, ::2])
-    np.testing.assert_array_equal(x[podium.Tensor([2, 0])].numpy(), np.arange(12.0).reshape(3, 4)[[2, 0]])
+    np.testing.assert_array_equal(
+        x[1:, None, ::2].numpy(), np.arange(12.0).reshape(3, 4)[1:, None, ::2]
+    )
+    np.testing.assert_array_equal(
+        x[podium.Tensor([2, 0])].numpy(), np.arange(12.0).reshape(3, 4)[[2, 0]]
+    )
     np.testing.assert_array_equal(x[: podium.Tensor(2)].numpy(), np.arange(12.0).reshape(3, 4)[:2])
 
 

@@ -75,7 +75,9 @@ def test_narrowing_types_are_refused_and_widening_ones_kept():
 
 def test_initial_values_come_from_callables():
     assert podium.Variable(lambda: np.ones(3)).shape == (3,)
-    made = podium.Variable(lambda shape, dtype: np.full(shape, 7, dtype), shape=(2, 2), dtype="int32")
+    made = podium.Variable(
+        lambda shape, dtype: np.full(shape, 7, dtype), shape=(2, 2), dtype="int32"
+    )
     assert made.numpy().tolist() == [[7, 7], [7, 7]] and made.dtype == np.int32
     with pytest.raises(ValueError, match=r"shape=\(3,\) and an initial value of shape \(2,\)"):
         podium.Variable([1.0, 2.0], shape=(3,))
@@ -93,7 +95,11 @@ def test_names_make_paths():
 
 def test_an_array_taken_from_a_variable_survives_later_steps():
     v = podium.Variable(np.ones(1000, "float32"))
-    taken, tensor, given = v.value, podium.convert_to_tensor(v), podium.Tensor(np.full(1000, 2.0, "float32"))
+    taken, tensor, given = (
+        v.value,
+        podium.convert_to_tensor(v),
+        podium.Tensor(np.full(1000, 2.0, "float32")),
+    )
 
     @podium.function
     def step():
@@ -103,7 +109,11 @@ def test_an_array_taken_from_a_variable_survives_later_steps():
     v.assign(given)
     step()
     step()
-    assert float(taken.sum()) == 1000 and float(ops.sum(tensor)) == 1000 and float(ops.sum(given)) == 2000
+    assert (
+        float(taken.sum()) == 1000
+        and float(ops.sum(tensor)) == 1000
+        and float(ops.sum(given)) == 2000
+    )
     assert float(ops.sum(v)) == 4000
 
 

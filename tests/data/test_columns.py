@@ -72,7 +72,9 @@ def in_file(array, tmp_path, kind):
         return np.asarray(in_file(np.concatenate([array, array]), tmp_path, "memmap"))[: len(array)]
     if kind.startswith("hdf5"):
         file = h5py.File(tmp_path / "file.h5", "a")
-        return file.create_dataset(f"array{len(file)}", data=array, chunks=True if kind == "hdf5 in chunks" else None)
+        return file.create_dataset(
+            f"array{len(file)}", data=array, chunks=True if kind == "hdf5 in chunks" else None
+        )
     if kind == "lazy":
         return Lazy(array)
     matrix = scipy.sparse.csr_array(array if array.ndim == 2 else array[:, None])
@@ -101,7 +103,9 @@ def test_sparse_rows_are_made_dense_by_the_batch(kind, shuffle):
 def test_sparse_matrices_and_vectors():
     x = np.where(X > 0.5, X, 0)
     assert_same(batches(scipy.sparse.csr_matrix(x)), batches(x))
-    assert_same(batches(scipy.sparse.coo_array(x[:, 0]), shuffle=True), batches(x[:, 0], shuffle=True))
+    assert_same(
+        batches(scipy.sparse.coo_array(x[:, 0]), shuffle=True), batches(x[:, 0], shuffle=True)
+    )
     assert_same(batches(scipy.sparse.csr_array(x > 0)), batches(x > 0))
 
 
@@ -142,8 +146,13 @@ def test_lazy_arrays_with_class_weights_match_those_in_memory():
         wanted = batches(X, y, class_weight=table, shuffle=True)
         assert_same(batches(Lazy(X), Lazy(y), class_weight=table, shuffle=True), wanted)
     wanted = batches(X, {"a": Y, "b": one_hot}, class_weight={"b": table}, shuffle=True)
-    assert_same(batches(X, {"a": Lazy(Y), "b": Lazy(one_hot)}, class_weight={"b": table}, shuffle=True), wanted)
-    with pytest.raises(ValueError, match=r"class_weight has no weight for the classes \[1\], which `y` holds"):
+    assert_same(
+        batches(X, {"a": Lazy(Y), "b": Lazy(one_hot)}, class_weight={"b": table}, shuffle=True),
+        wanted,
+    )
+    with pytest.raises(
+        ValueError, match=r"class_weight has no weight for the classes \[1\], which `y` holds"
+    ):
         batches(Lazy(X), Lazy(Y), class_weight={0: 1.0})
 
 
@@ -171,10 +180,14 @@ def test_arrays_in_memory_are_neither_copied_nor_read_by_pieces():
 
 
 @pytest.mark.parametrize("kind", ["memory", *FILES, "csr"])
-@pytest.mark.parametrize("index", [slice(2, 6), np.array([5, 1, 1, 2], "int32")], ids=["slice", "numbers"])
+@pytest.mark.parametrize(
+    "index", [slice(2, 6), np.array([5, 1, 1, 2], "int32")], ids=["slice", "numbers"]
+)
 def test_a_batch_belongs_to_nobody_else(kind, index, tmp_path):
     source = X.astype("float32")
-    column = as_column(prepared(source if kind == "memory" else in_file(source, tmp_path, kind), "x"), "x")
+    column = as_column(
+        prepared(source if kind == "memory" else in_file(source, tmp_path, kind), "x"), "x"
+    )
     batch = column.rows(index)
     assert type(batch) is np.ndarray and batch.flags.c_contiguous and batch.flags.writeable
     batch[:] = 0
@@ -215,8 +228,12 @@ Pair = collections.namedtuple("Pair", "first second")
 def test_structures_keep_their_form():
     wanted = {"pixels": X, "age": Y}
     assert_same(batches(Inputs(X, Y), shuffle=True), batches(wanted, shuffle=True))
-    assert_same(batches(X, Inputs(Lazy(Y), Y), {"age": Y}), batches(X, {"pixels": Y, "age": Y}, {"age": Y}))
-    assert_same(batches(X, Inputs(Y, Y), Inputs(None, Y)), batches(X, {"pixels": Y, "age": Y}, {"age": Y}))
+    assert_same(
+        batches(X, Inputs(Lazy(Y), Y), {"age": Y}), batches(X, {"pixels": Y, "age": Y}, {"age": Y})
+    )
+    assert_same(
+        batches(X, Inputs(Y, Y), Inputs(None, Y)), batches(X, {"pixels": Y, "age": Y}, {"age": Y})
+    )
     assert_same(batches(collections.UserDict(wanted)), batches(wanted))
     assert isinstance(batches(Pair(X, Lazy(Y)))[0][0][0], Pair)
     assert_same(batches(iter([(Inputs(X, Y), Y)])), batches(iter([(wanted, Y)])))
@@ -230,7 +247,9 @@ def test_a_dataclass_that_can_be_walked_is_a_source_of_batches():
 def test_groups_of_files_are_dictionaries(tmp_path):
     with h5py.File(tmp_path / "file.h5", "w") as file:
         file["x/a"], file["x/b"], file["y"] = X, Y, Y
-        assert_same(batches(file["x"], file["y"], shuffle=True), batches({"a": X, "b": Y}, Y, shuffle=True))
+        assert_same(
+            batches(file["x"], file["y"], shuffle=True), batches({"a": X, "b": Y}, Y, shuffle=True)
+        )
         assert file["x/a"].shape == (23, 3)  # the file stays open, it is the user's
 
 
@@ -238,7 +257,11 @@ def test_groups_of_files_are_dictionaries(tmp_path):
     ("x", "error", "message"),
     [
         (Lazy(np.array(["a"] * 23)), TypeError, "`x` is an array of strings"),
-        (Lazy(np.array([None] * 23)), TypeError, r"`x` is an array of Python objects \(dtype object, shape \(23,\)\)"),
+        (
+            Lazy(np.array([None] * 23)),
+            TypeError,
+            r"`x` is an array of Python objects \(dtype object, shape \(23,\)\)",
+        ),
         ({"name": np.array(["a"] * 23)}, TypeError, r"`x\['name'\]` is an array of strings"),
         ([X, np.array([object()] * 23)], TypeError, r"`x\[1\]` is an array of Python objects"),
         (Inputs(X, np.array(["a"] * 23)), TypeError, r"`x\['age'\]` is an array of strings"),
@@ -248,7 +271,11 @@ def test_groups_of_files_are_dictionaries(tmp_path):
         (Lazy(X[:0]), ValueError, r"`x` is empty: its shape is \(0, 3\)"),
         (Lazy(X[:5]), ValueError, "`x` has 5, `y` has 23"),
         (scipy.sparse.csr_array((23, 3), dtype=complex), TypeError, "`x` holds complex numbers"),
-        (scipy.sparse.coo_array(np.ones((23, 2, 2))), ValueError, r"sparse array of shape \(23, 2, 2\); one or two dimensions"),
+        (
+            scipy.sparse.coo_array(np.ones((23, 2, 2))),
+            ValueError,
+            r"sparse array of shape \(23, 2, 2\); one or two dimensions",
+        ),
     ],
 )
 def test_what_holds_no_numbers_is_refused_by_name(x, error, message):
@@ -267,13 +294,19 @@ def test_labelled_arrays_are_read_by_rows_too():
 
 
 @hypothesis.given(
-    st.lists(st.integers(1, 5), min_size=1, max_size=6), st.integers(0, 4), st.integers(0, 4), st.lists(st.integers(0, 99))
+    st.lists(st.integers(1, 5), min_size=1, max_size=6),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.lists(st.integers(0, 99)),
 )
 def test_columns_made_of_columns_give_the_rows_of_the_whole(lengths, first, last, picked):
     total = sum(lengths)
     array = np.arange(total * 2).reshape(total, 2)
     pieces = np.split(array, np.cumsum(lengths)[:-1])
-    columns = [chained("x", [as_column(prepared(Lazy(piece[:, place]), "x"), "x") for piece in pieces]) for place in range(2)]
+    columns = [
+        chained("x", [as_column(prepared(Lazy(piece[:, place]), "x"), "x") for piece in pieces])
+        for place in range(2)
+    ]
     start, stop = min(first, total - 1), max(total - last, min(first, total - 1) + 1)
     whole, part = array[start:stop], SideBySide("x", columns)[start:stop]
     index = np.array(picked, "int32") % len(whole)
@@ -295,11 +328,16 @@ def test_lazy_arrays_that_break_their_word():
     class Foreign(Lazy):
         dtype = "number"
 
-    with pytest.raises(ValueError, match=r"`x` \(Short\) gave an array of shape \(7, 3\) when asked for 8 rows; \(8, 3\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"`x` \(Short\) gave an array of shape \(7, 3\) when asked for 8 rows; \(8, 3\)",
+    ):
         DataHandler(Short(X), batch_size=8)
     with pytest.raises(ValueError, match=r"`x` \(Unknown\) has the shape \(nan, 3\)"):
         DataHandler(Unknown(X))
-    with pytest.raises(TypeError, match=r"`x` \(Foreign\) has the dtype 'number', which NumPy does not know"):
+    with pytest.raises(
+        TypeError, match=r"`x` \(Foreign\) has the dtype 'number', which NumPy does not know"
+    ):
         DataHandler(Foreign(X))
 
 
@@ -331,7 +369,11 @@ def test_every_kind_trains_to_the_same_weights(kind, tmp_path):
     def trained(x, y):
         podium.utils.set_random_seed(5)
         inputs = podium.Input((3,), name="pixels")
-        model = podium.Model({"pixels": inputs}, podium.layers.Dense(1)(inputs)) if kind == "dataclass" else None
+        model = (
+            podium.Model({"pixels": inputs}, podium.layers.Dense(1)(inputs))
+            if kind == "dataclass"
+            else None
+        )
         model = model or podium.Sequential([inputs, podium.layers.Dense(1)])
         model.compile("sgd", "mse")
         model.fit(x, y, batch_size=8, epochs=2, verbose=0)

@@ -29,20 +29,29 @@ class Podium(podium.data.Dataset):
 def plain(value):
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+    return (
+        [plain(part) for part in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+    )
 
 
 def shapes(spec):
     if isinstance(spec, dict):
         return {key: shapes(part) for key, part in spec.items()}
-    return [shapes(part) for part in spec] if isinstance(spec, tuple) else {"shape": list(spec.shape)}
+    return (
+        [shapes(part) for part in spec] if isinstance(spec, tuple) else {"shape": list(spec.shape)}
+    )
 
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_pipeline_gives_what_tf_data_gives(name):
     dataset, expected = PIPELINES[name](Podium), FOUND["pipelines"][name]
-    assert [plain(element) for element in dataset.take(40).as_numpy_iterator()] == expected["elements"]
-    assert expected["cardinality"] in (dataset.cardinality(), UNKNOWN)  # Podium may know where tf.data does not
+    assert [plain(element) for element in dataset.take(40).as_numpy_iterator()] == expected[
+        "elements"
+    ]
+    assert expected["cardinality"] in (
+        dataset.cardinality(),
+        UNKNOWN,
+    )  # Podium may know where tf.data does not
     if name not in OTHER_SHAPES:
         assert shapes(dataset.element_spec) == expected["shapes"]
 

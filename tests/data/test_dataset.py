@@ -32,11 +32,16 @@ def test_float64_arrives_as_float32_and_integers_keep_their_kind():
         "u": "uint8",
         "b": "bool",
     }
-    assert list(next(Dataset.from_tensor_slices(arrays).batch(2).as_numpy_iterator())) == list(arrays)  # in their order
+    assert list(next(Dataset.from_tensor_slices(arrays).batch(2).as_numpy_iterator())) == list(
+        arrays
+    )  # in their order
 
 
 def test_integers_beyond_32_bits_raise_instead_of_wrapping():
-    with pytest.raises(OverflowError, match=r"`tensors\[1\]` holds integers from 0 to 1099511627776, beyond the 32 bits"):
+    with pytest.raises(
+        OverflowError,
+        match=r"`tensors\[1\]` holds integers from 0 to 1099511627776, beyond the 32 bits",
+    ):
         Dataset.from_tensor_slices((np.zeros(2), np.array([0, 2**40])))
     with pytest.raises(OverflowError, match="beyond the 32 bits"):
         list(Dataset.from_generator(lambda: iter([2**40])))
@@ -74,7 +79,9 @@ def test_functions_get_tensors_and_a_tuples_parts_as_arguments():
 
 
 def test_map_may_return_numbers_lists_and_numpy_and_use_keyword_arguments_of_tf_data():
-    mapped = Dataset.range(2).map(lambda n: (3, [n, n + 1], np.arange(2.0)), num_parallel_calls=AUTOTUNE, deterministic=False)
+    mapped = Dataset.range(2).map(
+        lambda n: (3, [n, n + 1], np.arange(2.0)), num_parallel_calls=AUTOTUNE, deterministic=False
+    )
     three, pair, array = next(iter(mapped))
     assert (int(three), pair.numpy().tolist(), array.dtype.name) == (3, [0, 1], "float32")
 
@@ -242,12 +249,21 @@ def test_repeating_a_shuffled_dataset_shuffles_each_pass_anew():
     assert sorted(found[:30]) == sorted(found[30:]) == list(range(30)) and found[:30] != found[30:]
 
 
-@given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 3), st.integers(-1, 9), st.integers(0, 4))
+@given(
+    st.integers(1, 12), st.integers(1, 5), st.integers(0, 3), st.integers(-1, 9), st.integers(0, 4)
+)
 def test_rows_in_blocks_give_what_single_elements_give(count, size, times, taken, skipped):
     """Pipelines on arrays work on blocks of row numbers; the same through elements must not differ."""
 
     def chain(source):
-        return source.repeat(times).skip(skipped).take(taken).shard(2, 1).concatenate(source).batch(size)
+        return (
+            source.repeat(times)
+            .skip(skipped)
+            .take(taken)
+            .shard(2, 1)
+            .concatenate(source)
+            .batch(size)
+        )
 
     def blocks(source):
         return source.repeat(times).skip(skipped).take(taken).shard(2, 1).batch(size)
@@ -271,14 +287,18 @@ def test_from_generator_calls_the_function_anew_for_each_pass_with_its_arguments
     def count(stop):
         yield from range(int(stop))
 
-    dataset = Dataset.from_generator(count, args=(3,), output_signature=podium.TensorSpec((), "float32"))
+    dataset = Dataset.from_generator(
+        count, args=(3,), output_signature=podium.TensorSpec((), "float32")
+    )
     assert numbers(dataset) == numbers(dataset) == [0.0, 1.0, 2.0]
     assert dataset.element_spec == podium.TensorSpec((), "float32")
 
 
 def test_from_generator_takes_types_and_shapes_in_the_old_way():
     dataset = Dataset.from_generator(
-        lambda: iter([([1, 2], "a")]), output_types=("float32", "string"), output_shapes=((None,), ())
+        lambda: iter([([1, 2], "a")]),
+        output_types=("float32", "string"),
+        output_shapes=((None,), ()),
     )
     assert next(dataset.as_numpy_iterator())[0].dtype == np.float32
 
@@ -301,11 +321,17 @@ def test_from_generator_compares_elements_with_the_signature(signature, message)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Dataset.from_tensor_slices((np.zeros(2), np.zeros(3))), r"`tensors\[0\]` has 2, `tensors\[1\]` has 3"),
+        (
+            lambda: Dataset.from_tensor_slices((np.zeros(2), np.zeros(3))),
+            r"`tensors\[0\]` has 2, `tensors\[1\]` has 3",
+        ),
         (lambda: Dataset.from_tensor_slices(3.0), "has no slices"),
         (lambda: Dataset.from_tensor_slices({}), "holds no arrays"),
         (lambda: Dataset.from_generator(iter([1])), "a function that makes one was expected"),
-        (lambda: Dataset.from_generator(lambda: iter([]), output_shapes=(1,)), "without output_types"),
+        (
+            lambda: Dataset.from_generator(lambda: iter([]), output_shapes=(1,)),
+            "without output_types",
+        ),
         (lambda: Dataset.range(3).batch(0), "batch_size=0 was given"),
         (lambda: Dataset.range(3).batch(2.5), "batch_size=2.5 was given"),
         (lambda: Dataset.range(3).shuffle("all"), "buffer_size='all' was given"),
@@ -316,11 +342,18 @@ def test_from_generator_compares_elements_with_the_signature(signature, message)
         (lambda: Dataset.zip(()), "no Dataset"),
         (lambda: Dataset("x"), "Make a Dataset with"),
         (lambda: list(Dataset.range(3).flat_map(lambda n: n)), "a Dataset was expected"),
-        (lambda: list(Dataset.range(1, 3).map(lambda n: np.zeros(int(n))).batch(2)), r"shapes \(1,\), \(2,\) cannot be stacked"),
+        (
+            lambda: list(Dataset.range(1, 3).map(lambda n: np.zeros(int(n))).batch(2)),
+            r"shapes \(1,\), \(2,\) cannot be stacked",
+        ),
         (lambda: list(Dataset.from_tensors(object())), "of type object"),
         (lambda: Dataset.from_generator(lambda: iter([])).element_spec, "empty"),
         (
-            lambda: list(Dataset.range(1, 4).map(lambda n: np.zeros(int(n))).padded_batch(3, padded_shapes=(2,))),
+            lambda: list(
+                Dataset.range(1, 4)
+                .map(lambda n: np.zeros(int(n)))
+                .padded_batch(3, padded_shapes=(2,))
+            ),
             r"an element is larger: it has the shape \(3,\)|but an element has the shape \(3,\), which is larger",
         ),
     ],

@@ -18,11 +18,15 @@ ONE_SHOT = ("generator", "iterator")
 def rules(kind, samples, size, steps, k, first, epochs):
     """Say what must happen: `[(epoch, [(first step, last step, batches)])]`, and whether a warning ends it."""
     count = -(-samples // size)
-    again = kind not in ONE_SHOT and (steps is None or (steps == count and kind in KNOWN))  # each epoch walks anew
+    again = kind not in ONE_SHOT and (
+        steps is None or (steps == count and kind in KNOWN)
+    )  # each epoch walks anew
     left = list(range(count))
     if kind in ("arrays", "sequence") and steps is not None and steps < count:
         left *= epochs + 1  # goes on where the last epoch stopped, pass after pass
-    length = steps or (count if kind in KNOWN else None)  # of an epoch, as far as it is known before
+    length = steps or (
+        count if kind in KNOWN else None
+    )  # of an epoch, as far as it is known before
     happened = []
     for epoch in range(first, epochs):
         if not again and not left:
@@ -31,7 +35,15 @@ def rules(kind, samples, size, steps, k, first, epochs):
         left = left[len(batches) :]
         k_now = min(k, length) if length else k
         groups = [batches[at : at + k_now] for at in range(0, len(batches), k_now)]
-        happened.append((epoch, [(at * k_now, at * k_now + len(group) - 1, group) for at, group in enumerate(groups)]))
+        happened.append(
+            (
+                epoch,
+                [
+                    (at * k_now, at * k_now + len(group) - 1, group)
+                    for at, group in enumerate(groups)
+                ],
+            )
+        )
         if length is not None and len(batches) < length:
             return happened, True
         if length is None:
@@ -46,7 +58,10 @@ class Source:
 
     def __init__(self, kind, samples, size):
         self.pulls = 0
-        self.batches = [np.full((min(size, samples - at), 1), float(number)) for number, at in enumerate(range(0, samples, size))]
+        self.batches = [
+            np.full((min(size, samples - at), 1), float(number))
+            for number, at in enumerate(range(0, samples, size))
+        ]
         source = self
 
         class Loader:
@@ -97,14 +112,22 @@ def walk(handler):
             with handler.catch_stop_iteration():
                 for step in handler.steps():
                     group = iterator.pull_group(int(handler._steps_per_execution))
-                    executions.append((step, handler.took(len(group)), [int(np.asarray(one).flat[0]) for one in group]))
+                    executions.append(
+                        (
+                            step,
+                            handler.took(len(group)),
+                            [int(np.asarray(one).flat[0]) for one in group],
+                        )
+                    )
             happened.append((epoch, executions))
     return happened
 
 
 def cases(kind, count):
     chosen = list(
-        itertools.product(range(1, 14), range(1, 5), [None, *range(1, 8)], [1, 2, 3, 5], [0, 1, 3], range(1, 5))
+        itertools.product(
+            range(1, 14), range(1, 5), [None, *range(1, 8)], [1, 2, 3, 5], [0, 1, 3], range(1, 5)
+        )
     )  # samples, batch size, steps_per_epoch, k, initial_epoch, epochs
     random.Random(kind).shuffle(chosen)
     return chosen[:count]
@@ -118,12 +141,18 @@ def test_every_case_is_what_the_rules_say(kind):
         with warnings.catch_warnings(record=True) as met:
             warnings.simplefilter("always")
             handler = DataHandler(
-                **source.arguments, steps_per_epoch=steps, steps_per_execution=holder, initial_epoch=first, epochs=epochs
+                **source.arguments,
+                steps_per_epoch=steps,
+                steps_per_execution=holder,
+                initial_epoch=first,
+                epochs=epochs,
             )
             happened = walk(handler)
         expected, runs_out = rules(kind, *case)
         assert happened == expected, case
-        assert ["ran out of data" in str(warning.message) for warning in met] == [True] * runs_out, case
+        assert ["ran out of data" in str(warning.message) for warning in met] == [
+            True
+        ] * runs_out, case
         assert holder.value == k and handler.insufficient_data == runs_out, case
         if kind in ONE_SHOT and expected:
             used = sum(len(group) for _, executions in expected for _, _, group in executions)
@@ -177,10 +206,16 @@ def test_fit_does_what_the_rules_say(kind):
                 verbose=0,
             )
         expected, runs_out = rules(kind, *case)
-        assert notes.epochs == [(epoch, [(a, b) for a, b, _ in executions]) for epoch, executions in expected], case
-        assert model.seen == [one for _, executions in expected for _, _, group in executions for one in group], case
+        assert notes.epochs == [
+            (epoch, [(a, b) for a, b, _ in executions]) for epoch, executions in expected
+        ], case
+        assert model.seen == [
+            one for _, executions in expected for _, _, group in executions for one in group
+        ], case
         assert len(history.epoch) == len(expected), case
-        assert ["ran out of data" in str(warning.message) for warning in met] == [True] * runs_out, case
+        assert ["ran out of data" in str(warning.message) for warning in met] == [
+            True
+        ] * runs_out, case
         if kind in ONE_SHOT and expected:
             assert source.pulls == len(model.seen), case
 

@@ -40,16 +40,36 @@ def maybe_endless():
         ({"steps_per_epoch": -3}, ValueError, "steps_per_epoch=-3 was given"),
         ({"steps_per_epoch": 0}, ValueError, "steps_per_epoch=0 was given"),
         ({"steps_per_epoch": -3, "caller": "predict"}, ValueError, "^steps=-3 was given"),
-        ({"steps_per_epoch": 0, "caller": "validation"}, ValueError, "validation_steps=0 was given"),
-        ({"batch_size": 0, "caller": "validation"}, ValueError, "validation_batch_size=0 was given"),
+        (
+            {"steps_per_epoch": 0, "caller": "validation"},
+            ValueError,
+            "validation_steps=0 was given",
+        ),
+        (
+            {"batch_size": 0, "caller": "validation"},
+            ValueError,
+            "validation_batch_size=0 was given",
+        ),
         ({"steps_per_execution": 0}, ValueError, "steps_per_execution=0 was given"),
-        ({"shuffle": "sometimes"}, ValueError, "shuffle='sometimes' was given; True, False or 'batch'"),
+        (
+            {"shuffle": "sometimes"},
+            ValueError,
+            "shuffle='sometimes' was given; True, False or 'batch'",
+        ),
         ({"shuffle": None}, TypeError, "shuffle=None was given"),
         # what x may be
         ({"x": None}, ValueError, "`x` is None"),
         ({"x": {1.0, 2.0}}, TypeError, "`x` is of type set"),
-        ({"x": endless}, TypeError, r"generator function `endless` itself was given.*Call it: `endless\(\)`"),
-        ({"x": len}, TypeError, "`x` is of type builtin_function_or_method.*call a function that makes one"),
+        (
+            {"x": endless},
+            TypeError,
+            r"generator function `endless` itself was given.*Call it: `endless\(\)`",
+        ),
+        (
+            {"x": len},
+            TypeError,
+            "`x` is of type builtin_function_or_method.*call a function that makes one",
+        ),
         ({"x": "text"}, TypeError, "`x` is of type str"),
         ({"x": 7}, ValueError, r"`x` is the single number .*7.* of shape \(\)"),
         ({"x": np.float32(3.0)}, ValueError, "at least one dimension"),
@@ -65,34 +85,78 @@ def maybe_endless():
         ({"x": np.zeros(8, "datetime64[s]")}, TypeError, "`x` holds dates or times"),
         ({"x": np.zeros(8, complex)}, TypeError, "`x` holds complex numbers"),
         ({"x": np.zeros(8, [("a", "f4"), ("b", "f4")])}, TypeError, "`x` is a structured array"),
-        ({"x": [[1.0, 2.0], [3.0]], "y": [0.0, 1.0]}, ValueError, "`x` is a list of lists of unequal length"),
+        (
+            {"x": [[1.0, 2.0], [3.0]], "y": [0.0, 1.0]},
+            ValueError,
+            "`x` is a list of lists of unequal length",
+        ),
         ({"x": np.full(8, 2**40)}, OverflowError, "`x` holds integers from 1099511627776"),
         ({"y": np.full(8, 2**33)}, OverflowError, "`y` holds integers"),
         # emptiness and lengths
-        ({"x": X[:0], "y": Y[:0]}, ValueError, r"`x` is empty: its shape is \(0, 3\), so there are 0 samples"),
+        (
+            {"x": X[:0], "y": Y[:0]},
+            ValueError,
+            r"`x` is empty: its shape is \(0, 3\), so there are 0 samples",
+        ),
         ({"x": []}, ValueError, "`x` is empty"),
         ({"x": {}}, ValueError, "`x` is empty"),
         ({"x": {"a": X, "b": X[:0]}}, ValueError, r"`x\['b'\]` is empty"),
-        ({"y": Y[:7]}, ValueError, "x and y must hold the same number of samples.*`x` has 8, `y` has 7"),
+        (
+            {"y": Y[:7]},
+            ValueError,
+            "x and y must hold the same number of samples.*`x` has 8, `y` has 7",
+        ),
         ({"x": [X, X[:7]]}, ValueError, r"`x\[0\]` has 8, `x\[1\]` has 7"),
-        ({"sample_weight": np.ones(5)}, ValueError, "x and y and sample_weight.*`sample_weight` has 5"),
-        ({"y": None, "sample_weight": np.ones(8)}, ValueError, "`sample_weight` was given without `y`"),
-        ({"y": {"a": Y}, "sample_weight": {"b": Y}}, ValueError, r"the keys \['b'\].*its keys are \['a'\]"),
+        (
+            {"sample_weight": np.ones(5)},
+            ValueError,
+            "x and y and sample_weight.*`sample_weight` has 5",
+        ),
+        (
+            {"y": None, "sample_weight": np.ones(8)},
+            ValueError,
+            "`sample_weight` was given without `y`",
+        ),
+        (
+            {"y": {"a": Y}, "sample_weight": {"b": Y}},
+            ValueError,
+            r"the keys \['b'\].*its keys are \['a'\]",
+        ),
         ({"y": [Y, Y], "sample_weight": [np.ones(8)]}, ValueError, "`sample_weight` has 1 parts"),
-        ({"y": Y[:7], "caller": "validation"}, ValueError, r"`validation_data\[0\]` has 8, `validation_data\[1\]` has 7"),
+        (
+            {"y": Y[:7], "caller": "validation"},
+            ValueError,
+            r"`validation_data\[0\]` has 8, `validation_data\[1\]` has 7",
+        ),
         # class weights
         ({"class_weight": {"0": 1.0}}, ValueError, r"class_weight has the key '0' \(str\)"),
         ({"class_weight": {0.5: 1.0}}, ValueError, "class_weight has the key 0.5"),
         ({"class_weight": {0: "a"}}, ValueError, r"class_weight\[0\]='a' was given"),
         ({"class_weight": {0: -1}}, ValueError, r"class_weight\[0\]=-1 was given"),
         ({"class_weight": [1.0, 2.0]}, TypeError, "a dictionary such as"),
-        ({"class_weight": {0: 1.0}}, ValueError, r"no weight for the classes \[1, 2, 3, 4, 5, 6, 7\].*weights for \[0\]"),
-        ({"class_weight": {0: 1.0}, "sample_weight": np.ones(8)}, ValueError, "class_weight and sample_weight were both"),
+        (
+            {"class_weight": {0: 1.0}},
+            ValueError,
+            r"no weight for the classes \[1, 2, 3, 4, 5, 6, 7\].*weights for \[0\]",
+        ),
+        (
+            {"class_weight": {0: 1.0}, "sample_weight": np.ones(8)},
+            ValueError,
+            "class_weight and sample_weight were both",
+        ),
         ({"class_weight": {0: 1.0}, "y": None}, ValueError, "class_weight was given without `y`"),
         ({"class_weight": {0: 1.0}, "y": Y + 0.5}, ValueError, "numbers that are not whole"),
-        ({"class_weight": {0: 1.0}, "y": np.ones((8, 3))}, ValueError, "neither class numbers nor one-hot"),
+        (
+            {"class_weight": {0: 1.0}, "y": np.ones((8, 3))},
+            ValueError,
+            "neither class numbers nor one-hot",
+        ),
         ({"class_weight": {0: 1.0}, "y": {"a": Y}}, ValueError, "Name the outputs"),
-        ({"class_weight": {"b": {0: 1.0}}, "y": {"a": Y}}, ValueError, r"names the outputs \['b'\].*it has \['a'\]"),
+        (
+            {"class_weight": {"b": {0: 1.0}}, "y": {"a": Y}},
+            ValueError,
+            r"names the outputs \['b'\].*it has \['a'\]",
+        ),
         ({"class_weight": {"b": {0: 1.0}}, "y": [Y, Y]}, ValueError, "without names"),
     ],
 )
@@ -105,10 +169,18 @@ def test_wrong_arguments_with_arrays(kwargs, error, message):
     ("kwargs", "error", "message"),
     [
         ({"x": iter([])}, ValueError, "`x` is empty.*exhausted"),
-        ({"x": Dataset.range(0).batch(2)}, ValueError, "must contain at least one batch of samples"),
+        (
+            {"x": Dataset.range(0).batch(2)},
+            ValueError,
+            "must contain at least one batch of samples",
+        ),
         ({"x": Dataset.range(3).filter(lambda n: False).batch(1)}, ValueError, "`x` is empty"),
         ({"x": iter([None])}, ValueError, r"generator gave None as batch 0; a tuple `\(x, y\)`"),
-        ({"x": iter([(X, Y[:1])])}, ValueError, "x and y must hold.*in batch 0 of the generator.*`x` has 8, `y` has 1"),
+        (
+            {"x": iter([(X, Y[:1])])},
+            ValueError,
+            "x and y must hold.*in batch 0 of the generator.*`x` has 8, `y` has 1",
+        ),
         (
             {"x": Dataset.from_tensor_slices((X, X[:, :1]))},
             ValueError,
@@ -121,21 +193,49 @@ def test_wrong_arguments_with_arrays(kwargs, error, message):
         ),
         ({"x": iter([(X, Y, np.ones(5))])}, ValueError, "`sample_weight` has 5"),
         ({"x": iter([(X[:0], Y[:0])])}, ValueError, "Batch 0 of the generator is empty"),
-        ({"x": iter([(X, np.array(["a"] * 8))])}, TypeError, "`y in batch 0 of the generator` is an array of strings"),
+        (
+            {"x": iter([(X, np.array(["a"] * 8))])},
+            TypeError,
+            "`y in batch 0 of the generator` is an array of strings",
+        ),
         ({"x": iter([(X, "text")])}, TypeError, "of type str"),
         ({"x": iter([(X, np.full(8, 2**40))])}, OverflowError, "beyond the 32 bits"),
         ({"x": iter([(X, Y)]), "y": Y}, ValueError, "`y` was given, but `x` is a generator"),
-        ({"x": iter([(X, Y)]), "sample_weight": Y}, ValueError, "`sample_weight` was given, but `x` is a generator"),
-        ({"x": Dataset.range(3), "y": Y}, ValueError, r"`y` was given, but `x` is a dataset \(Dataset\)"),
-        ({"x": Dataset.range(3), "batch_size": 4}, ValueError, r"batch_size=4 was given, but `x` is a dataset.*\.batch\(4\)"),
-        ({"x": iter([X]), "batch_size": 4}, ValueError, "batch_size=4 was given, but `x` is a generator"),
-        ({"x": Dataset.range(3).repeat().batch(2)}, ValueError, "an infinite dataset, and steps_per_epoch was not given"),
+        (
+            {"x": iter([(X, Y)]), "sample_weight": Y},
+            ValueError,
+            "`sample_weight` was given, but `x` is a generator",
+        ),
+        (
+            {"x": Dataset.range(3), "y": Y},
+            ValueError,
+            r"`y` was given, but `x` is a dataset \(Dataset\)",
+        ),
+        (
+            {"x": Dataset.range(3), "batch_size": 4},
+            ValueError,
+            r"batch_size=4 was given, but `x` is a dataset.*\.batch\(4\)",
+        ),
+        (
+            {"x": iter([X]), "batch_size": 4},
+            ValueError,
+            "batch_size=4 was given, but `x` is a generator",
+        ),
+        (
+            {"x": Dataset.range(3).repeat().batch(2)},
+            ValueError,
+            "an infinite dataset, and steps_per_epoch was not given",
+        ),
         ({"x": endless()}, ValueError, "generator that never ends.*steps_per_epoch was not given"),
         ({"x": endless(), "caller": "predict"}, ValueError, "and steps was not given"),
         ({"x": itertools.cycle([(X, Y)])}, ValueError, "never ends"),
         ({"x": itertools.repeat((X, Y))}, ValueError, "never ends"),
         ({"x": ((X, Y) for _ in itertools.count())}, ValueError, "never ends"),
-        ({"x": iter([(X, Y, np.ones(8))]), "class_weight": {0: 1.0}}, ValueError, "class_weight and sample_weight were both"),
+        (
+            {"x": iter([(X, Y, np.ones(8))]), "class_weight": {0: 1.0}},
+            ValueError,
+            "class_weight and sample_weight were both",
+        ),
         ({"x": iter([X]), "class_weight": {0: 1.0}}, ValueError, "the batches hold no targets y"),
         ({"x": X, "y": iter([Y])}, TypeError, "`y` is of type list_iterator"),
     ],
@@ -164,8 +264,14 @@ def read_all(batches, **kwargs):
 @pytest.mark.parametrize(
     ("last", "message"),
     [
-        (X, r"structure of batch 2 of the generator changed: it is x, and the batches before were \(x, y\)"),
-        ((X, Y, np.ones(8)), r"it is \(x, y, sample_weight\), and the batches before were \(x, y\)"),
+        (
+            X,
+            r"structure of batch 2 of the generator changed: it is x, and the batches before were \(x, y\)",
+        ),
+        (
+            (X, Y, np.ones(8)),
+            r"it is \(x, y, sample_weight\), and the batches before were \(x, y\)",
+        ),
         (({"a": X}, Y), r"it is \(\{'a': x\}, y\)"),
         (None, "generator gave None as batch 2"),
     ],
@@ -215,12 +321,16 @@ def test_lengths_within_a_batch_may_differ_for_a_step_that_wants_it_so():
 
 
 def test_a_mask_is_ignored_with_a_warning():
-    with pytest.warns(UserWarning, match=r"`x` is a masked array; its mask is ignored.*filled\(0\)") as met:
+    with pytest.warns(
+        UserWarning, match=r"`x` is a masked array; its mask is ignored.*filled\(0\)"
+    ) as met:
         DataHandler(np.ma.masked_array(X, mask=X == 0))
     assert met[0].filename == __file__
     DataHandler(np.ma.masked_array(X))  # nothing is masked: nothing to say
 
 
 def test_whole_numbers_in_any_form_are_counts():
-    handler = DataHandler(X, batch_size=np.int64(4), steps_per_epoch=np.ceil(1.5), epochs=podium.convert_to_tensor(3))
+    handler = DataHandler(
+        X, batch_size=np.int64(4), steps_per_epoch=np.ceil(1.5), epochs=podium.convert_to_tensor(3)
+    )
     assert handler.inferred_steps == 2 and len(list(handler.enumerate_epochs())) == 3

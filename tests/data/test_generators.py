@@ -69,8 +69,12 @@ class Loader:
 def test_a_sources_own_exception_arrives_with_the_number_of_its_batch(source, kind):
     with pytest.raises(Disk, match="gone") as met:
         model().fit(source(), verbose=0)
-    assert met.value.__notes__ == [f"It was raised while batch 2 of the {kind} was read (the first is 0)."]
-    assert "raise Disk" in "".join(traceback.format_tb(met.value.__traceback__))  # the user's own line is shown
+    assert met.value.__notes__ == [
+        f"It was raised while batch 2 of the {kind} was read (the first is 0)."
+    ]
+    assert "raise Disk" in "".join(
+        traceback.format_tb(met.value.__traceback__)
+    )  # the user's own line is shown
 
 
 def test_the_very_object_arrives():
@@ -103,7 +107,10 @@ def test_batches_are_counted_through_all_epochs_of_a_generator_and_anew_in_each_
 
 
 def test_a_change_of_structure_names_the_batch():
-    with pytest.raises(ValueError, match=r"structure of batch 3 of the generator changed: it is \(x, y, sample_weight\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"structure of batch 3 of the generator changed: it is \(x, y, sample_weight\)",
+    ):
         model().fit(iter([(X, Y)] * 3 + [(X, Y, Y)]), verbose=0)
 
 
@@ -146,15 +153,36 @@ def test_a_walk_that_is_closed_closes_what_it_reads_from_unless_that_is_the_user
     ("run", "message"),
     [
         (lambda m: m.fit(counted([], 3), Y, verbose=0), "`y` was given, but `x` is a generator"),
-        (lambda m: m.fit(counted([], 3), batch_size=8, verbose=0), "batch_size=8 was given, but `x` is a generator"),
+        (
+            lambda m: m.fit(counted([], 3), batch_size=8, verbose=0),
+            "batch_size=8 was given, but `x` is a generator",
+        ),
         (lambda m: m.fit(counted([], 3), validation_split=0.5, verbose=0), "validation_split"),
         (lambda m: m.fit(counted([], 0), verbose=0), "`x` is empty"),
-        (lambda m: m.evaluate(itertools.repeat((X, Y)), verbose=0), "never ends.*steps was not given"),
+        (
+            lambda m: m.evaluate(itertools.repeat((X, Y)), verbose=0),
+            "never ends.*steps was not given",
+        ),
         (lambda m: m.predict(itertools.repeat((X,)), verbose=0), "never ends.*steps was not given"),
-        (lambda m: m.predict(Dataset.range(3).batch(1).repeat(), verbose=0), "an infinite dataset, and steps was not given"),
-        (lambda m: m.fit(Loader(), X, verbose=0), r"`y` was given, but `x` is a Loader|is a dataset \(Loader\)"),
+        (
+            lambda m: m.predict(Dataset.range(3).batch(1).repeat(), verbose=0),
+            "an infinite dataset, and steps was not given",
+        ),
+        (
+            lambda m: m.fit(Loader(), X, verbose=0),
+            r"`y` was given, but `x` is a Loader|is a dataset \(Loader\)",
+        ),
     ],
-    ids=["y", "batch_size", "split", "empty", "endless evaluate", "endless predict", "endless dataset", "loader and y"],
+    ids=[
+        "y",
+        "batch_size",
+        "split",
+        "empty",
+        "endless evaluate",
+        "endless predict",
+        "endless dataset",
+        "loader and y",
+    ],
 )
 def test_mistakes_are_refused_before_a_step_is_taken(run, message):
     made = model()

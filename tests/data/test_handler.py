@@ -24,7 +24,9 @@ def source(kind, count):
     if kind == "arrays":
         return {"x": np.repeat(np.arange(float(count)), 2)[:, None], "batch_size": 2}
     if kind == "dataset":
-        return {"x": Dataset.from_tensor_slices(np.repeat(np.arange(float(count)), 2)[:, None]).batch(2)}
+        return {
+            "x": Dataset.from_tensor_slices(np.repeat(np.arange(float(count)), 2)[:, None]).batch(2)
+        }
     if kind == "unknown":
         return {"x": Dataset.from_generator(lambda: map(batch, range(count)))}
     if kind == "loader":
@@ -101,7 +103,11 @@ def model(kind, count, steps, k, first_epoch, epochs):
 def test_every_walk_is_the_models(kind, count, steps, k, first_epoch, epochs):
     holder = StepsPerExecution(k)
     handler = DataHandler(
-        **source(kind, count), steps_per_epoch=steps, steps_per_execution=holder, initial_epoch=first_epoch, epochs=epochs
+        **source(kind, count),
+        steps_per_epoch=steps,
+        steps_per_execution=holder,
+        initial_epoch=first_epoch,
+        epochs=epochs,
     )
     expected, runs_out = model(kind, count, steps, k, first_epoch, epochs)
     with warnings.catch_warnings(record=True) as met:
@@ -226,7 +232,9 @@ def test_a_generator_gives_exactly_the_batches_that_were_asked_for():
 
 
 def test_walking_again_starts_again_except_for_a_generator():
-    handler = DataHandler(np.arange(6.0), batch_size=1, steps_per_epoch=2)  # what validation does after every epoch
+    handler = DataHandler(
+        np.arange(6.0), batch_size=1, steps_per_epoch=2
+    )  # what validation does after every epoch
     assert walk(handler) == walk(handler) == [(0, [(0, 0, [0]), (1, 1, [1])])]
     handler = DataHandler(map(batch, range(4)), steps_per_epoch=2)
     assert walk(handler)[0][1][0][2] == [0] and walk(handler)[0][1][0][2] == [2]
@@ -260,8 +268,16 @@ def test_batches_of_arrays_have_the_default_size_and_the_rest_at_the_end():
     handler = DataHandler(np.zeros((70, 3)))
     adapter = handler.adapter
     assert handler.inferred_steps == 3
-    assert (adapter.batch_size(), adapter.has_partial_batch(), adapter.partial_batch_size()) == (32, True, 6)
-    assert [one.shape for _, it in handler.enumerate_epochs() for one in it.pull_group(9)] == [(32, 3), (32, 3), (6, 3)]
+    assert (adapter.batch_size(), adapter.has_partial_batch(), adapter.partial_batch_size()) == (
+        32,
+        True,
+        6,
+    )
+    assert [one.shape for _, it in handler.enumerate_epochs() for one in it.pull_group(9)] == [
+        (32, 3),
+        (32, 3),
+        (6, 3),
+    ]
     assert DataHandler(np.zeros((70, 3)), steps_per_epoch=4).adapter.batch_size() == 18
     assert isinstance(adapter, podium.data.DataAdapter)
 
@@ -272,7 +288,10 @@ def test_shuffling_is_new_each_epoch_repeats_after_a_seed_and_keeps_rows_togethe
     def orders():
         podium.utils.set_random_seed(3)
         handler = DataHandler(x, x * 10, batch_size=7, epochs=2, shuffle=True)
-        return [[np.concatenate(part) for part in zip(*it.pull_group(99), strict=True)] for _, it in handler.enumerate_epochs()]
+        return [
+            [np.concatenate(part) for part in zip(*it.pull_group(99), strict=True)]
+            for _, it in handler.enumerate_epochs()
+        ]
 
     first, second = orders(), orders()
     np.testing.assert_array_equal(first, second)
@@ -284,7 +303,9 @@ def test_shuffling_is_new_each_epoch_repeats_after_a_seed_and_keeps_rows_togethe
 
 def test_a_run_that_starts_at_a_later_epoch_sees_the_order_of_that_epoch():
     def order(**kwargs):
-        handler = DataHandler(np.arange(20), batch_size=20, epochs=3, shuffle=True, shuffle_seed=8, **kwargs)
+        handler = DataHandler(
+            np.arange(20), batch_size=20, epochs=3, shuffle=True, shuffle_seed=8, **kwargs
+        )
         return [it.pull_group(1)[0].tolist() for _, it in handler.enumerate_epochs()]
 
     assert order(initial_epoch=2) == order()[2:]
@@ -306,8 +327,20 @@ def test_what_arrives_is_x_alone_or_a_tuple_of_exactly_two_or_three():
 
 
 def test_types_arrive_as_the_requirements_say():
-    batch = DataHandler({"f": np.zeros(3), "i": np.zeros(3, "int64"), "u": np.zeros(3, "uint8"), "b": np.ones(3, bool)}).peek()
-    assert {key: value.dtype.name for key, value in batch.items()} == {"f": "float32", "i": "int32", "u": "uint8", "b": "bool"}
+    batch = DataHandler(
+        {
+            "f": np.zeros(3),
+            "i": np.zeros(3, "int64"),
+            "u": np.zeros(3, "uint8"),
+            "b": np.ones(3, bool),
+        }
+    ).peek()
+    assert {key: value.dtype.name for key, value in batch.items()} == {
+        "f": "float32",
+        "i": "int32",
+        "u": "uint8",
+        "b": "bool",
+    }
 
 
 @pytest.mark.parametrize(
@@ -368,7 +401,13 @@ def test_missing_weights_of_outputs_are_ones_and_one_array_serves_all():
 
 @pytest.mark.parametrize(
     "y",
-    [np.array([0, 1, 2]), np.array([[0.0], [1.0], [2.0]]), np.eye(3), np.eye(3, dtype=int), [0, 1, 2]],
+    [
+        np.array([0, 1, 2]),
+        np.array([[0.0], [1.0], [2.0]]),
+        np.eye(3),
+        np.eye(3, dtype=int),
+        [0, 1, 2],
+    ],
     ids=["numbers", "column", "one-hot", "integer one-hot", "list"],
 )
 @pytest.mark.parametrize("as_dataset", [False, True])
@@ -386,10 +425,14 @@ def test_class_weights_by_output():
     y = {"a": np.array([0, 1]), "b": np.zeros((2, 3))}
     weights = DataHandler(np.zeros(2), y, class_weight={"a": {0: 2.0, 1: 3.0}}).peek()[2]
     assert weights["a"].tolist() == [2.0, 3.0] and weights["b"].tolist() == [1.0, 1.0]
-    listed = DataHandler(np.zeros(2), list(y.values()), class_weight={"a": {0: 2.0, 1: 3.0}}, output_names=["a", "b"]).peek()[2]
+    listed = DataHandler(
+        np.zeros(2), list(y.values()), class_weight={"a": {0: 2.0, 1: 3.0}}, output_names=["a", "b"]
+    ).peek()[2]
     assert isinstance(listed, list) and listed[0].tolist() == [2.0, 3.0]
 
 
 def test_class_weights_of_sequences_have_their_shape():
-    weights = DataHandler(np.zeros(1), np.array([[[0], [1], [1]]]), class_weight={0: 2.0, 1: 3.0}).peek()[2]
+    weights = DataHandler(
+        np.zeros(1), np.array([[[0], [1], [1]]]), class_weight={0: 2.0, 1: 3.0}
+    ).peek()[2]
     assert weights.tolist() == [[2.0, 3.0, 3.0]]

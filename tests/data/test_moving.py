@@ -27,7 +27,9 @@ def budget():
 
 def trained(source, k=1, **options):
     podium.utils.set_random_seed(4)
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, activation="tanh"), layers.Dense(1)])
+    model = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4, activation="tanh"), layers.Dense(1)]
+    )
     model.compile("adam", "mse", metrics=["mae"], steps_per_execution=k)
     history = model.fit(*source, epochs=3, verbose=0, **options)
     return model, history.history
@@ -38,7 +40,10 @@ def trained(source, k=1, **options):
     "source",
     [
         lambda: ((X, Y), {"batch_size": 4}),
-        lambda: ((X.astype("float64"), Y), {"batch_size": 4, "sample_weight": np.arange(23.0), "shuffle": "batch"}),
+        lambda: (
+            (X.astype("float64"), Y),
+            {"batch_size": 4, "sample_weight": np.arange(23.0), "shuffle": "batch"},
+        ),
         lambda: ((Dataset.from_tensor_slices((X, Y)).shuffle(99).batch(4),), {}),
     ],
     ids=["arrays", "weighted batches", "dataset"],
@@ -87,7 +92,9 @@ def test_structures_on_the_device_keep_their_names(budget, kind):
     model = Looks()
     model.compile()
     source = given if kind == "arrays" else (Dataset.from_tensor_slices(given).batch(4),)
-    history = model.fit(*source, epochs=2, verbose=0, **({"batch_size": 4} if kind == "arrays" else {}))
+    history = model.fit(
+        *source, epochs=2, verbose=0, **({"batch_size": 4} if kind == "arrays" else {})
+    )
     assert list(seen[0]) == ["second", "first", "b", "a"] and max(history.history["good"]) == 0.0
 
 
@@ -103,9 +110,16 @@ def test_a_table_goes_to_the_device_once_and_a_batch_names_its_rows(budget):
 
 @pytest.mark.parametrize(
     ("size", "epochs", "backend", "kept"),
-    [(23 * 16, 2, "gpu", True), (23 * 16 - 1, 2, "cpu", False), (2**20, 1, "gpu", False), (2**20, 1, "cpu", True)],
+    [
+        (23 * 16, 2, "gpu", True),
+        (23 * 16 - 1, 2, "cpu", False),
+        (2**20, 1, "gpu", False),
+        (2**20, 1, "cpu", True),
+    ],
 )
-def test_the_budget_and_the_number_of_passes_decide(budget, monkeypatch, size, epochs, backend, kept):
+def test_the_budget_and_the_number_of_passes_decide(
+    budget, monkeypatch, size, epochs, backend, kept
+):
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     budget(size)
     data = DataHandler(X, Y, batch_size=4, epochs=epochs)

@@ -21,7 +21,9 @@ def test_packing_and_unpacking():
     assert pack_x_y_sample_weight("x") == "x"
     assert unpack_x_y_sample_weight(["x", "y"]) == ("x", "y", None)
     assert unpack_x_y_sample_weight(("x",)) == ("x", None, None)
-    with pytest.raises(ValueError, match=r"A batch with 4 parts was given: \(array, array, array, array\)"):
+    with pytest.raises(
+        ValueError, match=r"A batch with 4 parts was given: \(array, array, array, array\)"
+    ):
         unpack_x_y_sample_weight((1, 2, 3, 4))
 
 
@@ -35,7 +37,9 @@ def test_expand_1d_works_on_numpy_tensors_and_inside_a_trace():
 @pytest.mark.parametrize(("split", "trained"), [(0.2, 8), (0.5, 5), (0.25, 7), (0.99, 0.1)])
 def test_the_last_part_validates(split, trained):
     if trained < 1:
-        with pytest.raises(ValueError, match=r"validation_split=0\.99 of 10 samples leaves nothing to train on"):
+        with pytest.raises(
+            ValueError, match=r"validation_split=0\.99 of 10 samples leaves nothing to train on"
+        ):
             train_validation_split((np.zeros(10),), split)
         return
     x, y = np.arange(10), {"a": podium.ops.arange(10)}

@@ -28,22 +28,34 @@ SOURCES = {
     "dataset, dropping the rest": dataset(lambda d: d.batch(3, drop_remainder=True)),
     "dataset, shuffled": dataset(lambda d: d.shuffle(99).batch(3)),
     "dataset, seeded": dataset(lambda d: d.shuffle(99, seed=7).batch(3)),
-    "dataset, always the same shuffle": dataset(lambda d: d.shuffle(99, reshuffle_each_iteration=False).batch(3)),
+    "dataset, always the same shuffle": dataset(
+        lambda d: d.shuffle(99, reshuffle_each_iteration=False).batch(3)
+    ),
     "dataset, small buffer": dataset(lambda d: d.shuffle(4).batch(3)),
     "dataset, shuffled twice": dataset(lambda d: d.shuffle(99).shuffle(5).batch(3)),
     "dataset, mapped": dataset(lambda d: d.shuffle(99).map(lambda x, y: (x + 1.0, y)).batch(3)),
-    "dataset, mapped batches": dataset(lambda d: d.shuffle(99).batch(3).map(lambda x, y: (x + 1.0, y))),
+    "dataset, mapped batches": dataset(
+        lambda d: d.shuffle(99).batch(3).map(lambda x, y: (x + 1.0, y))
+    ),
     "dataset, taken and skipped": dataset(lambda d: d.skip(2).shuffle(99).take(8).batch(3)),
-    "dataset, mapped and taken": dataset(lambda d: d.shuffle(99).map(lambda x, y: (x, y)).take(8).batch(3)),
+    "dataset, mapped and taken": dataset(
+        lambda d: d.shuffle(99).map(lambda x, y: (x, y)).take(8).batch(3)
+    ),
     "dataset, batches taken": dataset(lambda d: d.batch(2).skip(1).take(4)),
     "dataset, sharded": dataset(lambda d: d.shard(2, 1).batch(2)),
-    "dataset, mapped and sharded": dataset(lambda d: d.map(lambda x, y: (x, y)).shard(2, 1).skip(1).batch(2)),
+    "dataset, mapped and sharded": dataset(
+        lambda d: d.map(lambda x, y: (x, y)).shard(2, 1).skip(1).batch(2)
+    ),
     "dataset, repeated": dataset(lambda d: d.shuffle(99).repeat(3).batch(3)),
     "dataset, batches repeated": dataset(lambda d: d.shuffle(99).batch(3).repeat(2)),
     "dataset, kept": dataset(lambda d: d.map(lambda x, y: (x * 2.0, y)).cache().batch(3)),
-    "dataset, joined": dataset(lambda d: d.shuffle(99).map(lambda x, y: (x, y)).concatenate(d.shuffle(99)).batch(3)),
+    "dataset, joined": dataset(
+        lambda d: d.shuffle(99).map(lambda x, y: (x, y)).concatenate(d.shuffle(99)).batch(3)
+    ),
     "dataset, zipped": lambda: {
-        "x": Dataset.zip((Dataset.from_tensor_slices(X).shuffle(99), Dataset.range(10**7).skip(5))).batch(3)
+        "x": Dataset.zip(
+            (Dataset.from_tensor_slices(X).shuffle(99), Dataset.range(10**7).skip(5))
+        ).batch(3)
     },
     "dataset, endless": lambda: {
         "x": Dataset.from_tensor_slices((X, Y)).shuffle(99).repeat().batch(3),
@@ -60,7 +72,9 @@ def walk(data, stop_after=None):
             for step in data.steps():
                 batch = iterator.take_raw()
                 data.took(1)
-                found.append((epoch, step, np.asarray(batch[0]).tolist(), np.asarray(batch[1]).tolist()))
+                found.append(
+                    (epoch, step, np.asarray(batch[0]).tolist(), np.asarray(batch[1]).tolist())
+                )
                 taken += 1
                 if taken == stop_after:
                     return found, data.position()

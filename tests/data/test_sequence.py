@@ -66,7 +66,9 @@ def orders(source, epochs=2, start=0, **kwargs):
 
 
 def workers_alive():
-    return [one for one in threading.enumerate() if one.name.startswith("podium-batches")] + multiprocessing.active_children()
+    return [
+        one for one in threading.enumerate() if one.name.startswith("podium-batches")
+    ] + multiprocessing.active_children()
 
 
 def walk_of(source, **kwargs):
@@ -88,9 +90,13 @@ def test_fit_takes_each_batch_once_an_epoch():
 def test_evaluate_and_predict_take_it_in_order():
     x = np.repeat(np.arange(3.0), 2)[:, None]
     made, batches = model(), Batches()
-    assert made.evaluate(batches, verbose=0) == pytest.approx(made.evaluate(x, 2 * x, verbose=0), rel=1e-5)
+    assert made.evaluate(batches, verbose=0) == pytest.approx(
+        made.evaluate(x, 2 * x, verbose=0), rel=1e-5
+    )
     assert batches.events == ["begin", 0, 1, 2, "end"]
-    np.testing.assert_allclose(made.predict(Batches(), verbose=0), made.predict(x, verbose=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        made.predict(Batches(), verbose=0), made.predict(x, verbose=0), rtol=1e-6
+    )
 
 
 def test_empty_and_unfinished_ones_are_refused():
@@ -107,7 +113,11 @@ def test_empty_and_unfinished_ones_are_refused():
     ("kwargs", "error", "message"),
     [
         ({"y": np.ones(2)}, ValueError, r"`y` was given, but `x` is a PyDataset \(Numbers\)"),
-        ({"batch_size": 4}, ValueError, r"batch_size=4 was given.*PyDataset.*let `__getitem__` return 4 samples"),
+        (
+            {"batch_size": 4},
+            ValueError,
+            r"batch_size=4 was given.*PyDataset.*let `__getitem__` return 4 samples",
+        ),
         ({"x": Numbers(workers=-1)}, ValueError, "workers=-1 was given"),
         ({"x": Numbers(max_queue_size="many")}, TypeError, "max_queue_size='many' was given"),
         ({"x": Numbers(0)}, ValueError, "`x` is empty"),
@@ -145,7 +155,9 @@ def test_an_endless_one_needs_steps_and_goes_on_from_epoch_to_epoch():
     class Endless(Numbers):
         num_batches = None
 
-    with pytest.raises(ValueError, match=r"endless PyDataset \(Endless.*steps was not given.*`steps=100`"):
+    with pytest.raises(
+        ValueError, match=r"endless PyDataset \(Endless.*steps was not given.*`steps=100`"
+    ):
         DataHandler(Endless(), caller="evaluate")
     assert orders(Endless(), steps_per_epoch=3, shuffle=True) == [[0, 1, 2], [3, 4, 5]]
 
@@ -183,7 +195,11 @@ def test_a_run_in_parts_of_passes_is_continued_where_it_stood():
     assert (place["epoch"], place["step"]) == (2, 2)
     with DataHandler(Numbers(5), **arguments) as again:
         again.seek(place)
-        rest = [int(iterator.take_raw()[1][0]) for _, iterator in again.enumerate_epochs() for _ in again.steps()]
+        rest = [
+            int(iterator.take_raw()[1][0])
+            for _, iterator in again.enumerate_epochs()
+            for _ in again.steps()
+        ]
     assert rest == read[8:]
 
 
@@ -198,8 +214,12 @@ def test_a_walk_can_start_anywhere(workers):
     read = [int(y[0]) for _, y in adapter.iterate(4)]
     for start in (0, 1, 8, 9):
         place = adapter.position(start)
-        assert [int(y[0]) for _, y in DataHandler(Numbers(9), shuffle=True).adapter.iterate(4, place)] == read[start:]
-    assert adapter.seekable and not DataHandler(Batches()).adapter.seekable  # its own hooks may change its order
+        assert [
+            int(y[0]) for _, y in DataHandler(Numbers(9), shuffle=True).adapter.iterate(4, place)
+        ] == read[start:]
+    assert (
+        adapter.seekable and not DataHandler(Batches()).adapter.seekable
+    )  # its own hooks may change its order
 
 
 # --- workers
@@ -304,8 +324,17 @@ def test_workers_given_to_the_handler_go_before_those_of_the_object():
     from podium.data._words import Words
     from podium.data.adapters._choice import choose_adapter
 
-    common = {"batch_size": None, "steps": None, "shuffle": False, "seed": 0, "class_weight": None, "output_names": None}
-    adapter, _ = choose_adapter(Numbers(), None, None, words=Words(), workers={"workers": 2, "max_queue_size": 3}, **common)
+    common = {
+        "batch_size": None,
+        "steps": None,
+        "shuffle": False,
+        "seed": 0,
+        "class_weight": None,
+        "output_names": None,
+    }
+    adapter, _ = choose_adapter(
+        Numbers(), None, None, words=Words(), workers={"workers": 2, "max_queue_size": 3}, **common
+    )
     walk = adapter.iterate(0)
     next(walk)
     assert len(workers_alive()) == 2

@@ -85,7 +85,9 @@ def of_package(kind):
         import torch
         from torch.utils.data import DataLoader, TensorDataset
 
-        return DataLoader(TensorDataset(torch.from_numpy(X.copy()), torch.from_numpy(Y.copy())), batch_size=BATCH)
+        return DataLoader(
+            TensorDataset(torch.from_numpy(X.copy()), torch.from_numpy(Y.copy())), batch_size=BATCH
+        )
     if kind == "tf.data":
         import tensorflow
 
@@ -115,9 +117,18 @@ SOURCES = {
     "polars": ("polars", lambda _: {"x": of_package("polars"), "y": Y}),
     "pyarrow": ("pyarrow", lambda _: {"x": of_package("pyarrow"), "y": Y}),
     "torch and TensorFlow tensors": ("torch", lambda _: {"x": of_package("torch tensor"), "y": Y}),
-    "Hugging Face `Dataset`": ("datasets.arrow_dataset", lambda _: {"x": hugging_face("table"), "y": "label"}),
-    "`podium.data.Dataset` of arrays": ("numpy", lambda _: {"x": Dataset.from_tensor_slices((X, Y)).batch(BATCH)}),
-    "`Dataset.from_generator`": ("numpy", lambda _: {"x": Dataset.from_generator(lambda: iter(pairs()))}),
+    "Hugging Face `Dataset`": (
+        "datasets.arrow_dataset",
+        lambda _: {"x": hugging_face("table"), "y": "label"},
+    ),
+    "`podium.data.Dataset` of arrays": (
+        "numpy",
+        lambda _: {"x": Dataset.from_tensor_slices((X, Y)).batch(BATCH)},
+    ),
+    "`Dataset.from_generator`": (
+        "numpy",
+        lambda _: {"x": Dataset.from_generator(lambda: iter(pairs()))},
+    ),
     "`PyDataset`, `Sequence`": ("numpy", lambda _: {"x": Numbered()}),
     "any iterable of batches": ("numpy", lambda _: {"x": Loader()}),
     "generator, iterator": ("numpy", lambda _: {"x": iter(pairs())}),
@@ -125,7 +136,10 @@ SOURCES = {
     "`tf.data.Dataset`": ("tensorflow", lambda _: {"x": of_package("tf.data")}),
     "Grain `MapDataset`": ("grain", lambda _: {"x": of_package("grain map")}),
     "Grain `IterDataset`, `DataLoader`": ("grain", lambda _: {"x": of_package("grain iter")}),
-    "Hugging Face `IterableDataset`": ("datasets.arrow_dataset", lambda _: {"x": hugging_face("stream"), "y": "label"}),
+    "Hugging Face `IterableDataset`": (
+        "datasets.arrow_dataset",
+        lambda _: {"x": hugging_face("stream"), "y": "label"},
+    ),
 }
 TABLE = pathlib.Path(__file__).parents[2] / "docs" / "data.md"
 
@@ -146,7 +160,9 @@ def made(name, folder):
     except ModuleNotFoundError:
         found = None
     if found is None:
-        pytest.skip(f"needs {package}, which is not installed here: `make test-sources` installs it")
+        pytest.skip(
+            f"needs {package}, which is not installed here: `make test-sources` installs it"
+        )
     arguments = make(pathlib.Path(tempfile.mkdtemp(dir=folder)))
     rows = "y" in arguments
     return arguments, {"batch_size": BATCH} if rows else {}
@@ -164,7 +180,11 @@ def expected():
     """What the arrays themselves give: weights after an epoch, the loss, and predictions."""
     model = network()
     model.fit(X, Y, batch_size=BATCH, shuffle=False, verbose=0)
-    return model.get_weights(), model.evaluate(X, Y, batch_size=BATCH, verbose=0), model.predict(X, verbose=0)
+    return (
+        model.get_weights(),
+        model.evaluate(X, Y, batch_size=BATCH, verbose=0),
+        model.predict(X, verbose=0),
+    )
 
 
 def test_every_source_has_its_row():
@@ -194,17 +214,29 @@ def order_of(name, folder, shuffle):
     arguments, size = made(name, folder)
     data = DataHandler(**arguments, **size, shuffle=shuffle, shuffle_seed=3)
     with data:
-        return [np.asarray(batch[0]) for _, iterator in data.enumerate_epochs() for batch in iterator.pull_group(99)]
+        return [
+            np.asarray(batch[0])
+            for _, iterator in data.enumerate_epochs()
+            for batch in iterator.pull_group(99)
+        ]
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_what_shuffle_does(name, tmp_path):
     plain, mixed = order_of(name, tmp_path, False), order_of(name, tmp_path, True)
-    same_batches = sorted(batch.tolist() for batch in plain) == sorted(batch.tolist() for batch in mixed)
-    same_order = all(a.shape == b.shape and (a == b).all() for a, b in zip(plain, mixed, strict=True))
+    same_batches = sorted(batch.tolist() for batch in plain) == sorted(
+        batch.tolist() for batch in mixed
+    )
+    same_order = all(
+        a.shape == b.shape and (a == b).all() for a, b in zip(plain, mixed, strict=True)
+    )
     what = "its own" if same_order else "batches" if same_batches else "samples"
     assert table()[name]["`shuffle=True`"] == what
-    assert sorted(np.concatenate(plain).tolist()) == sorted(np.concatenate(mixed).tolist()) == sorted(X.tolist())
+    assert (
+        sorted(np.concatenate(plain).tolist())
+        == sorted(np.concatenate(mixed).tolist())
+        == sorted(X.tolist())
+    )
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -10,8 +10,15 @@ from podium import datasets
 
 def test_digits_are_small_images_in_a_fixed_order():
     (x_train, y_train), (x_test, y_test) = datasets.digits.load_data()
-    assert x_train.shape == (1437, 8, 8) and x_test.shape == (360, 8, 8) and y_train.shape == (1437,) and y_test.shape == (360,)
-    assert x_train.dtype == y_train.dtype == np.uint8 and x_train.min() == 0 and x_train.max() == 255
+    assert (
+        x_train.shape == (1437, 8, 8)
+        and x_test.shape == (360, 8, 8)
+        and y_train.shape == (1437,)
+        and y_test.shape == (360,)
+    )
+    assert (
+        x_train.dtype == y_train.dtype == np.uint8 and x_train.min() == 0 and x_train.max() == 255
+    )
     assert sorted(set(y_train.tolist())) == sorted(set(y_test.tolist())) == list(range(10))
     again, _ = datasets.digits.load_data()
     np.testing.assert_array_equal(again[0], x_train)

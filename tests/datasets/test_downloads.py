@@ -87,7 +87,9 @@ def packed(**arrays):
 @pytest.fixture
 def houses(server, cache, monkeypatch):
     """A small file in the place of the prices of California."""
-    content = packed(x=np.arange(8 * 700, dtype="float32").reshape(700, 8), y=np.arange(700, dtype="float32"))
+    content = packed(
+        x=np.arange(8 * 700, dtype="float32").reshape(700, 8), y=np.arange(700, dtype="float32")
+    )
     serve(server, monkeypatch, _california_housing, "california_housing.npz", content)
     return server
 
@@ -117,7 +119,9 @@ def test_california_housing_is_fetched_once_mixed_and_split(houses, cache):
     order = np.arange(700)
     np.random.RandomState(113).shuffle(order)
     np.testing.assert_array_equal(np.concatenate([y_train, y_test]), order)
-    (small, _), (rest, _) = podium.datasets.california_housing.load_data("small", test_split=0.5, seed=1)
+    (small, _), (rest, _) = podium.datasets.california_housing.load_data(
+        "small", test_split=0.5, seed=1
+    )
     assert len(small) == len(rest) == 300 and small.max() < 600 * 8
     assert houses.asked == ["california_housing.npz"] and kept(cache) == ["california_housing.npz"]
 
@@ -132,7 +136,9 @@ def test_a_file_in_the_cache_needs_no_server(houses, cache):
 def test_boston_housing(server, cache, monkeypatch):
     content = packed(x=np.arange(13.0 * 10).reshape(10, 13), y=np.arange(10.0))
     serve(server, monkeypatch, _boston_housing, "boston_housing.npz", content)
-    (x_train, y_train), (x_test, y_test) = podium.datasets.boston_housing.load_data(test_split=0.3, seed=2)
+    (x_train, y_train), (x_test, y_test) = podium.datasets.boston_housing.load_data(
+        test_split=0.3, seed=2
+    )
     assert x_train.shape == (7, 13) and x_test.shape == (3, 13) and x_train.dtype == np.float64
     assert sorted([*y_train, *y_test]) == list(range(10))
     whole, nothing = podium.datasets.boston_housing.load_data(test_split=0)
@@ -165,13 +171,18 @@ def test_reuters(news):
         ({"num_words": 10}, [[1, 4, 5, 6], [1, 7, 2], [1, 8], [1, 9, 2, 2, 2], [1, 2]]),
         ({"skip_top": 6}, [[2, 2, 2, 6], [2, 7, 93], [2, 8], [2, 9, 10, 11, 12], [2, 13]]),
         ({"maxlen": 4}, [[1, 7, 93], [1, 8], [1, 13]]),
-        ({"maxlen": 4, "num_words": 10, "oov_char": None}, [[1, 7], [1, 8], [1]]),  # lengths before words are dropped
+        (
+            {"maxlen": 4, "num_words": 10, "oov_char": None},
+            [[1, 7], [1, 8], [1]],
+        ),  # lengths before words are dropped
         ({"start_char": None, "index_from": 0}, [[1, 2, 3], [4, 90], [5], [6, 7, 8, 9], [10]]),
     ],
 )
 def test_reuters_keeps_the_words_that_were_asked_for(news, options, expected):
     (x, y), (none, _) = news.load_data(test_split=0, **options)
-    assert [words for _, words in sorted(zip(y.tolist(), x, strict=True))] == expected and len(none) == 0
+    assert [words for _, words in sorted(zip(y.tolist(), x, strict=True))] == expected and len(
+        none
+    ) == 0
 
 
 def test_no_text_is_short_enough(news):
@@ -184,7 +195,10 @@ def test_no_text_is_short_enough(news):
 
 def test_the_wrong_file_is_refused_and_not_kept(houses, cache):
     houses.files["california_housing.npz"] = b"something else"
-    with pytest.raises(ValueError, match=r"california_housing\.npz has the hash [0-9a-f]{64}; [0-9a-f]{64} was expected"):
+    with pytest.raises(
+        ValueError,
+        match=r"california_housing\.npz has the hash [0-9a-f]{64}; [0-9a-f]{64} was expected",
+    ):
         load()
     assert kept(cache) == []
 
@@ -192,9 +206,14 @@ def test_the_wrong_file_is_refused_and_not_kept(houses, cache):
 @pytest.mark.parametrize("answer", ["cut", "busy"])
 def test_a_server_that_fails_leaves_nothing_behind(houses, cache, answer):
     houses.answer = answer
-    reason = {"cut": r"the connection ended after \d+ of \d+ bytes", "busy": "the server answered 503 Service Unavailable"}
+    reason = {
+        "cut": r"the connection ended after \d+ of \d+ bytes",
+        "busy": "the server answered 503 Service Unavailable",
+    }
     place = cache / "california_housing.npz"
-    with pytest.raises(OSError, match=rf"could not be fetched: {reason[answer]}.*put it at {place}"):
+    with pytest.raises(
+        OSError, match=rf"could not be fetched: {reason[answer]}.*put it at {place}"
+    ):
         load()
     assert kept(cache) == []
     houses.answer = "unmeasured"  # a server that does not say how long the file is
@@ -218,9 +237,15 @@ def test_offline(cache, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         origin = f"http://127.0.0.1:{free.getsockname()[1]}/"
-    for name, module in (("reuters", _reuters), ("boston_housing", _boston_housing), ("california_housing", _california_housing)):
+    for name, module in (
+        ("reuters", _reuters),
+        ("boston_housing", _boston_housing),
+        ("california_housing", _california_housing),
+    ):
         monkeypatch.setattr(module, "ORIGIN", origin)
-        with pytest.raises(OSError, match=rf"could not be fetched: .*refused.*put it at {cache}/{name}\.npz"):
+        with pytest.raises(
+            OSError, match=rf"could not be fetched: .*refused.*put it at {cache}/{name}\.npz"
+        ):
             getattr(podium.datasets, name).load_data()
     assert kept(cache) == []
 
@@ -244,7 +269,9 @@ def test_a_process_that_is_killed_leaves_nothing_at_the_final_path(houses, cache
     houses.answer = "slow"
     origin = f"{_california_housing.ORIGIN}california_housing.npz"
     program = f"import podium; podium.utils.get_file(origin={origin!r})"
-    child = subprocess.Popen([sys.executable, "-c", program], env=os.environ | {"JAX_PLATFORMS": "cpu"})
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], env=os.environ | {"JAX_PLATFORMS": "cpu"}
+    )
     assert houses.half_sent.wait(60)
     child.send_signal(signal.SIGKILL)
     child.wait()

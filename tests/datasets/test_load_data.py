@@ -38,7 +38,10 @@ def test_mnist(cache, monkeypatch):
 def test_a_damaged_file_is_not_read(cache, monkeypatch):
     (cache / "mnist.npz").write_bytes(b"damaged")
     asked = []
-    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: asked.append(url) or io.BytesIO(b"also damaged"))
+    monkeypatch.setattr(
+        "urllib.request.urlopen",
+        lambda url, timeout: asked.append(url) or io.BytesIO(b"also damaged"),
+    )
     with pytest.raises(ValueError, match=r"mnist\.npz has the hash"):
         podium.datasets.mnist.load_data()
     assert asked == ["https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"]
@@ -47,10 +50,18 @@ def test_a_damaged_file_is_not_read(cache, monkeypatch):
 def test_fashion_mnist(cache):
     for part, count in (("train", 3), ("t10k", 2)):
         folder = cache / "fashion-mnist"
-        (folder / f"{part}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + bytes(range(count))))
-        (folder / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(bytes(16) + bytes(count * 784)))
+        (folder / f"{part}-labels-idx1-ubyte.gz").write_bytes(
+            gzip.compress(bytes(8) + bytes(range(count)))
+        )
+        (folder / f"{part}-images-idx3-ubyte.gz").write_bytes(
+            gzip.compress(bytes(16) + bytes(count * 784))
+        )
     (x_train, y_train), (x_test, _) = podium.datasets.fashion_mnist.load_data()
-    assert x_train.shape == (3, 28, 28) and y_train.tolist() == [0, 1, 2] and x_test.shape == (2, 28, 28)
+    assert (
+        x_train.shape == (3, 28, 28)
+        and y_train.tolist() == [0, 1, 2]
+        and x_test.shape == (2, 28, 28)
+    )
 
 
 def test_cifar10(cache, monkeypatch):
@@ -64,7 +75,11 @@ def test_cifar10(cache, monkeypatch):
             tar.addfile(info, io.BytesIO(content))
     put(cache / "cifar-10-python.tar.gz", archive.getvalue(), _cifar10, monkeypatch)
     (x_train, y_train), (x_test, y_test) = podium.datasets.cifar10.load_data()
-    assert x_train.shape == (5, 32, 32, 3) and y_train.ravel().tolist() == [0, 1, 2, 3, 4] and y_test.tolist() == [[5]]
+    assert (
+        x_train.shape == (5, 32, 32, 3)
+        and y_train.ravel().tolist() == [0, 1, 2, 3, 4]
+        and y_test.tolist() == [[5]]
+    )
     np.testing.assert_array_equal(x_test[0].transpose(2, 0, 1).ravel(), pixels[0])
 
 
@@ -81,7 +96,9 @@ def test_imdb(cache, monkeypatch):
     (x_train, y_train), (x_test, y_test) = podium.datasets.imdb.load_data(num_words=20)
     assert sorted(map(tuple, x_train)) == [(1, 4, 5), (1, 6, 2, 7), (1, 8)] and y_train.sum() == 1
     assert list(x_test) == [[1, 4, 5]] and y_test.tolist() == [1]
-    short, _ = podium.datasets.imdb.load_data(maxlen=4, start_char=None, oov_char=None, index_from=0, num_words=20)
+    short, _ = podium.datasets.imdb.load_data(
+        maxlen=4, start_char=None, oov_char=None, index_from=0, num_words=20
+    )
     assert sorted(map(tuple, short[0])) == [(1, 2), (3, 4), (5,)]
 
 
@@ -90,7 +107,9 @@ def test_pickles_that_run_code_are_refused():
         def __reduce__(self):
             return print, ("ran",)
 
-    with pytest.raises(pickle.UnpicklingError, match=r"asks for .*print; files of datasets hold arrays only"):
+    with pytest.raises(
+        pickle.UnpicklingError, match=r"asks for .*print; files of datasets hold arrays only"
+    ):
         _reading.read_pickle(io.BytesIO(pickle.dumps(Evil())))
 
 
@@ -101,5 +120,8 @@ def test_offline_says_where_to_put_the_file(cache, monkeypatch):
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.setattr("urllib.request.urlopen", offline)
-    with pytest.raises(OSError, match=rf"cifar-100-python\.tar\.gz could not be fetched: no route.*put it at {cache}/cifar-100"):
+    with pytest.raises(
+        OSError,
+        match=rf"cifar-100-python\.tar\.gz could not be fetched: no route.*put it at {cache}/cifar-100",
+    ):
         podium.datasets.cifar100.load_data()

@@ -27,8 +27,12 @@ class GAN(podium.Model):
 
     def __init__(self):
         super().__init__()
-        self.generator = podium.Sequential([podium.Input((4,)), layers.Dense(16, activation="tanh"), layers.Dense(8)])
-        self.critic = podium.Sequential([podium.Input((8,)), layers.Dense(16, activation="relu"), layers.Dense(1)])
+        self.generator = podium.Sequential(
+            [podium.Input((4,)), layers.Dense(16, activation="tanh"), layers.Dense(8)]
+        )
+        self.critic = podium.Sequential(
+            [podium.Input((8,)), layers.Dense(16, activation="relu"), layers.Dense(1)]
+        )
         self.seeds = podium.random.SeedGenerator(7)
 
     def compile(self, d_optimizer, g_optimizer, loss_fn):
@@ -54,9 +58,18 @@ class GAN(podium.Model):
 
 def mlp():
     model = podium.Sequential(
-        [podium.Input((8,)), layers.Dense(16, activation="relu"), layers.Dropout(0.25), layers.Dense(4, activation="softmax")]
+        [
+            podium.Input((8,)),
+            layers.Dense(16, activation="relu"),
+            layers.Dropout(0.25),
+            layers.Dense(4, activation="softmax"),
+        ]
     )
-    model.compile(podium.optimizers.Adam(0.01, epsilon=1e-3), "sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.compile(
+        podium.optimizers.Adam(0.01, epsilon=1e-3),
+        "sparse_categorical_crossentropy",
+        metrics=["accuracy"],
+    )
     return model, (8,), "labels"
 
 
@@ -102,8 +115,16 @@ def trained(make, strategy):
         model, shape, targets = make()
     rng = np.random.default_rng(0)
     count, epochs = (65, 7) if make in (mlp, cnn) else (64, 10)
-    x = rng.integers(0, 16, size=(count, 6)) if shape == "tokens" else rng.normal(size=(count, *shape)).astype("float32")
-    y = {"labels": rng.integers(0, 4, size=count), "numbers": rng.normal(size=(count, 4)).astype("float32"), None: None}[targets]
+    x = (
+        rng.integers(0, 16, size=(count, 6))
+        if shape == "tokens"
+        else rng.normal(size=(count, *shape)).astype("float32")
+    )
+    y = {
+        "labels": rng.integers(0, 4, size=count),
+        "numbers": rng.normal(size=(count, 4)).astype("float32"),
+        None: None,
+    }[targets]
     history = model.fit(x, y, batch_size=32, epochs=epochs, verbose=0)
     figures = [value for values in history.history.values() for value in values]
     weights = [weight.numpy() for weight in model.weights]

@@ -16,10 +16,14 @@ class Forked(podium.layers.Layer):
 
     def __init__(self):
         super().__init__()
-        self.dense = podium.layers.Dense(1, kernel_initializer="ones", kernel_regularizer=podium.regularizers.L2(0.1))
+        self.dense = podium.layers.Dense(
+            1, kernel_initializer="ones", kernel_regularizer=podium.regularizers.L2(0.1)
+        )
         self.distribute_strategy = distribute.get_strategy()
         aggregation = distribute.VariableAggregation.ONLY_FIRST_REPLICA
-        self._train_counter = podium.Variable(0, dtype="int32", aggregation=aggregation, trainable=False)
+        self._train_counter = podium.Variable(
+            0, dtype="int32", aggregation=aggregation, trainable=False
+        )
 
     def compile(self, optimizer, loss, metrics, steps_per_execution=1):
         with self.distribute_strategy.scope():
@@ -74,7 +78,9 @@ class Forked(podium.layers.Layer):
         return self.train_function
 
     def fit(self, dataset, epochs, callbacks=()):
-        callbacks = podium.callbacks.CallbackList(list(callbacks), add_history=True, model=self, epochs=epochs)
+        callbacks = podium.callbacks.CallbackList(
+            list(callbacks), add_history=True, model=self, epochs=epochs
+        )
         dataset = self.distribute_strategy.experimental_distribute_dataset(dataset)
         self.make_train_function()
         self._train_counter.assign(0)
@@ -102,12 +108,17 @@ class Forked(podium.layers.Layer):
 
 def trained(strategy, batch_size=4, callbacks=()):
     """Train a model under a strategy; return it, its last logs, and the data."""
-    x, y = np.random.default_rng(1).normal(size=(10, 2)).astype("float32"), np.ones((10, 1), "float32")
+    x, y = (
+        np.random.default_rng(1).normal(size=(10, 2)).astype("float32"),
+        np.ones((10, 1), "float32"),
+    )
     data = podium.data.Dataset.from_tensor_slices((x, y)).batch(batch_size)
     with strategy.scope():
         model = Forked()
         metric = podium.metrics.MeanAbsoluteError()
-    model.compile(podium.optimizers.SGD(0.01), podium.losses.MeanSquaredError(reduction="sum"), [metric])
+    model.compile(
+        podium.optimizers.SGD(0.01), podium.losses.MeanSquaredError(reduction="sum"), [metric]
+    )
     with strategy.scope():
         model.build((None, 2))
     return model, model.fit(data, epochs=2, callbacks=callbacks), data
@@ -121,10 +132,19 @@ class Told(podium.callbacks.Callback):
 
 
 if __name__ == "__main__":
-    strategy = distribute.get_strategy() if "--alone" in sys.argv else distribute.MultiWorkerMirroredStrategy()
+    strategy = (
+        distribute.get_strategy()
+        if "--alone" in sys.argv
+        else distribute.MultiWorkerMirroredStrategy()
+    )
     model, logs, data = trained(strategy, callbacks=[Told()])
     assert int(model._train_counter) == 6
     evaluated, predicted = model.evaluate(data), model.predict(data)
     error = logs["mean_absolute_error"]  # of all replicas; the loss is one replica's
-    figures = [*model.dense.kernel.numpy().ravel(), error, *evaluated.values(), *predicted.numpy().ravel()]
+    figures = [
+        *model.dense.kernel.numpy().ravel(),
+        error,
+        *evaluated.values(),
+        *predicted.numpy().ravel(),
+    ]
     print("result", *(f"{figure:.9g}" for figure in figures), flush=True)

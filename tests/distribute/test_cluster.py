@@ -24,32 +24,75 @@ def tf_config(kind, index, **tasks):
 
 def test_clusters_are_found_in_the_environment():
     cluster = distribute.find_cluster(tf_config("worker", 1, worker=["a:1", "b:2"]))
-    assert (cluster.coordinator, cluster.num_workers, cluster.worker, cluster.is_chief) == ("a:1", 2, 1, False)
+    assert (cluster.coordinator, cluster.num_workers, cluster.worker, cluster.is_chief) == (
+        "a:1",
+        2,
+        1,
+        False,
+    )
     cluster = distribute.find_cluster(tf_config("worker", 0, chief=["c:3"], worker=["a:1", "b:2"]))
-    assert (cluster.coordinator, cluster.num_workers, cluster.worker, cluster.host) == ("c:3", 3, 1, "c")
-    slurm = {"SLURM_NTASKS": "8", "SLURM_PROCID": "7", "SLURM_STEP_NODELIST": "gpu[07-10],x", "SLURM_JOB_ID": "123456"}
+    assert (cluster.coordinator, cluster.num_workers, cluster.worker, cluster.host) == (
+        "c:3",
+        3,
+        1,
+        "c",
+    )
+    slurm = {
+        "SLURM_NTASKS": "8",
+        "SLURM_PROCID": "7",
+        "SLURM_STEP_NODELIST": "gpu[07-10],x",
+        "SLURM_JOB_ID": "123456",
+    }
     assert distribute.find_cluster(slurm) == distribute.Cluster("gpu07:23456", 8, 7, "Slurm")
-    step = {"SLURM_STEP_ID": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "3"}  # fewer tasks than the job has, another port
-    assert distribute.find_cluster({**slurm, **step}) == distribute.Cluster("gpu07:24465", 4, 3, "Slurm")
-    assert distribute.find_cluster({**slurm, **tf_config("worker", 0, worker=["a:1"])}).source == "TF_CONFIG"
-    assert distribute.find_cluster(slurm, "h:9", 2, 1) == distribute.Cluster("h:9", 2, 1, "arguments")
+    step = {
+        "SLURM_STEP_ID": "1",
+        "SLURM_STEP_NUM_TASKS": "4",
+        "SLURM_PROCID": "3",
+    }  # fewer tasks than the job has, another port
+    assert distribute.find_cluster({**slurm, **step}) == distribute.Cluster(
+        "gpu07:24465", 4, 3, "Slurm"
+    )
+    assert (
+        distribute.find_cluster({**slurm, **tf_config("worker", 0, worker=["a:1"])}).source
+        == "TF_CONFIG"
+    )
+    assert distribute.find_cluster(slurm, "h:9", 2, 1) == distribute.Cluster(
+        "h:9", 2, 1, "arguments"
+    )
 
 
 @pytest.mark.parametrize(
     ("environment", "address"),
     [
-        ({"OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.1.0.1:34911"}, "10.96.0.1:21920"),
-        ({"OMPI_MCA_orte_hnp_uri": "1314521088.0;tcp6://[fe80::b9b,2620:10d::2]:43370"}, "[fe80::b9b]:28928"),
+        (
+            {"OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1,10.1.0.1:34911"},
+            "10.96.0.1:21920",
+        ),
+        (
+            {"OMPI_MCA_orte_hnp_uri": "1314521088.0;tcp6://[fe80::b9b,2620:10d::2]:43370"},
+            "[fe80::b9b]:28928",
+        ),
         ({"PMIX_NAMESPACE": "prterun-my-node-03-4711@1"}, "my-node-03:24711"),
-        ({"PMIX_NAMESPACE": "prterun-my-node-03-4711@1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, "127.0.0.1:24711"),
+        (
+            {"PMIX_NAMESPACE": "prterun-my-node-03-4711@1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"},
+            "127.0.0.1:24711",
+        ),
         ({"PMIX_NAMESPACE": "367984641", "PODIUM_COORDINATOR_HOST": "first"}, "first:24641"),
     ],
 )
 def test_workers_of_open_mpi_find_the_first(environment, address):
     ranks = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
-    batch = {"SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "a,b"}  # mpirun in an allocation of Slurm
-    assert distribute.find_cluster({**ranks, **batch, **environment}) == distribute.Cluster(address, 2, 1, "Open MPI")
-    with pytest.raises(ValueError, match=r"2 workers on several machines .* PODIUM_COORDINATOR_HOST"):
+    batch = {
+        "SLURM_NTASKS": "2",
+        "SLURM_PROCID": "0",
+        "SLURM_JOB_NODELIST": "a,b",
+    }  # mpirun in an allocation of Slurm
+    assert distribute.find_cluster({**ranks, **batch, **environment}) == distribute.Cluster(
+        address, 2, 1, "Open MPI"
+    )
+    with pytest.raises(
+        ValueError, match=r"2 workers on several machines .* PODIUM_COORDINATOR_HOST"
+    ):
         distribute.find_cluster({**ranks, "PMIX_SERVER_URI2": "367984640.0;tcp4://127.0.0.1:35979"})
 
 
@@ -76,7 +119,11 @@ def test_short_lists_of_nodes(nodes, first):
         ({}, ("h:1", 2, None), "give all three"),
         ({}, ("h", 2, 1), "'host:port' was expected"),
         ({}, ("h:1", 2, 2), "workers are counted from 0"),
-        ({"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "a,b"}, (), "Start the tasks with srun"),
+        (
+            {"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_JOB_NODELIST": "a,b"},
+            (),
+            "Start the tasks with srun",
+        ),
         ({"TF_CONFIG": "{"}, (), "TF_CONFIG='{' cannot be read"),
         (tf_config("ps", 0, worker=["a:1"]), (), "cannot be read .KeyError"),
     ],
@@ -88,16 +135,23 @@ def test_what_is_no_cluster_is_said(environment, arguments, message):
 
 def test_launch_gives_each_worker_its_place_and_prefixes_output(tmp_path, capsys):
     script = tmp_path / "script.py"
-    script.write_text("import json, os, sys\nprint(json.loads(os.environ['TF_CONFIG'])['task']['index'], sys.argv[1:])\n")
+    script.write_text(
+        "import json, os, sys\nprint(json.loads(os.environ['TF_CONFIG'])['task']['index'], sys.argv[1:])\n"
+    )
     assert main(["--workers", "2", str(script), "--flag"]) == 0
     assert sorted(capsys.readouterr().out.splitlines()) == ["[0] 0 ['--flag']", "[1] 1 ['--flag']"]
 
 
 def test_launch_stops_all_when_one_fails(tmp_path, capsys):
     script = tmp_path / "script.py"
-    script.write_text("import json, os, sys, time\nif '\"index\": 1' in os.environ['TF_CONFIG']: sys.exit(3)\ntime.sleep(60)\n")
+    script.write_text(
+        "import json, os, sys, time\nif '\"index\": 1' in os.environ['TF_CONFIG']: sys.exit(3)\ntime.sleep(60)\n"
+    )
     assert launch([str(script)], 2, heartbeat=-4.5) == 3  # half a second for the others
-    assert "podium launch: worker 1 ended with status 3; all workers are stopped." in capsys.readouterr().err
+    assert (
+        "podium launch: worker 1 ended with status 3; all workers are stopped."
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         main(["--workers", "0", str(script)])
     assert "at least 1 was expected" in capsys.readouterr().err
@@ -140,8 +194,14 @@ def watched(monkeypatch, heartbeat=20.0):
 @pytest.mark.parametrize(
     ("does", "message"),
     [
-        (lambda peer: peer.close(), "worker 1 (process 99 on there, 127.0.0.1) was lost: its connection was closed"),
-        (lambda peer: peer.sendall(b"failed ValueError: no\n"), "failed: ValueError: no. Worker 0 stops"),
+        (
+            lambda peer: peer.close(),
+            "worker 1 (process 99 on there, 127.0.0.1) was lost: its connection was closed",
+        ),
+        (
+            lambda peer: peer.sendall(b"failed ValueError: no\n"),
+            "failed: ValueError: no. Worker 0 stops",
+        ),
         (lambda peer: None, "was lost: it has not been heard of for"),
     ],
 )
@@ -157,7 +217,9 @@ def test_who_was_stopped_itself_does_not_blame_others(monkeypatch):
     chief, peer, said, stopped = watched(monkeypatch, heartbeat=0.5)
     chief._excuse(100.0)
     assert chief._peers[1].heard <= time.monotonic()  # no later than now, however long it was
-    assert stopped.wait(30) and "(this worker, 0, had itself been stopped for 100 seconds)" in said[0]
+    assert (
+        stopped.wait(30) and "(this worker, 0, had itself been stopped for 100 seconds)" in said[0]
+    )
     chief.close()
     peer.close()
 
@@ -205,12 +267,19 @@ def listeners(strategy):
     model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
     model._distribute_strategy = strategy
     stopping = podium.callbacks.EarlyStopping("loss")
-    return model, CallbackList([Own(), stopping], add_history=True, add_progbar=True, model=model, verbose=1, epochs=1)
+    return model, CallbackList(
+        [Own(), stopping], add_history=True, add_progbar=True, model=model, verbose=1, epochs=1
+    )
 
 
 def test_callbacks_are_the_chiefs_unless_they_change_the_model():
     _, chief = listeners(Workers(True))
-    assert [type(each).__name__ for each in chief] == ["Own", "EarlyStopping", "History", "ProgbarLogger"]
+    assert [type(each).__name__ for each in chief] == [
+        "Own",
+        "EarlyStopping",
+        "History",
+        "ProgbarLogger",
+    ]
     model, other = listeners(Workers(False, others_stop=True))
     assert [type(each).__name__ for each in other] == ["EarlyStopping", "History"]
     other.on_train_begin()

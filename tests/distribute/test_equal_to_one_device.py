@@ -22,7 +22,9 @@ def run_script(path, devices, *arguments, timeout=280):
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
     command = [sys.executable, str(path), *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
 
 
 @pytest.mark.slow

@@ -24,7 +24,9 @@ def make(strategy, k=1, eagerly=False):
     podium.utils.set_random_seed(1)
     with strategy.scope():
         hidden = layers.Dense(8, activation="relu", kernel_regularizer="l2")
-        model = podium.Sequential([podium.Input((6,)), hidden, layers.Dropout(0.2), layers.Dense(2)])
+        model = podium.Sequential(
+            [podium.Input((6,)), hidden, layers.Dropout(0.2), layers.Dense(2)]
+        )
         optimizer = podium.optimizers.Adam(0.01, epsilon=1e-3)
         model.compile(optimizer, "mse", metrics=["mae"], steps_per_execution=k, run_eagerly=eagerly)
     return model
@@ -56,25 +58,33 @@ STRATEGIES = {
     "four": lambda: distribute.MirroredStrategy(),
     "fsdp": lambda: distribute.ShardedStrategy("fsdp", smallest=1),
     "tensor": lambda: distribute.ShardedStrategy("tensor"),
-    "map": lambda: distribute.ShardedStrategy({r"dense/kernel": (None, "model")}, mesh={"data": 2, "model": 2}),
+    "map": lambda: distribute.ShardedStrategy(
+        {r"dense/kernel": (None, "model")}, mesh={"data": 2, "model": 2}
+    ),
 }
 
 
-@pytest.mark.parametrize(("name", "k"), [("two", 1), ("four", 3), ("fsdp", 1), ("tensor", 3), ("map", 1)])
+@pytest.mark.parametrize(
+    ("name", "k"), [("two", 1), ("four", 3), ("fsdp", 1), ("tensor", 3), ("map", 1)]
+)
 def test_all_loops_give_what_one_device_gives(name, k, on_one_device):
     model = make(STRATEGIES[name](), k)
     found = used(model)
     assert len(found) == len(on_one_device)
     for ours, one in zip(found, on_one_device, strict=True):
         np.testing.assert_allclose(ours, one, atol=2e-6)
-    assert model.train_function.trace_count <= 4  # full batches, the rest of an epoch, rows, train_on_batch
+    assert (
+        model.train_function.trace_count <= 4
+    )  # full batches, the rest of an epoch, rows, train_on_batch
 
 
 def test_eager_steps_too():
     one, many = make(distribute.get_strategy()), make(distribute.MirroredStrategy(2), eagerly=True)
     for model in (one, many):
         model.train_on_batch(X[:8], Y[:8])
-    np.testing.assert_allclose(many.layers[0].kernel.numpy(), one.layers[0].kernel.numpy(), atol=1e-6)
+    np.testing.assert_allclose(
+        many.layers[0].kernel.numpy(), one.layers[0].kernel.numpy(), atol=1e-6
+    )
 
 
 def test_variables_lie_as_the_layout_says_and_slots_beside_them():
@@ -83,7 +93,9 @@ def test_variables_lie_as_the_layout_says_and_slots_beside_them():
     kernel, bias = model.layers[0].kernel, model.layers[0].bias
     assert kernel.value.sharding.spec == P(None, "data") and bias.value.is_fully_replicated
     moments = [variable for variable in model.optimizer.variables if variable.shape == kernel.shape]
-    assert len(moments) == 2 and all(slot.value.sharding == kernel.value.sharding for slot in moments)
+    assert len(moments) == 2 and all(
+        slot.value.sharding == kernel.value.sharding for slot in moments
+    )
     assert kernel.value.addressable_shards[0].data.shape == (6, 2)
     kernel.assign(np.zeros((6, 8)))
     assert kernel.value.sharding.spec == P(None, "data") and kernel.numpy().sum() == 0
@@ -109,7 +121,9 @@ def test_batches_are_split_between_the_devices():
 def test_a_small_batch_is_exact_and_warned_of_once(monkeypatch):
     monkeypatch.setattr(_layout, "_warned", set())
     model = make(distribute.MirroredStrategy(4))
-    with pytest.warns(UserWarning, match=r"A batch of 3 samples is smaller than the number of replicas, 4") as found:
+    with pytest.warns(
+        UserWarning, match=r"A batch of 3 samples is smaller than the number of replicas, 4"
+    ) as found:
         model.predict(X[:3], verbose=0)
         model.predict(X[:2], verbose=0)
     assert len(found) == 1
@@ -120,8 +134,13 @@ def test_models_of_many_and_of_one_device_live_beside_each_other(on_one_device):
     drawn = podium.random.normal(())  # the global generator's state was used by none yet
     for model in (many, one, many, one):
         model.fit(X[:32], Y[:32], batch_size=16, verbose=0, shuffle=False)
-    assert len(one.layers[0].kernel.value.devices()) == 1 and len(many.layers[0].kernel.value.devices()) == 4
-    np.testing.assert_allclose(one.layers[0].kernel.numpy(), many.layers[0].kernel.numpy(), atol=1e-6)
+    assert (
+        len(one.layers[0].kernel.value.devices()) == 1
+        and len(many.layers[0].kernel.value.devices()) == 4
+    )
+    np.testing.assert_allclose(
+        one.layers[0].kernel.numpy(), many.layers[0].kernel.numpy(), atol=1e-6
+    )
     assert drawn.shape == ()
 
 
@@ -166,7 +185,9 @@ def test_layout_maps_and_meshes_are_checked():
         distribute.ShardedStrategy("tensor", mesh={"data": 4, "model": 2})
     with pytest.raises(ValueError, match=r"for the axes 'data' and 'model' were expected"):
         distribute.ShardedStrategy("tensor", mesh={"data": 2})
-    with pytest.raises(ValueError, match=r"devices=5 devices were asked for, and this machine has 4"):
+    with pytest.raises(
+        ValueError, match=r"devices=5 devices were asked for, and this machine has 4"
+    ):
         distribute.MirroredStrategy(5)
     with pytest.raises(ValueError, match=r"names a device twice"):
         distribute.MirroredStrategy(["/cpu:0", "/cpu:0"])
@@ -175,5 +196,8 @@ def test_layout_maps_and_meshes_are_checked():
     with pytest.raises(TypeError, match=r"one of data, fsdp, tensor, or a LayoutMap"):
         distribute.ShardedStrategy(3)
     strategy = distribute.ShardedStrategy({"kernel": (None, None, "data")})
-    with strategy.scope(), pytest.raises(ValueError, match=r"Give at most one axis for each dimension"):
+    with (
+        strategy.scope(),
+        pytest.raises(ValueError, match=r"Give at most one axis for each dimension"),
+    ):
         layers.Dense(2).build((None, 3))

@@ -39,7 +39,8 @@ def test_layers_of_another_scope_are_refused():
     with distribute.MirroredStrategy(4).scope():
         model = podium.Sequential([podium.Input((2,)), layer])
         with pytest.raises(
-            ValueError, match=r"Variable 'dense/kernel' of the model was made in the scope of <.*data: 2>, and .*4>"
+            ValueError,
+            match=r"Variable 'dense/kernel' of the model was made in the scope of <.*data: 2>, and .*4>",
         ):
             model.compile("sgd", "mse")
 
@@ -54,14 +55,21 @@ def test_fit_inside_jit_and_inside_run_is_refused():
         jax.jit(lambda: model.fit(x, y))()
     with pytest.raises(RuntimeError, match=r"`fit` was called inside a compiled function"):
         strategy.run(lambda: model.fit(x, y))
-    with distribute.MirroredStrategy(4).scope(), pytest.raises(RuntimeError, match=r"Strategies do not nest"):
+    with (
+        distribute.MirroredStrategy(4).scope(),
+        pytest.raises(RuntimeError, match=r"Strategies do not nest"),
+    ):
         model.fit(x, y)
 
 
 def test_reductions():
     strategy = distribute.MirroredStrategy(2)
     rows = distribute.PerReplica(np.array([[[1.0], [2.0]], [[3.0], [4.0]]], "float32"))
-    values = {"loss": distribute.PerReplica(np.array([1.0, 5.0], "float32")), "rows": rows, "plain": 3}
+    values = {
+        "loss": distribute.PerReplica(np.array([1.0, 5.0], "float32")),
+        "rows": rows,
+        "plain": 3,
+    }
 
     def reduced(how):
         found = distribute.reduce_per_replica(values, strategy, how)
@@ -106,8 +114,12 @@ def test_a_models_own_step_may_be_run_by_replicas():
         with strategy.scope():
             model = network()
             model.compile(podium.optimizers.SGD(0.1), "mse", metrics=["mae"])
-        for batch in strategy.experimental_distribute_dataset(podium.data.Dataset.from_tensor_slices((x, y)).batch(4)):
-            logs = distribute.reduce_per_replica(strategy.run(model.train_step, args=(batch,)), strategy)
+        for batch in strategy.experimental_distribute_dataset(
+            podium.data.Dataset.from_tensor_slices((x, y)).batch(4)
+        ):
+            logs = distribute.reduce_per_replica(
+                strategy.run(model.train_step, args=(batch,)), strategy
+            )
         return model.layers[0].kernel.numpy(), {name: float(value) for name, value in logs.items()}
 
     kernel, logs = run(distribute.get_strategy())

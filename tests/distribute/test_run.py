@@ -15,7 +15,9 @@ def strategy():
 
 
 def batches(*arrays, size):
-    return podium.data.Dataset.from_tensor_slices(arrays if len(arrays) > 1 else arrays[0]).batch(size)
+    return podium.data.Dataset.from_tensor_slices(arrays if len(arrays) > 1 else arrays[0]).batch(
+        size
+    )
 
 
 def test_each_replica_sees_its_part_and_results_come_apart_and_together(strategy):
@@ -28,8 +30,13 @@ def test_each_replica_sees_its_part_and_results_come_apart_and_together(strategy
     for batch in strategy.experimental_distribute_dataset(batches(x, size=8)):
         result = strategy.run(step, args=(batch,), kwargs={"factor": 2.0})
     parts = strategy.unwrap(result)
-    assert [float(part["total"]) for part in parts] == [1.0, 5.0, 9.0, 13.0] and parts[0]["word"] == "same"
-    assert float(strategy.reduce("sum", result["total"])) == 28.0 and float(strategy.reduce("MEAN", result["total"])) == 7.0
+    assert [float(part["total"]) for part in parts] == [1.0, 5.0, 9.0, 13.0] and parts[0][
+        "word"
+    ] == "same"
+    assert (
+        float(strategy.reduce("sum", result["total"])) == 28.0
+        and float(strategy.reduce("MEAN", result["total"])) == 7.0
+    )
     assert float(strategy.reduce("mean", result["rows"], axis=0)[0]) == 7.0
     np.testing.assert_array_equal(strategy.gather(result["rows"], axis=0), 2 * x)
     assert strategy.gather(result["rows"], axis=1).shape == (2, 4)
@@ -46,7 +53,12 @@ def test_replicas_meet_in_all_reduce_and_all_gather(strategy):
             tape.watch(mine)
             total = context.all_reduce("sum", mine * mine)
         joined = context.all_gather(ops.reshape(mine, (1,)), axis=0)
-        return total, context.all_reduce(distribute.ReduceOp.MEAN, mine), joined, tape.gradient(total, mine)
+        return (
+            total,
+            context.all_reduce(distribute.ReduceOp.MEAN, mine),
+            joined,
+            tape.gradient(total, mine),
+        )
 
     assert distribute.get_replica_context().num_replicas_in_sync == 1
     with strategy.scope():
@@ -58,7 +70,10 @@ def test_replicas_meet_in_all_reduce_and_all_gather(strategy):
 
 def test_variables_become_one_value_as_they_say(strategy):
     with strategy.scope():
-        made = {how: podium.Variable(10.0, trainable=False, aggregation=how) for how in ("sum", "mean", "only_first_replica")}
+        made = {
+            how: podium.Variable(10.0, trainable=False, aggregation=how)
+            for how in ("sum", "mean", "only_first_replica")
+        }
         metric = podium.metrics.Mean()
 
     def step():
@@ -85,14 +100,22 @@ def custom_loop(strategy, x, y, compiled):
     """A loop as people write it for TensorFlow; returns the weights and the sum of the losses."""
     podium.utils.set_random_seed(3)
     with strategy.scope():
-        model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)])
+        model = podium.Sequential(
+            [podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)]
+        )
         optimizer = podium.optimizers.Adam(0.05)
 
     def train_step(inputs):
         features, targets = inputs
         with podium.GradientTape() as tape:
             loss = ops.sum(ops.square(model(features, training=True) - targets)) / 8.0
-        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True))
+        optimizer.apply_gradients(
+            zip(
+                tape.gradient(loss, model.trainable_variables),
+                model.trainable_variables,
+                strict=True,
+            )
+        )
         return loss
 
     def distributed_step(inputs):
@@ -109,7 +132,10 @@ def custom_loop(strategy, x, y, compiled):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_custom_loop_gives_what_one_device_gives(strategy, compiled):
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(21, 3)).astype("float32"), rng.normal(size=(21, 1)).astype("float32")  # 8, 8 and 5: does not divide
+    x, y = (
+        rng.normal(size=(21, 3)).astype("float32"),
+        rng.normal(size=(21, 1)).astype("float32"),
+    )  # 8, 8 and 5: does not divide
     weights, total = custom_loop(distribute.get_strategy(), x, y, True)
     ours, our_total = custom_loop(strategy, x, y, compiled)
     assert our_total == pytest.approx(total, rel=1e-5)
@@ -122,7 +148,9 @@ STRATEGIES = {
     "mirrored": distribute.MirroredStrategy,
     "data": lambda: distribute.ShardedStrategy("data"),
     "fsdp": lambda: distribute.ShardedStrategy("fsdp", mesh={"data": 2}, smallest=1),
-    "tensor": lambda: distribute.ShardedStrategy({"dense/kernel": ("model", None)}, mesh={"data": 2, "model": 2}),
+    "tensor": lambda: distribute.ShardedStrategy(
+        {"dense/kernel": ("model", None)}, mesh={"data": 2, "model": 2}
+    ),
 }
 
 
@@ -142,7 +170,11 @@ def test_run_does_not_nest_and_values_of_others_are_refused(strategy):
     with pytest.raises(ValueError, match=r"values for \[3\] replicas; this strategy has 4"):
         strategy.run(lambda x: x, args=(distribute.PerReplica(jax.numpy.ones((3, 2))),))
     with pytest.raises(RuntimeError, match=r"`predict` was called inside a compiled function"):
-        strategy.run(lambda: podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)]).predict(np.ones((2, 1))))
+        strategy.run(
+            lambda: podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)]).predict(
+                np.ones((2, 1))
+            )
+        )
 
 
 def test_datasets_from_functions(strategy):

@@ -13,7 +13,11 @@ def test_scope_is_the_strategy_in_force():
     assert not distribute.has_strategy() and type(default) is distribute.Strategy
     strategy = distribute.OneDeviceStrategy("/cpu:0")
     with strategy.scope() as opened:
-        assert opened is strategy and distribute.get_strategy() is strategy and distribute.has_strategy()
+        assert (
+            opened is strategy
+            and distribute.get_strategy() is strategy
+            and distribute.has_strategy()
+        )
         with strategy.scope():
             assert distribute.get_strategy() is strategy
         with default.scope():
@@ -34,10 +38,16 @@ def test_run_passes_arguments_and_updates_variables_also_when_compiled():
 
     @podium.function
     def step(x):
-        result = strategy.run(lambda x, scale: total.assign_add(x * scale), args=(x,), kwargs={"scale": 2.0})
+        result = strategy.run(
+            lambda x, scale: total.assign_add(x * scale), args=(x,), kwargs={"scale": 2.0}
+        )
         return strategy.unwrap(result)[0]
 
-    assert float(step(podium.Tensor(3.0))) == 6.0 and float(step(podium.Tensor(1.0))) == 8.0 and step.trace_count == 1
+    assert (
+        float(step(podium.Tensor(3.0))) == 6.0
+        and float(step(podium.Tensor(1.0))) == 8.0
+        and step.trace_count == 1
+    )
 
 
 def test_results_of_one_replica_are_the_result():
@@ -49,14 +59,20 @@ def test_results_of_one_replica_are_the_result():
     assert float(strategy.reduce("sum", {"a": value}, axis=0)["a"]) == 4.0
     with pytest.raises(ValueError, match="Unknown reduce_op 'max'"):
         strategy.reduce("max", value)
-    assert strategy.num_replicas_in_sync == 1 and not strategy._should_use_with_coordinator and strategy.extended is strategy
+    assert (
+        strategy.num_replicas_in_sync == 1
+        and not strategy._should_use_with_coordinator
+        and strategy.extended is strategy
+    )
 
 
 def test_data_is_passed_on():
     strategy = distribute.get_strategy()
     data = [1, 2]
     assert strategy.experimental_distribute_dataset(data) is data
-    made = strategy.distribute_datasets_from_function(lambda context: [context.get_per_replica_batch_size(8)])
+    made = strategy.distribute_datasets_from_function(
+        lambda context: [context.get_per_replica_batch_size(8)]
+    )
     assert made == [8]
     with pytest.raises(ValueError, match="global_batch_size=9 was given for 2 replicas"):
         distribute.InputContext(num_replicas_in_sync=2).get_per_replica_batch_size(9)
@@ -72,14 +88,20 @@ def test_one_device_places_variables_on_it():
     assert strategy.run(lambda: podium.ops.zeros(2)).value.devices() == {jax.devices()[1]}
 
 
-@pytest.mark.parametrize("name", ["/cpu:0", "cpu:0", "CPU", "/device:CPU:0", "/job:localhost/replica:0/task:0/device:CPU:0"])
+@pytest.mark.parametrize(
+    "name",
+    ["/cpu:0", "cpu:0", "CPU", "/device:CPU:0", "/job:localhost/replica:0/task:0/device:CPU:0"],
+)
 def test_devices_have_several_names(name):
     assert distribute.find_device(name) == jax.devices()[0]
 
 
 @pytest.mark.parametrize("name", ["/gpu:0", "/cpu:99", "/nonsense:0"])
 def test_a_device_that_is_not_there_is_named(name):
-    with pytest.raises(ValueError, match=rf"device='{name}' was given, and this machine has no such device. JAX sees '/cpu:0'"):
+    with pytest.raises(
+        ValueError,
+        match=rf"device='{name}' was given, and this machine has no such device. JAX sees '/cpu:0'",
+    ):
         distribute.OneDeviceStrategy(device=name)
 
 
@@ -91,7 +113,10 @@ def test_a_name_that_is_none_is_refused():
 def test_replica_context_meets_nobody():
     context = distribute.get_replica_context()
     assert context.all_reduce("sum", 3.0) == 3.0 and context.num_replicas_in_sync == 1
-    assert context.merge_call(lambda strategy, x: (strategy, x), args=(1,)) == (distribute.get_strategy(), 1)
+    assert context.merge_call(lambda strategy, x: (strategy, x), args=(1,)) == (
+        distribute.get_strategy(),
+        1,
+    )
 
 
 def test_losses_are_scaled_by_the_number_of_replicas():

@@ -80,7 +80,9 @@ def calls_in_a_loop(strategy):
 def test_strategies_of_one_device_add_no_call_to_a_step(calls):
     alone = calls(distribute.get_strategy())
     assert alone.total() > 100
-    assert {name: calls(make()) - alone for name, make in ONE_DEVICE.items()} == {name: {} for name in ONE_DEVICE}
+    assert {name: calls(make()) - alone for name, make in ONE_DEVICE.items()} == {
+        name: {} for name in ONE_DEVICE
+    }
 
 
 def test_run_on_one_device_gives_what_the_step_gives():
@@ -101,4 +103,6 @@ def test_run_on_one_device_gives_what_the_step_gives():
     assert float(own["max"]) == 5.0 and int(own["replicas"]) == 1 and float(total) == 15.0
     assert float(strategy.reduce("sum", own["max"])) == 5.0
     stacked = distribute.PerReplica(np.ones((1, 3), "float32"))  # as one may make it by hand
-    assert [float(part["max"]) for part in strategy.unwrap(strategy.run(step, args=(stacked,)))] == [1.0]
+    assert [
+        float(part["max"]) for part in strategy.unwrap(strategy.run(step, args=(stacked,)))
+    ] == [1.0]

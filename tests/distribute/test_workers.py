@@ -26,11 +26,23 @@ ENVIRONMENT = {
 
 def python(*arguments, timeout=240):
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout, check=False
+    )
 
 
 def launch(workers, *arguments, heartbeat=5, script="worker.py"):
-    return python("-m", "podium", "launch", "--workers", workers, "--heartbeat", heartbeat, HERE / script, *arguments)
+    return python(
+        "-m",
+        "podium",
+        "launch",
+        "--workers",
+        workers,
+        "--heartbeat",
+        heartbeat,
+        HERE / script,
+        *arguments,
+    )
 
 
 def by_hand(*places, arguments=(), heartbeat=20):
@@ -126,10 +138,15 @@ def test_tasks_of_slurm_find_each_other(alone):
 def test_a_stopped_worker_is_named_and_ends_when_it_goes_on():
     chief, other = by_hand(of_open_mpi(0), of_open_mpi(1), arguments=("--stop", "1:1"), heartbeat=5)
     try:
-        told, said = output_of(chief)  # which waits in a collective, of a worker whose connections stay open
+        told, said = output_of(
+            chief
+        )  # which waits in a collective, of a worker whose connections stay open
         assert chief.returncode == 75, told + said
         assert "told of epoch 0" in told and "told of epoch 1" not in told
-        assert f"podium: worker 1 (process {other.pid} on " in said and "was lost: it has not been heard of for" in said
+        assert (
+            f"podium: worker 1 (process {other.pid} on " in said
+            and "was lost: it has not been heard of for" in said
+        )
         assert other.poll() is None
         other.send_signal(signal.SIGCONT)
         _, said = output_of(other)
@@ -144,7 +161,11 @@ def test_a_forked_engine_is_unchanged_on_two_workers():
     done = launch(2, script="forked.py", heartbeat=20)
     assert done.returncode == 0, done.stdout + done.stderr
     model, logs, data = trained(distribute.get_strategy())
-    wanted = [*model.dense.kernel.numpy().ravel(), logs["mean_absolute_error"], *model.evaluate(data).values()]
+    wanted = [
+        *model.dense.kernel.numpy().ravel(),
+        logs["mean_absolute_error"],
+        *model.evaluate(data).values(),
+    ]
     found = results(done.stdout)
     assert found.shape[0] == 2 and (found[0] == found[1]).all()
     np.testing.assert_allclose(found[0], [*wanted, *model.predict(data).numpy().ravel()], rtol=1e-5)
@@ -158,17 +179,27 @@ def test_a_killed_worker_is_named_and_a_restart_resumes(tmp_path):
     done = launch(2, "--folder", tmp_path, "--epochs", 6, "--die", "1:2", heartbeat=20)
     assert done.returncode == 128 + 9, done.stdout + done.stderr
     assert "podium launch: worker 1 was ended by signal 9; all workers are stopped." in done.stderr
-    assert "[0] podium: worker 1 (process " in done.stderr and "was lost: its connection was closed" in done.stderr
+    assert (
+        "[0] podium: worker 1 (process " in done.stderr
+        and "was lost: its connection was closed" in done.stderr
+    )
     assert "it goes on from its last checkpoint" in done.stderr and "result" not in done.stdout
     assert time.monotonic() - start < 240
     again = launch(2, "--folder", tmp_path, "--epochs", 6)
     assert again.returncode == 0, again.stdout + again.stderr
     told = [line for line in again.stdout.splitlines() if "told of epoch" in line]
-    assert told[-3:] == [f"[0] told of epoch {epoch}" for epoch in (2, 3, 4)]  # the chief's callback stopped all of them then
-    assert told[:-3] in ([], ["[0] told of epoch 1"])  # the chief may have been ended while it saved that epoch
+    assert told[-3:] == [
+        f"[0] told of epoch {epoch}" for epoch in (2, 3, 4)
+    ]  # the chief's callback stopped all of them then
+    assert told[:-3] in (
+        [],
+        ["[0] told of epoch 1"],
+    )  # the chief may have been ended while it saved that epoch
     found, whole = results(again.stdout), python(HERE / "worker.py", "--alone", "--epochs", 6)
     assert found.shape[0] == 2 and (found[0] == found[1]).all()
-    np.testing.assert_allclose(found[0], results(whole.stdout)[0], rtol=1e-5)  # as if nothing had happened
+    np.testing.assert_allclose(
+        found[0], results(whole.stdout)[0], rtol=1e-5
+    )  # as if nothing had happened
 
 
 @pytest.mark.slow

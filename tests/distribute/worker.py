@@ -29,7 +29,11 @@ parser.add_argument("--fail", type=int)
 options = parser.parse_args()
 warnings.filterwarnings("ignore", message="A batch of 1 samples")
 
-strategy = podium.distribute.get_strategy() if options.alone else podium.distribute.MultiWorkerMirroredStrategy()
+strategy = (
+    podium.distribute.get_strategy()
+    if options.alone
+    else podium.distribute.MultiWorkerMirroredStrategy()
+)
 podium.utils.set_random_seed(3)
 worker = 0 if options.alone else strategy.cluster.worker
 x = np.random.default_rng(0).normal(size=(33, 6)).astype("float32")
@@ -59,11 +63,20 @@ class Dies(podium.callbacks.Callback):
 
 
 with strategy.scope():
-    model = podium.Sequential([podium.Input((6,)), layers.Dense(8, activation="relu"), layers.Dropout(0.2), layers.Dense(2)])
+    model = podium.Sequential(
+        [
+            podium.Input((6,)),
+            layers.Dense(8, activation="relu"),
+            layers.Dropout(0.2),
+            layers.Dense(2),
+        ]
+    )
     model.compile(podium.optimizers.Adam(0.01, epsilon=1e-3), "mse", metrics=["mae"])
 if options.fail == worker:
     raise ValueError("a mistake of this worker")
-history = model.fit(x, y, batch_size=16, epochs=options.epochs, verbose=2, callbacks=[Told(), Dies(), *keeper])
+history = model.fit(
+    x, y, batch_size=16, epochs=options.epochs, verbose=2, callbacks=[Told(), Dies(), *keeper]
+)
 evaluated = model.evaluate(x, y, batch_size=16, verbose=0)
 predicted = model.predict(x, batch_size=16, verbose=0)
 np.set_printoptions(precision=9)

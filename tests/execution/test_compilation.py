@@ -52,10 +52,16 @@ def ended(process):
     return folder, int(hits), int(misses), float(loss), complained
 
 
-def test_the_next_process_finds_every_program_and_two_at_once_do_no_harm(tmp_path):  # and imports nothing in vain
+def test_the_next_process_finds_every_program_and_two_at_once_do_no_harm(
+    tmp_path,
+):  # and imports nothing in vain
     both = [started(PODIUM_CACHE_DIR=str(tmp_path)) for _ in range(2)]
     first, second = [ended(process) for process in both]
-    assert first[0] == second[0] and pathlib.Path(first[0]).parent == tmp_path and first[3] == second[3]
+    assert (
+        first[0] == second[0]
+        and pathlib.Path(first[0]).parent == tmp_path
+        and first[3] == second[3]
+    )
     folder, hits, misses, loss, complained = ended(started(PODIUM_CACHE_DIR=str(tmp_path)))
     assert (folder, misses, loss) == (first[0], 0, first[3]) and hits > 3
     assert "Warning" not in complained
@@ -81,7 +87,10 @@ def test_the_default_folder_is_the_users_own(no_cache_yet, monkeypatch, tmp_path
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     jax.config.update("jax_compilation_cache_dir", None)
     _compilation_cache.start_compilation_cache()
-    assert pathlib.Path(podium.execution.compilation_cache()).parent == tmp_path / "home" / ".cache" / "podium" / "xla"
+    assert (
+        pathlib.Path(podium.execution.compilation_cache()).parent
+        == tmp_path / "home" / ".cache" / "podium" / "xla"
+    )
 
 
 def test_the_cache_is_switched_off_in_the_environment(no_cache_yet, monkeypatch):
@@ -91,7 +100,9 @@ def test_the_cache_is_switched_off_in_the_environment(no_cache_yet, monkeypatch)
     _compilation_cache.mention_trouble()  # nothing to say: warnings are errors
 
 
-def test_a_folder_that_cannot_be_used_is_mentioned_once_and_training_goes_on(no_cache_yet, monkeypatch, tmp_path):
+def test_a_folder_that_cannot_be_used_is_mentioned_once_and_training_goes_on(
+    no_cache_yet, monkeypatch, tmp_path
+):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     _compilation_cache.start_compilation_cache()
@@ -114,7 +125,11 @@ def test_the_cache_is_moved_and_switched_off_by_a_call(tmp_path):
     before = jax.config.jax_compilation_cache_dir
     try:
         folder = podium.execution.compilation_cache(tmp_path)
-        assert pathlib.Path(folder).parent == tmp_path == pathlib.Path(podium.execution.compilation_cache()).parent
+        assert (
+            pathlib.Path(folder).parent
+            == tmp_path
+            == pathlib.Path(podium.execution.compilation_cache()).parent
+        )
         jax.block_until_ready(jax.jit(lambda x: x * 3 + 17)(np.float32(1)))
         kept = sorted(pathlib.Path(folder).glob("*-cache"))
         assert len(kept) == 1
@@ -146,7 +161,13 @@ def test_a_full_cache_loses_what_was_not_used_for_longest_and_what_was_cut_off(t
 
 
 def rows(*sizes, features=2, dtype="float32"):
-    return [({"a": np.ones((size, features), dtype), "b": np.ones(size, dtype)}, np.ones((size, 1), dtype)) for size in sizes]
+    return [
+        (
+            {"a": np.ones((size, features), dtype), "b": np.ones(size, dtype)},
+            np.ones((size, 1), dtype),
+        )
+        for size in sizes
+    ]
 
 
 def execution():
@@ -187,7 +208,10 @@ def test_a_recompilation_says_which_part_changed_where_and_at_what_cost():
     [
         (np.ones(3, "float32"), ["x"]),
         ([np.ones(3, "float32"), np.ones(3, "float32")], ["x[0]", "x[1]"]),
-        ((np.ones(3, "float32"), (np.ones(3, "float32"), np.ones(3, "float32"))), ["x", "y[0]", "y[1]"]),
+        (
+            (np.ones(3, "float32"), (np.ones(3, "float32"), np.ones(3, "float32"))),
+            ["x", "y[0]", "y[1]"],
+        ),
         (tuple(np.ones(3, "float32") for _ in range(4)), ["x[0]", "x[1]", "x[2]", "x[3]"]),
     ],
 )
@@ -202,7 +226,8 @@ def test_shape_after_shape_is_warned_of_once_with_the_report():
     step = Execution(lambda x: {"sum": podium.ops.sum(x)})
     batches = [np.ones((2, length), "float32") for length in range(1, 8)]
     with pytest.warns(
-        UserWarning, match=r"recompiled for 5 shapes(.|\n)*run 1, step 5: x: float32\[2, 4\] -> float32\[2, 5\]"
+        UserWarning,
+        match=r"recompiled for 5 shapes(.|\n)*run 1, step 5: x: float32\[2, 4\] -> float32\[2, 5\]",
     ) as seen:
         run(step, batches)
     assert len(seen) == 1 and step.trace_count == 7
@@ -236,8 +261,12 @@ def fitted(steps_per_execution, epochs=3):
 @pytest.mark.parametrize("steps_per_execution", [1, 2, 3, 8, "auto"])
 def test_the_last_smaller_batch_costs_one_more_program_and_no_epoch_costs_any(steps_per_execution):
     model, traced = fitted(steps_per_execution)
-    assert model.train_function.trace_count == 2  # "auto" stays with single steps in runs as short as these
-    assert sorted(set(traced)) == [(3, 2), (4, 2)] and len(traced) == 4  # twice each: to find the Variables, and to trace
+    assert (
+        model.train_function.trace_count == 2
+    )  # "auto" stays with single steps in runs as short as these
+    assert (
+        sorted(set(traced)) == [(3, 2), (4, 2)] and len(traced) == 4
+    )  # twice each: to find the Variables, and to trace
     assert [one.changes for one in model.train_function.recompilations] == [
         ("x: float32[4, 2] -> float32[3, 2]", "y: float32[4, 1] -> float32[3, 1]")
     ]

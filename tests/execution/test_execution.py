@@ -9,7 +9,10 @@ from podium.execution import Execution
 
 def batches(sizes=(4, 4, 4, 4, 4, 4, 4, 2)):
     rng = np.random.default_rng(0)
-    return [(rng.normal(size=(size, 3)).astype("float32"), rng.normal(size=(size, 1)).astype("float32")) for size in sizes]
+    return [
+        (rng.normal(size=(size, 3)).astype("float32"), rng.normal(size=(size, 1)).astype("float32"))
+        for size in sizes
+    ]
 
 
 def linear_step():

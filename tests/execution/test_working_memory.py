@@ -30,10 +30,20 @@ print(min(faults_of_a_piece() for _ in range(5)) < 100)  # of 4096 pages
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these thresholds")
-@pytest.mark.parametrize(("setting", "kept"), [({}, "True"), ({"MALLOC_TRIM_THRESHOLD_": "131072"}, "False")])
+@pytest.mark.parametrize(
+    ("setting", "kept"), [({}, "True"), ({"MALLOC_TRIM_THRESHOLD_": "131072"}, "False")]
+)
 def test_a_piece_that_was_freed_is_handed_out_again_without_the_kernel(setting, kept):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MALLOC_", "GLIBC_"))
+    }
     found = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment | setting, capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT],
+        env=environment | setting,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
     assert found == [kept, kept]

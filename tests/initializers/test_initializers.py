@@ -72,7 +72,9 @@ def test_variance_follows_the_size_of_the_layer(name, variance):
     assert 0.97 * limit < abs(values).max() <= limit * 1.000001
 
 
-@pytest.mark.parametrize("distribution", ["normal", "truncated_normal", "untruncated_normal", "uniform"])
+@pytest.mark.parametrize(
+    "distribution", ["normal", "truncated_normal", "untruncated_normal", "uniform"]
+)
 @pytest.mark.parametrize(("mode", "fan"), [("fan_in", 80), ("fan_out", 120), ("fan_avg", 100)])
 def test_variance_scaling_modes(distribution, mode, fan):
     initializer = initializers.VarianceScaling(3.0, mode, distribution, seed=2)
@@ -118,7 +120,10 @@ def test_stft_kernels_compute_a_fourier_transform(scaling):
     window = np.hanning(16)
     norm = {"density": np.sqrt((window**2).sum()), "spectrum": window.sum(), None: 1.0}[scaling]
     expected = np.fft.rfft(frame * window / norm)
-    real, imaginary = (numbers(initializers.STFT(side, "hann", scaling), (16, 1, 9))[:, 0] for side in ("real", "imag"))
+    real, imaginary = (
+        numbers(initializers.STFT(side, "hann", scaling), (16, 1, 9))[:, 0]
+        for side in ("real", "imag")
+    )
     np.testing.assert_allclose(frame @ real, expected.real, atol=1e-5)
     np.testing.assert_allclose(frame @ imaginary, expected.imag, atol=1e-5)
     by_values = numbers(initializers.STFT("real", window, scaling), (16, 1, 9))[:, 0]
@@ -128,14 +133,33 @@ def test_stft_kernels_compute_a_fourier_transform(scaling):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("GlorotUniform", [[-0.4146716594696045, -0.5443885922431946], [0.23757219314575195, 0.5544304847717285]]),
-        ("HeNormal", [[-0.473833829164505, -0.6362117528915405], [0.26622122526168823, 0.6492953300476074]]),
-        ("RandomNormal", [[-0.021897533908486366, -0.029476288706064224], [0.012277986854314804, 0.03008984588086605]]),
-        ("Orthogonal", [[-0.8722449541091919, 0.48906928300857544], [0.48906928300857544, 0.8722449541091919]]),
+        (
+            "GlorotUniform",
+            [[-0.4146716594696045, -0.5443885922431946], [0.23757219314575195, 0.5544304847717285]],
+        ),
+        (
+            "HeNormal",
+            [[-0.473833829164505, -0.6362117528915405], [0.26622122526168823, 0.6492953300476074]],
+        ),
+        (
+            "RandomNormal",
+            [
+                [-0.021897533908486366, -0.029476288706064224],
+                [0.012277986854314804, 0.03008984588086605],
+            ],
+        ),
+        (
+            "Orthogonal",
+            [[-0.8722449541091919, 0.48906928300857544], [0.48906928300857544, 0.8722449541091919]],
+        ),
     ],
 )
-def test_a_seed_gives_the_numbers_it_gives_in_keras(name, expected):  # recorded from Keras 3.15.1 on JAX
-    np.testing.assert_allclose(numbers(getattr(initializers, name)(seed=7), (2, 2)), expected, rtol=1e-6)
+def test_a_seed_gives_the_numbers_it_gives_in_keras(
+    name, expected
+):  # recorded from Keras 3.15.1 on JAX
+    np.testing.assert_allclose(
+        numbers(getattr(initializers, name)(seed=7), (2, 2)), expected, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", RANDOM + PLAIN)
@@ -184,7 +208,10 @@ def test_set_random_seed_fixes_default_seeds():
 
 @pytest.mark.parametrize("seed", [1.5, "1", True])
 def test_seed_of_a_wrong_type_is_refused(seed):
-    with pytest.raises(TypeError, match=re.escape(f"seed={seed!r} was given; None, a whole number or a SeedGenerator")):
+    with pytest.raises(
+        TypeError,
+        match=re.escape(f"seed={seed!r} was given; None, a whole number or a SeedGenerator"),
+    ):
         initializers.RandomNormal(seed=seed)
 
 
@@ -248,7 +275,10 @@ def test_get_takes_classes_instances_functions_arrays_and_none():
     assert initializers.glorot_uniform is initializers.GlorotUniform
     given = initializers.get(np.arange(4.0))
     np.testing.assert_array_equal(given((4,), dtype="int32").numpy(), [0, 1, 2, 3])
-    with pytest.raises(ValueError, match=r"array of shape \(4,\) was given as initializer of a weight of shape \(2,\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"array of shape \(4,\) was given as initializer of a weight of shape \(2,\)",
+    ):
         given((2,))
 
 
@@ -259,14 +289,20 @@ def test_own_initializers_can_be_named():
 
     with custom_object_scope({"Sevens": Sevens}):
         assert numbers(initializers.get("Sevens"), (1,)) == 7.0
-    assert type(initializers.deserialize({"class_name": "Sevens", "config": {}}, {"Sevens": Sevens})) is Sevens
+    assert (
+        type(initializers.deserialize({"class_name": "Sevens", "config": {}}, {"Sevens": Sevens}))
+        is Sevens
+    )
 
 
 # --- mistakes
 
 
 def test_unknown_name_lists_the_choices_and_the_nearest():
-    with pytest.raises(ValueError, match=r"Unknown initializer 'he_norml'\. Did you mean 'he_normal'\? Choices: 'constant'"):
+    with pytest.raises(
+        ValueError,
+        match=r"Unknown initializer 'he_norml'\. Did you mean 'he_normal'\? Choices: 'constant'",
+    ):
         initializers.get("he_norml")
 
 
@@ -274,17 +310,26 @@ def test_unknown_name_lists_the_choices_and_the_nearest():
     ("make", "message"),
     [
         (lambda: initializers.get(3.5), "3.5 was given as initializer"),
-        (lambda: initializers.VarianceScaling(scale=0.0), "scale=0.0 was given to VarianceScaling; a number above zero"),
+        (
+            lambda: initializers.VarianceScaling(scale=0.0),
+            "scale=0.0 was given to VarianceScaling; a number above zero",
+        ),
         (lambda: initializers.VarianceScaling(mode="fan_max"), "Unknown mode 'fan_max'"),
         (lambda: initializers.VarianceScaling(distribution="even"), "Unknown distribution 'even'"),
         (lambda: initializers.STFT(side="reel"), "Unknown side 'reel'. Did you mean 'real'?"),
         (lambda: initializers.STFT(scaling="dense"), "Unknown scaling 'dense'"),
         (lambda: initializers.STFT(window="hanning "), "window='hanning ' was given to STFT"),
         (lambda: initializers.STFT(window=[1.0])((4, 1, 3)), "a window of shape (1,)"),
-        (lambda: initializers.STFT()((4, 3)), "shape=(4, 3); (frame_length, 1, frequencies) was expected"),
+        (
+            lambda: initializers.STFT()((4, 3)),
+            "shape=(4, 3); (frame_length, 1, frequencies) was expected",
+        ),
         (lambda: initializers.Identity()((2, 2, 2)), "shape=(2, 2, 2); a matrix"),
         (lambda: initializers.Orthogonal()((2,)), "shape=(2,); at least two dimensions"),
-        (lambda: initializers.Constant([1.0, 2.0])((3,)), "does not broadcast to the weight's shape (3,)"),
+        (
+            lambda: initializers.Constant([1.0, 2.0])((3,)),
+            "does not broadcast to the weight's shape (3,)",
+        ),
         (lambda: initializers.Zeros()((None, 3)), "shape=(None, 3) was given to an initializer"),
         (lambda: initializers.GlorotUniform()((2, 2), dtype="int32"), "dtype='int32' was given"),
     ],

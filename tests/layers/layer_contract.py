@@ -28,7 +28,9 @@ def check_contract(name, config, shapes, dtype="float32"):
     unknown_batch = _map_shapes(lambda s: (None, *s[1:]), shapes)
     assert tuple(layer.compute_output_shape(shapes)) == y.shape
     assert tuple(layer.compute_output_shape(unknown_batch)) == (None, *y.shape[1:])
-    symbolic = getattr(layers, name)(**config)(_map_shapes(lambda s: podium.Input(s[1:], dtype=dtype), shapes))
+    symbolic = getattr(layers, name)(**config)(
+        _map_shapes(lambda s: podium.Input(s[1:], dtype=dtype), shapes)
+    )
     assert symbolic.shape == (None, *y.shape[1:]) and symbolic.dtype == y.dtype
     np.testing.assert_allclose(podium.function(layer)(x), y, rtol=1e-5, atol=1e-5)
     _check_config(layer, x, y)

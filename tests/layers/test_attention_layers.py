@@ -14,7 +14,11 @@ QUERY, VALUE = (RANDOM.normal(size=(2, n, 8)).astype("float32") for n in (3, 5))
 HEADS = {"num_heads": 2, "key_dim": 4}
 GROUPS = {"head_dim": 4, "num_query_heads": 4, "num_key_value_heads": 2}
 BOTH = [("MultiHeadAttention", HEADS), ("GroupQueryAttention", GROUPS)]
-PLAIN = [("Attention", {}), ("Attention", {"score_mode": "concat", "use_scale": True}), ("AdditiveAttention", {})]
+PLAIN = [
+    ("Attention", {}),
+    ("Attention", {"score_mode": "concat", "use_scale": True}),
+    ("AdditiveAttention", {}),
+]
 
 
 @pytest.mark.parametrize("name, config", BOTH)
@@ -33,7 +37,12 @@ def test_shapes_compilation_and_configs_agree_with_the_plain_call(name, config):
     again(QUERY, VALUE)
     again.set_weights(layer.get_weights())
     np.testing.assert_array_equal(again(QUERY, VALUE), plain)
-    assert [w.path.split("/")[1] for w in layer.weights[::2]] == ["query", "key", "value", "attention_output"]
+    assert [w.path.split("/")[1] for w in layer.weights[::2]] == [
+        "query",
+        "key",
+        "value",
+        "attention_output",
+    ]
 
 
 @pytest.mark.parametrize("name, config", PLAIN)
@@ -41,7 +50,9 @@ def test_plain_attention_keeps_the_contract(name, config):
     layer = getattr(layers, name)(**config)
     outputs, scores = layer([QUERY, VALUE], return_attention_scores=True)
     np.testing.assert_allclose(ops.sum(scores, -1), 1, rtol=1e-5)
-    np.testing.assert_allclose(podium.function(layer)([QUERY, VALUE]), outputs, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        podium.function(layer)([QUERY, VALUE]), outputs, rtol=1e-5, atol=1e-6
+    )
     assert layer.compute_output_shape([QUERY.shape, VALUE.shape]) == outputs.shape
     symbolic = getattr(layers, name)(**config)([podium.Input((None, 8)), podium.Input((None, 8))])
     assert symbolic.shape == (None, None, 8)
@@ -56,7 +67,9 @@ def test_a_traced_batch_size_may_be_a_symbol(name, config):
     spec = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 3, 8"), "float32")
 
     def pure(x):
-        return layer.stateless_call(layer.trainable_variables, layer.non_trainable_variables, x, x, use_causal_mask=True)[0]
+        return layer.stateless_call(
+            layer.trainable_variables, layer.non_trainable_variables, x, x, use_causal_mask=True
+        )[0]
 
     assert str(jax.eval_shape(pure, spec).shape[0]) == "b"
 
@@ -81,17 +94,25 @@ def test_masks_that_tensors_carry_are_used_and_passed_on(name, config):
     padded = np.where(np.arange(5)[None, :, None] < 3, VALUE, 0).astype("float32")
     masking = layers.Masking()
     layer = getattr(layers, name)(**config)
-    carried, given = layer(QUERY, masking(padded)), layer(QUERY, padded, value_mask=np.arange(5)[None] < np.full((2, 1), 3))
+    carried, given = (
+        layer(QUERY, masking(padded)),
+        layer(QUERY, padded, value_mask=np.arange(5)[None] < np.full((2, 1), 3)),
+    )
     np.testing.assert_array_equal(carried, given)
     outputs, scores = layer(masking(padded), VALUE, return_attention_scores=True)
-    assert outputs._keras_mask.numpy().tolist() == [[True, True, True, False, False]] * 2 and scores._keras_mask is None
+    assert (
+        outputs._keras_mask.numpy().tolist() == [[True, True, True, False, False]] * 2
+        and scores._keras_mask is None
+    )
 
 
 @pytest.mark.parametrize("name, config", BOTH)
 def test_causal_and_window_masks_limit_the_view(name, config):
     layer = getattr(layers, name)(**config)
     _, scores = layer(VALUE, VALUE, return_attention_scores=True, use_causal_mask=True)
-    assert (np.triu(scores.numpy()[0, 0], 1) == 0).all() and (np.tril(scores.numpy()[0, 0]) > 0).sum() == 15
+    assert (np.triu(scores.numpy()[0, 0], 1) == 0).all() and (
+        np.tril(scores.numpy()[0, 0]) > 0
+    ).sum() == 15
     late = VALUE.copy()
     late[:, 4] += 10
     a, b = (layer(value, value, use_causal_mask=True) for value in (VALUE, late))
@@ -115,7 +136,11 @@ def test_attention_goes_over_chosen_axes():
 
 def test_values_may_have_a_size_of_their_own():
     layer = layers.MultiHeadAttention(num_heads=2, key_dim=4, value_dim=3, output_shape=(2, 5))
-    assert layer(QUERY, VALUE).shape == layer.compute_output_shape(QUERY.shape, VALUE.shape) == (2, 3, 2, 5)
+    assert (
+        layer(QUERY, VALUE).shape
+        == layer.compute_output_shape(QUERY.shape, VALUE.shape)
+        == (2, 3, 2, 5)
+    )
 
 
 @pytest.mark.parametrize("name, config", BOTH)
@@ -134,11 +159,20 @@ def test_dropout_draws_in_training_only(name, config):
 
 def test_plain_attention_drops_and_masks():
     layer = layers.Attention(dropout=0.5, seed=1)
-    assert not np.allclose(layer([QUERY, VALUE], training=True), layer([QUERY, VALUE], training=True))
-    query_mask, value_mask = np.array([[True, False, True]] * 2), np.array([[True, True, False, False, False]] * 2)
-    outputs, scores = layers.Attention()([QUERY, VALUE], mask=[query_mask, value_mask], return_attention_scores=True)
+    assert not np.allclose(
+        layer([QUERY, VALUE], training=True), layer([QUERY, VALUE], training=True)
+    )
+    query_mask, value_mask = (
+        np.array([[True, False, True]] * 2),
+        np.array([[True, True, False, False, False]] * 2),
+    )
+    outputs, scores = layers.Attention()(
+        [QUERY, VALUE], mask=[query_mask, value_mask], return_attention_scores=True
+    )
     assert (outputs.numpy()[:, 1] == 0).all() and (scores.numpy()[..., 2:] == 0).all()
-    assert outputs._keras_mask.numpy().tolist() == query_mask.tolist() and scores._keras_mask is None
+    assert (
+        outputs._keras_mask.numpy().tolist() == query_mask.tolist() and scores._keras_mask is None
+    )
 
 
 def test_grouped_heads_share_keys():
@@ -170,20 +204,37 @@ def test_gradients_reach_every_weight():
 
 def test_wrong_arguments_are_refused():
     for make, message in [
-        (lambda: layers.MultiHeadAttention(0, 4), "MultiHeadAttention was given num_heads=0; a whole number"),
+        (
+            lambda: layers.MultiHeadAttention(0, 4),
+            "MultiHeadAttention was given num_heads=0; a whole number",
+        ),
         (lambda: layers.MultiHeadAttention(2, 4, value_dim=0), "value_dim=0"),
         (lambda: layers.MultiHeadAttention(2, 4, dropout=2), "dropout=2; a number between 0 and 1"),
         (lambda: layers.MultiHeadAttention(2, 4, sliding_window=0), "sliding_window=0"),
         (lambda: layers.MultiHeadAttention(2, 4, attention_axes="x"), "attention_axes='x'"),
-        (lambda: layers.MultiHeadAttention(2, 4, dropout=0.5, flash_attention=True), "the fused kernel has no dropout"),
-        (lambda: layers.GroupedQueryAttention(4, 3, 2), "num_query_heads=3 and num_key_value_heads=2"),
+        (
+            lambda: layers.MultiHeadAttention(2, 4, dropout=0.5, flash_attention=True),
+            "the fused kernel has no dropout",
+        ),
+        (
+            lambda: layers.GroupedQueryAttention(4, 3, 2),
+            "num_query_heads=3 and num_key_value_heads=2",
+        ),
         (lambda: layers.Attention(score_mode="sum"), "Unknown score_mode 'sum'"),
         (lambda: layers.Attention()(QUERY), r"called with one value; a list \[query, value\]"),
         (lambda: layers.Attention()([QUERY]), "called with 1 values"),
-        (lambda: layers.Attention()([QUERY, VALUE], mask=np.ones((2, 3), bool)), r"a list \[query_mask, value_mask\]"),
-        (lambda: layers.MultiHeadAttention(2, 4)(QUERY, VALUE, QUERY), "a value of shape .2, 5, 8. and a key of shape .2, 3, 8."),
         (
-            lambda: layers.MultiHeadAttention(2, 4, flash_attention=True)(QUERY, VALUE, return_attention_scores=True),
+            lambda: layers.Attention()([QUERY, VALUE], mask=np.ones((2, 3), bool)),
+            r"a list \[query_mask, value_mask\]",
+        ),
+        (
+            lambda: layers.MultiHeadAttention(2, 4)(QUERY, VALUE, QUERY),
+            "a value of shape .2, 5, 8. and a key of shape .2, 3, 8.",
+        ),
+        (
+            lambda: layers.MultiHeadAttention(2, 4, flash_attention=True)(
+                QUERY, VALUE, return_attention_scores=True
+            ),
             "flash_attention=True, which computes no scores",
         ),
     ]:

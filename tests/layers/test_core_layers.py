@@ -18,9 +18,21 @@ CASES = [
     ("ActivityRegularization", {"l1": 0.1}, (2, 3)),
     ("Masking", {}, (2, 3, 4)),
     ("Rescaling", {"scale": [1.0, 2.0, 3.0], "offset": 1.0}, (2, 3)),
-    ("EinsumDense", {"equation": "abc,cd->abd", "output_shape": [None, 5], "bias_axes": "d"}, (2, 3, 4)),
-    ("EinsumDense", {"equation": "...x,xy->...y", "output_shape": 5, "activation": "relu"}, (2, 3, 2, 4)),
-    ("EinsumDense", {"equation": "ab...,bc->ac...", "output_shape": 5, "bias_axes": "c"}, (2, 3, 4)),
+    (
+        "EinsumDense",
+        {"equation": "abc,cd->abd", "output_shape": [None, 5], "bias_axes": "d"},
+        (2, 3, 4),
+    ),
+    (
+        "EinsumDense",
+        {"equation": "...x,xy->...y", "output_shape": 5, "activation": "relu"},
+        (2, 3, 2, 4),
+    ),
+    (
+        "EinsumDense",
+        {"equation": "ab...,bc->ac...", "output_shape": 5, "bias_axes": "c"},
+        (2, 3, 4),
+    ),
 ]
 
 
@@ -31,7 +43,11 @@ def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, c
 
 def test_leaky_relu_takes_either_name_of_its_slope():
     x = np.array([-2.0, 1.0], "float32")
-    assert layers.LeakyReLU(alpha=0.5)(x).numpy().tolist() == layers.LeakyReLU(0.5)(x).numpy().tolist() == [-1, 1]
+    assert (
+        layers.LeakyReLU(alpha=0.5)(x).numpy().tolist()
+        == layers.LeakyReLU(0.5)(x).numpy().tolist()
+        == [-1, 1]
+    )
     assert layers.LeakyReLU(alpha=0.5).get_config()["negative_slope"] == 0.5
 
 
@@ -51,7 +67,9 @@ def test_masking_marks_and_empties_steps():
 
 def test_integers_keep_their_type_through_identity_and_become_floats_in_rescaling():
     ids = np.array([[1, 2]])
-    assert layers.Identity()(ids).dtype == "int32" and layers.Rescaling(0.5)(ids).numpy().tolist() == [[0.5, 1.0]]
+    assert layers.Identity()(ids).dtype == "int32" and layers.Rescaling(0.5)(
+        ids
+    ).numpy().tolist() == [[0.5, 1.0]]
     assert layers.Identity()(podium.Input((2,), dtype="int32")).dtype == "int32"
 
 
@@ -72,9 +90,14 @@ def test_lambda_passes_training_and_may_use_raw_jax():
 
     layer = layers.Lambda(lambda x, training: jax.lax.exp(x) if training else x)
     x = np.zeros((1, 1), "float32")
-    assert layer(x, training=True).numpy().tolist() == [[1.0]] and layer(x).numpy().tolist() == [[0.0]]
+    assert layer(x, training=True).numpy().tolist() == [[1.0]] and layer(x).numpy().tolist() == [
+        [0.0]
+    ]
     assert layers.Lambda(lambda x: ops.argmax(x, axis=-1))(podium.Input((3,))).dtype == "int32"
-    assert layers.Lambda(lambda x: x, output_shape=(7,)).compute_output_shape((None, 3)) == (None, 7)
+    assert layers.Lambda(lambda x: x, output_shape=(7,)).compute_output_shape((None, 3)) == (
+        None,
+        7,
+    )
 
 
 def test_a_lambda_cannot_come_back_from_a_config():
@@ -111,19 +134,37 @@ def test_activity_regularization_adds_a_loss():
 
 def test_wrong_arguments_are_refused():
     for make, message in [
-        (lambda: layers.ReLU(negative_slope=-1), "ReLU was given negative_slope=-1; a number of at least 0"),
+        (
+            lambda: layers.ReLU(negative_slope=-1),
+            "ReLU was given negative_slope=-1; a number of at least 0",
+        ),
         (lambda: layers.ReLU(max_value=-1), "max_value=-1"),
         (lambda: layers.LeakyReLU(None), "negative_slope=None"),
         (lambda: layers.PReLU(shared_axes=[0]), "shared_axes=.0.; whole numbers from 1"),
         (lambda: layers.Activation("rellu"), "Did you mean 'relu'"),
         (lambda: layers.EinsumDense("ab,bc", 3), "equation='ab,bc'; one of the forms"),
         (lambda: layers.EinsumDense("ab,bc->ad", 3), "'d' has no length"),
-        (lambda: layers.EinsumDense("ab,bc->ac", 3, bias_axes="b"), "bias_axes='b'.*whose output has the letters 'ac'"),
+        (
+            lambda: layers.EinsumDense("ab,bc->ac", 3, bias_axes="b"),
+            "bias_axes='b'.*whose output has the letters 'ac'",
+        ),
         (lambda: layers.Wrapper("dense"), "Wrapper was given layer='dense'; a layer was expected"),
-        (lambda: layers.EinsumDense("ab,bc->ac", 3)(np.ones((2, 3, 4), "float32")), "inputs of shape .2, 3, 4., with 3 dim"),
-        (lambda: layers.EinsumDense("abc,bd->adc", (3, 5))(np.ones((2, 3, 4), "float32")), "letter 'c' has length 4"),
-        (lambda: layers.Softmax()(np.ones((2, 3), "float32"), mask=np.ones((2, 2), bool)), "mask of shape .2, 2."),
-        (lambda: layers.PReLU(shared_axes=[3])(np.ones((2, 3), "float32")), "shares axes .3., and its input has shape .2, 3."),
+        (
+            lambda: layers.EinsumDense("ab,bc->ac", 3)(np.ones((2, 3, 4), "float32")),
+            "inputs of shape .2, 3, 4., with 3 dim",
+        ),
+        (
+            lambda: layers.EinsumDense("abc,bd->adc", (3, 5))(np.ones((2, 3, 4), "float32")),
+            "letter 'c' has length 4",
+        ),
+        (
+            lambda: layers.Softmax()(np.ones((2, 3), "float32"), mask=np.ones((2, 2), bool)),
+            "mask of shape .2, 2.",
+        ),
+        (
+            lambda: layers.PReLU(shared_axes=[3])(np.ones((2, 3), "float32")),
+            "shares axes .3., and its input has shape .2, 3.",
+        ),
         (lambda: layers.PReLU()(podium.Input((None,))), "unknown .None."),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -43,7 +43,11 @@ def test_draws_differ_each_call_and_repeat_after_set_random_seed():
     def draws(compiled):
         podium.utils.set_random_seed(7)
         layer = layers.Dropout(0.5)
-        run = podium.function(lambda x: layer(x, training=True)) if compiled else lambda x: layer(x, training=True)
+        run = (
+            podium.function(lambda x: layer(x, training=True))
+            if compiled
+            else lambda x: layer(x, training=True)
+        )
         return [run(ONES).numpy() for _ in range(3)]
 
     first, again, compiled = draws(False), draws(False), draws(True)
@@ -67,7 +71,9 @@ def test_noise_shape_and_spatial_dropout_share_the_choice():
     spatial = layers.SpatialDropout1D(0.5, seed=1)(x, training=True).numpy()
     np.testing.assert_array_equal(shared, spatial)
     assert (spatial == spatial[:, :1]).all() and 0 < (spatial == 0).mean() < 1
-    first = layers.SpatialDropout2D(0.5, data_format="channels_first", seed=1)(np.ones((2, 50, 3, 3)), training=True).numpy()
+    first = layers.SpatialDropout2D(0.5, data_format="channels_first", seed=1)(
+        np.ones((2, 50, 3, 3)), training=True
+    ).numpy()
     assert (first == first[:, :, :1, :1]).all()
 
 
@@ -82,7 +88,10 @@ def test_the_gradient_is_zero_where_dropped():
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match=r"Dropout was given rate=2; a number between 0 and 1 was expected, such as rate=0.5"):
+    with pytest.raises(
+        ValueError,
+        match=r"Dropout was given rate=2; a number between 0 and 1 was expected, such as rate=0.5",
+    ):
         layers.Dropout(2)
     with pytest.raises(ValueError, match="GaussianNoise was given stddev=-1"):
         layers.GaussianNoise(-1)
@@ -90,7 +99,9 @@ def test_wrong_arguments_are_refused():
         layers.Dropout(0.5, noise_shape="ab")
     with pytest.raises(ValueError, match=r"noise_shape=\(0, 1\)"):
         layers.Dropout(0.5, noise_shape=(0, 1))
-    with pytest.raises(ValueError, match=r"noise_shape=.1, 4. and was given inputs of shape .2, 3, 4."):
+    with pytest.raises(
+        ValueError, match=r"noise_shape=.1, 4. and was given inputs of shape .2, 3, 4."
+    ):
         layers.Dropout(0.5, noise_shape=(1, 4))(np.ones((2, 3, 4), "float32"), training=True)
     with pytest.raises(ValueError, match="Unknown data_format 'last'"):
         layers.SpatialDropout2D(0.5, data_format="last")

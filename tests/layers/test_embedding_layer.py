@@ -34,12 +34,16 @@ def test_only_rows_that_were_looked_up_get_a_gradient():
 
 def test_zero_is_masked_on_demand():
     ids = np.array([[1, 0]])
-    assert layers.Embedding(4, 2, mask_zero=True)(ids)._keras_mask.numpy().tolist() == [[True, False]]
+    assert layers.Embedding(4, 2, mask_zero=True)(ids)._keras_mask.numpy().tolist() == [
+        [True, False]
+    ]
     assert layers.Embedding(4, 2)(ids)._keras_mask is None
 
 
 def test_mixed_precision_keeps_large_ids_exact():
-    layer = layers.Embedding(300, 1, weights=np.arange(300, dtype="float32")[:, None], dtype="mixed_bfloat16")
+    layer = layers.Embedding(
+        300, 1, weights=np.arange(300, dtype="float32")[:, None], dtype="mixed_bfloat16"
+    )
     out = layer(np.array([257.0], "float32"))
     assert out.dtype == "bfloat16" and layer.embeddings.dtype == "float32"
     assert float(out[0, 0]) == float(ops.cast(257.0, "bfloat16"))
@@ -49,7 +53,10 @@ def test_mixed_precision_keeps_large_ids_exact():
 @pytest.mark.parametrize("bad", [4, 100, -5])
 def test_ids_outside_of_the_table_are_refused_where_they_can_be_seen(bad):
     layer = layers.Embedding(4, 2, name="words")
-    with pytest.raises(ValueError, match=rf"Layer 'words' \(Embedding\) was given the number {bad}; .*input_dim=4 .* 0 to 3"):
+    with pytest.raises(
+        ValueError,
+        match=rf"Layer 'words' \(Embedding\) was given the number {bad}; .*input_dim=4 .* 0 to 3",
+    ):
         layer(np.array([[1, bad]]))
     with podium.GradientTape(), pytest.raises(ValueError, match="Make input_dim larger"):
         layer(np.array([bad]))

@@ -30,7 +30,9 @@ def test_weights_are_made_on_the_first_call():
     assert not layer.built and layer.weights == []
     assert layer(X).shape == (2, 3)
     assert layer.built and [w.path for w in layer.weights] == ["scale/w", "scale/count"]
-    assert [w.name for w in layer.trainable_weights] == ["w"] and [w.name for w in layer.non_trainable_weights] == ["count"]
+    assert [w.name for w in layer.trainable_weights] == ["w"] and [
+        w.name for w in layer.non_trainable_weights
+    ] == ["count"]
     assert layer.count_params() == 4
     with pytest.raises(ValueError, match="has no weights yet"):
         Scale().count_params()
@@ -110,7 +112,10 @@ def test_wrong_shapes_name_the_layer_both_shapes_and_the_way_out():
         match=r"Layer 'head' \(Dense\) was called with shape \(2, 4\).*3 was expected.*inputs of shape \(2, 3\).*new layer",
     ):
         layer(np.ones((2, 4), "float32"))
-    with pytest.raises(ValueError, match=r"shape \(3,\): at least 2 dimensions were expected, 1 were given.*x\[None\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"shape \(3,\): at least 2 dimensions were expected, 1 were given.*x\[None\]",
+    ):
         layers.Dense(2)(np.ones(3, "float32"))
     with pytest.raises(TypeError, match="array of strings"):
         layers.Dense(2)(np.array([["a"]]))
@@ -119,7 +124,9 @@ def test_wrong_shapes_name_the_layer_both_shapes_and_the_way_out():
 
 
 def test_unknown_arguments_and_strings_suggest_the_nearest():
-    with pytest.raises(TypeError, match=r"Dense does not know the argument 'activatoin'.*Did you mean 'activation'"):
+    with pytest.raises(
+        TypeError, match=r"Dense does not know the argument 'activatoin'.*Did you mean 'activation'"
+    ):
         layers.Dense(2, activatoin="relu")
     with pytest.raises(ValueError, match=r"'rellu'. Did you mean 'relu'\?"):
         layers.Dense(2, activation="rellu")
@@ -170,7 +177,11 @@ def test_masks_travel_on_tensors():
 
     class Consumer(layers.Layer):
         def call(self, x, mask=None):
-            return ops.sum(x * ops.cast(mask, "float32")[..., None], axis=1) if mask is not None else ops.sum(x, axis=1)
+            return (
+                ops.sum(x * ops.cast(mask, "float32")[..., None], axis=1)
+                if mask is not None
+                else ops.sum(x, axis=1)
+            )
 
     class Opaque(layers.Layer):
         def call(self, x):
@@ -184,7 +195,10 @@ def test_masks_travel_on_tensors():
     assert float(Consumer()(masked + 0)[0, 0]) == 6.0
     symbol = podium.Input((3, 1))
     model = podium.Model(
-        symbol, Consumer()(layers.Dense(1, kernel_initializer="ones", bias_initializer="ones")(Masker()(symbol)))
+        symbol,
+        Consumer()(
+            layers.Dense(1, kernel_initializer="ones", bias_initializer="ones")(Masker()(symbol))
+        ),
     )
     assert float(model(x)[0, 0]) == 2.0 + 6.0
     with podium.GradientTape() as tape:
@@ -226,7 +240,10 @@ def test_losses_are_those_of_the_last_outermost_call():
     model(X), model(2 * X)
     assert [float(loss) for loss in model.losses] == [2.0, 2.0]
     podium.function(lambda x: model(x))(3 * X)
-    assert [float(loss) for loss in model.losses] == [2.0, 2.0]  # a compiled step keeps its own to itself
+    assert [float(loss) for loss in model.losses] == [
+        2.0,
+        2.0,
+    ]  # a compiled step keeps its own to itself
     total = podium.function(lambda x: (model(x), sum(model.losses))[1])
     assert float(total(3 * X)) == 6.0
     dense = layers.Dense(2, kernel_regularizer="l2", kernel_initializer="ones")
@@ -266,7 +283,10 @@ def test_configs_make_the_layer_again():
 def test_stateless_call_is_pure_and_works_with_jax_grad():
     layer = Scale()
     layer(X)
-    trainable, rest = [v.value for v in layer.trainable_variables], [v.value for v in layer.non_trainable_variables]
+    trainable, rest = (
+        [v.value for v in layer.trainable_variables],
+        [v.value for v in layer.non_trainable_variables],
+    )
 
     def loss(trainable):
         outputs, new = layer.stateless_call(trainable, rest, X)

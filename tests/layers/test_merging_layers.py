@@ -44,7 +44,11 @@ def test_concatenate_and_dot_as_functions():
     x, y = inputs_of((2, 3)), inputs_of((2, 3)) + 1
     np.testing.assert_array_equal(layers.concatenate([x, y], axis=0), np.concatenate([x, y], 0))
     np.testing.assert_allclose(layers.dot([x, y], axes=1), (x * y).sum(1, keepdims=True), rtol=1e-5)
-    cosine = (x * y).sum(1, keepdims=True) / np.linalg.norm(x, axis=1)[:, None] / np.linalg.norm(y, axis=1)[:, None]
+    cosine = (
+        (x * y).sum(1, keepdims=True)
+        / np.linalg.norm(x, axis=1)[:, None]
+        / np.linalg.norm(y, axis=1)[:, None]
+    )
     np.testing.assert_allclose(layers.dot([x, y], normalize=True), cosine, rtol=1e-5)
 
 
@@ -108,7 +112,10 @@ def test_concatenate_joins_masks():
     kept = [[True, False, False], [True, True, False]]
     joined = layers.Concatenate(axis=1)([one, other.numpy()])
     assert joined._keras_mask.numpy().tolist() == [row + [True] * 3 for row in kept]
-    assert layers.Concatenate()([one, other])._keras_mask.numpy().tolist() == [[True, True, False], [True, True, False]]
+    assert layers.Concatenate()([one, other])._keras_mask.numpy().tolist() == [
+        [True, True, False],
+        [True, True, False],
+    ]
     assert layers.Dot(axes=1)([one, other])._keras_mask is None
 
 
@@ -131,7 +138,9 @@ def test_masks_reach_a_merge_under_a_tape_and_compiled(name):
 
 def test_a_mask_must_belong_to_the_inputs():
     x = podium.convert_to_tensor(inputs_of((2, 3)))
-    with pytest.raises(ValueError, match="a list with one mask or None for every input was expected"):
+    with pytest.raises(
+        ValueError, match="a list with one mask or None for every input was expected"
+    ):
         layers.Add().compute_mask([x, x], [None])
     assert layers.Add().compute_mask([x, x], [None, None]) is None
 
@@ -142,7 +151,12 @@ def test_a_mask_must_belong_to_the_inputs():
 @pytest.mark.parametrize(
     ("name", "config", "error", "message"),
     [
-        ("Concatenate", {"axis": 1.0}, TypeError, r"Concatenate was given axis=1.0; a whole number"),
+        (
+            "Concatenate",
+            {"axis": 1.0},
+            TypeError,
+            r"Concatenate was given axis=1.0; a whole number",
+        ),
         ("Dot", {"axes": 0}, ValueError, r"axes=0; dimension 0 is the batch"),
         ("Dot", {"axes": (1, 2, 3)}, ValueError, r"axes=\(1, 2, 3\); a whole number or a pair"),
         ("Dot", {"axes": "last"}, TypeError, r"axes='last'"),
@@ -156,16 +170,41 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, error, mes
 @pytest.mark.parametrize(
     ("name", "config", "shapes", "message"),
     [
-        ("Add", {}, (2, 3), r"Layer 'm' \(Add\) was called with one input of shape \(2, 3\); a list .*layer\(\[x, y\]\)"),
-        ("Add", {}, [(2, 3), (2, 4)], r"shapes \(2, 3\), \(2, 4\): they differ in dimension 1\. .*Concatenate"),
-        ("Add", {}, [(2, 5, 3), (2, 4)], r"they differ in dimension 2 \(after the shorter ones got dimensions of 1"),
+        (
+            "Add",
+            {},
+            (2, 3),
+            r"Layer 'm' \(Add\) was called with one input of shape \(2, 3\); a list .*layer\(\[x, y\]\)",
+        ),
+        (
+            "Add",
+            {},
+            [(2, 3), (2, 4)],
+            r"shapes \(2, 3\), \(2, 4\): they differ in dimension 1\. .*Concatenate",
+        ),
+        (
+            "Add",
+            {},
+            [(2, 5, 3), (2, 4)],
+            r"they differ in dimension 2 \(after the shorter ones got dimensions of 1",
+        ),
         ("Multiply", {}, [(2, 3), (4, 3)], r"they differ in dimension 0"),
         ("Subtract", {}, [(2, 3)], r"exactly 2 inputs were expected, 1 were given"),
         ("Concatenate", {}, (2, 3), r"a list of inputs was expected"),
-        ("Concatenate", {"axis": 1}, [(2, 3, 4), (2, 3, 5)], r"only in dimension 1 \(axis=1\), and differ in dimension 2"),
+        (
+            "Concatenate",
+            {"axis": 1},
+            [(2, 3, 4), (2, 3, 5)],
+            r"only in dimension 1 \(axis=1\), and differ in dimension 2",
+        ),
         ("Concatenate", {}, [(2, 3), (2, 3, 1)], r"the same number of dimensions"),
         ("Concatenate", {"axis": 3}, [(2, 3), (2, 3)], r"axis=3 is none of their 2 dimensions"),
-        ("Dot", {"axes": 1}, [(2, 3), (2, 4)], r"\(2, 3\), \(2, 4\): dimension 1 of the first and 1 of the second"),
+        (
+            "Dot",
+            {"axes": 1},
+            [(2, 3), (2, 4)],
+            r"\(2, 3\), \(2, 4\): dimension 1 of the first and 1 of the second",
+        ),
         ("Dot", {"axes": 2}, [(2, 3), (2, 3)], r"no dimensions axes=2 behind the batch"),
     ],
 )
@@ -174,7 +213,9 @@ def test_wrong_shapes_are_refused_eagerly_and_symbolically(name, config, shapes,
         getattr(layers, name)(**config, name="m")(inputs_of(shapes))
     if isinstance(shapes, list):
         with pytest.raises(ValueError, match=r"Layer 'm2' "):
-            getattr(layers, name)(**config, name="m2")([podium.Input(batch_shape=shape) for shape in shapes])
+            getattr(layers, name)(**config, name="m2")(
+                [podium.Input(batch_shape=shape) for shape in shapes]
+            )
 
 
 def test_shapes_are_checked_at_every_call_and_an_empty_list_is_refused():

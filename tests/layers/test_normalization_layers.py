@@ -77,11 +77,15 @@ def test_masked_entries_do_not_count():
 
 
 def test_renormalization_approaches_its_long_term_statistics():
-    layer = layers.BatchNormalization(renorm=True, renorm_momentum=0.0, renorm_clipping={"rmax": 3.0, "dmax": 5.0})
+    layer = layers.BatchNormalization(
+        renorm=True, renorm_momentum=0.0, renorm_clipping={"rmax": 3.0, "dmax": 5.0}
+    )
     for _ in range(2):
         outputs = layer(X, training=True).numpy()
     np.testing.assert_allclose(outputs.mean(0), 0, atol=1e-4)
-    with pytest.raises(ValueError, match=r"Unknown key of renorm_clipping 'rmox'. Did you mean 'rmax'"):
+    with pytest.raises(
+        ValueError, match=r"Unknown key of renorm_clipping 'rmox'. Did you mean 'rmax'"
+    ):
         layers.BatchNormalization(renorm=True, renorm_clipping={"rmox": 1})
 
 
@@ -138,7 +142,9 @@ def test_wrong_arguments_are_refused():
         layers.BatchNormalization(momentum=2)
     with pytest.raises(ValueError, match="groups=0"):
         layers.GroupNormalization(groups=0)
-    with pytest.raises(ValueError, match=r"groups=3 and was given inputs of shape .2, 4., with 4 channels"):
+    with pytest.raises(
+        ValueError, match=r"groups=3 and was given inputs of shape .2, 4., with 4 channels"
+    ):
         layers.GroupNormalization(groups=3)(np.ones((2, 4), "float32"))
     with pytest.raises(ValueError, match=r"works on axis 3, and its input of shape \(2, 4\)"):
         layers.LayerNormalization(axis=3)(np.ones((2, 4), "float32"))
@@ -150,7 +156,9 @@ def test_wrong_arguments_are_refused():
         layers.Normalization(mean=[1.0], variance=[1.0]).adapt(X)
     with pytest.raises(ValueError, match="adapt was given no batches"):
         layers.Normalization().adapt([])
-    with pytest.raises(ValueError, match="4 was expected as the length of its last dimension, 3 was given"):
+    with pytest.raises(
+        ValueError, match="4 was expected as the length of its last dimension, 3 was given"
+    ):
         layer = layers.BatchNormalization()
         layer(X)
         layer(np.ones((2, 3), "float32"))

@@ -9,10 +9,22 @@ from podium import layers
 
 SHAPES = {1: (2, 7, 3), 2: (2, 6, 5, 3), 3: (2, 4, 5, 3, 2)}
 CASES = [
-    *((f"{kind}Pooling{n}D", {"pool_size": 2, "padding": "same"}, SHAPES[n]) for kind in ("Max", "Average") for n in SHAPES),
+    *(
+        (f"{kind}Pooling{n}D", {"pool_size": 2, "padding": "same"}, SHAPES[n])
+        for kind in ("Max", "Average")
+        for n in SHAPES
+    ),
     *((f"Global{kind}Pooling{n}D", {}, SHAPES[n]) for kind in ("Max", "Average") for n in SHAPES),
-    *((f"Adaptive{kind}Pooling{n}D", {"output_size": 2}, SHAPES[n]) for kind in ("Max", "Average") for n in SHAPES),
-    ("MaxPooling2D", {"pool_size": (2, 3), "strides": (1, 2), "data_format": "channels_first"}, SHAPES[2]),
+    *(
+        (f"Adaptive{kind}Pooling{n}D", {"output_size": 2}, SHAPES[n])
+        for kind in ("Max", "Average")
+        for n in SHAPES
+    ),
+    (
+        "MaxPooling2D",
+        {"pool_size": (2, 3), "strides": (1, 2), "data_format": "channels_first"},
+        SHAPES[2],
+    ),
     ("AveragePooling2D", {"pool_size": 3, "strides": 2}, SHAPES[2]),
     ("GlobalAveragePooling1D", {"keepdims": True, "data_format": "channels_first"}, SHAPES[1]),
     ("GlobalMaxPooling2D", {"keepdims": True}, SHAPES[2]),
@@ -38,7 +50,9 @@ def test_pooling_by_hand():
     assert layers.MaxPooling1D(2, strides=1)(x).numpy().ravel().tolist() == [5, 5, 4, 9]
     assert layers.AveragePooling1D(2, padding="same")(x).numpy().ravel().tolist() == [3, 3, 9]
     assert layers.GlobalMaxPooling1D()(x).numpy().tolist() == [[9]]
-    assert layers.AdaptiveAveragePooling1D(2)(x).numpy().ravel().tolist() == pytest.approx([8 / 3, 5])
+    assert layers.AdaptiveAveragePooling1D(2)(x).numpy().ravel().tolist() == pytest.approx(
+        [8 / 3, 5]
+    )
 
 
 def test_a_mask_leaves_steps_out_of_the_average():
@@ -57,18 +71,29 @@ def test_a_mask_leaves_steps_out_of_the_average():
 
 def test_aliases():
     assert layers.MaxPool2D is layers.MaxPooling2D and layers.AvgPool3D is layers.AveragePooling3D
-    assert layers.GlobalAvgPool1D is layers.GlobalAveragePooling1D and layers.GlobalMaxPool2D is layers.GlobalMaxPooling2D
+    assert (
+        layers.GlobalAvgPool1D is layers.GlobalAveragePooling1D
+        and layers.GlobalMaxPool2D is layers.GlobalMaxPooling2D
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "config", "message"),
     [
-        ("MaxPooling2D", {"pool_size": 0}, r"MaxPooling2D was given pool_size=0; a whole number of at least 1"),
+        (
+            "MaxPooling2D",
+            {"pool_size": 0},
+            r"MaxPooling2D was given pool_size=0; a whole number of at least 1",
+        ),
         ("MaxPooling2D", {"pool_size": (2, 2, 2)}, r"pool_size=\(2, 2, 2\); .* tuple of 2 of them"),
         ("AveragePooling1D", {"strides": 0}, r"strides=0; a whole number of at least 1"),
         ("MaxPooling3D", {"padding": "causal"}, r"padding='causal'; one of 'valid', 'same'"),
         ("GlobalMaxPooling1D", {"data_format": "last"}, r"data_format='last'"),
-        ("AdaptiveMaxPooling2D", {"output_size": -1}, r"AdaptiveMaxPooling2D was given output_size=-1"),
+        (
+            "AdaptiveMaxPooling2D",
+            {"output_size": -1},
+            r"AdaptiveMaxPooling2D was given output_size=-1",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
@@ -77,7 +102,10 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
 
 
 def test_wrong_inputs_are_refused():
-    with pytest.raises(ValueError, match=r"Layer 'pool' \(MaxPooling2D\) .*\(1, 2, 9, 1\).*pool_size=\(3, 3\).*\(0, 3\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"Layer 'pool' \(MaxPooling2D\) .*\(1, 2, 9, 1\).*pool_size=\(3, 3\).*\(0, 3\)",
+    ):
         layers.MaxPooling2D(3, name="pool")(inputs_of((1, 2, 9, 1)))
     with pytest.raises(ValueError, match=r"4 dimensions were expected, 3 were given"):
         layers.GlobalMaxPooling2D()(inputs_of((1, 2, 9)))

@@ -17,7 +17,9 @@ KINDS = ["SimpleRNN", "GRU", "LSTM"]
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("config", [{}, {"return_sequences": True, "go_backwards": True, "use_bias": False}])
+@pytest.mark.parametrize(
+    "config", [{}, {"return_sequences": True, "go_backwards": True, "use_bias": False}]
+)
 def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config):
     check_contract(name, {"units": 5, **config}, (2, 6, 4))
 
@@ -31,11 +33,16 @@ def test_wrappers_keep_the_contract():
         layer = make()
         y = layer(X)
         assert layer.compute_output_shape(X.shape) == y.shape
-        assert make()(podium.Input((6, 4))).shape == make()(podium.Input((None, 4))).shape[:1] + y.shape[1:]
+        assert (
+            make()(podium.Input((6, 4))).shape
+            == make()(podium.Input((None, 4))).shape[:1] + y.shape[1:]
+        )
         np.testing.assert_allclose(podium.function(layer)(X), y, rtol=1e-5, atol=1e-6)
         config = json.loads(json.dumps(layer.get_config()))
         again = type(layer).from_config(config)
-        assert json.dumps(again.get_config()) == json.dumps(type(layer).from_config(again.get_config()).get_config())
+        assert json.dumps(again.get_config()) == json.dumps(
+            type(layer).from_config(again.get_config()).get_config()
+        )
         again(X)
         again.set_weights(layer.get_weights())
         np.testing.assert_array_equal(again(X), y)
@@ -65,14 +72,20 @@ def plain_loss(layer, mask=None):
     return loss
 
 
-OTHERS = {"GRU_before": {"reset_after": False}, "LSTM_softsign": {"activation": "softsign"}, "LSTM_bare": {"use_bias": False}}
+OTHERS = {
+    "GRU_before": {"reset_after": False},
+    "LSTM_softsign": {"activation": "softsign"},
+    "LSTM_bare": {"use_bias": False},
+}
 
 
 @pytest.mark.parametrize("name", [*KINDS, *OTHERS])
 @pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "masked"])
 def test_gradients_equal_those_of_the_plain_loop(name, mask):
     extra = OTHERS.get(name, {})
-    layer = getattr(layers, name.split("_")[0])(5, return_sequences=True, return_state=True, **extra)
+    layer = getattr(layers, name.split("_")[0])(
+        5, return_sequences=True, return_state=True, **extra
+    )
     layer(X)
 
     @podium.function
@@ -110,7 +123,9 @@ def test_second_derivatives_and_forward_mode_work():
 
     values = [v.value for v in layer.trainable_variables]
     first = jax.grad(lambda x: plain_loss(layer)(values, x))
-    np.testing.assert_allclose(taped(X), jax.jit(jax.grad(lambda x: jnp.sum(first(x) ** 2)))(X), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        taped(X), jax.jit(jax.grad(lambda x: jnp.sum(first(x) ** 2)))(X), rtol=1e-4, atol=1e-6
+    )
     x = podium.convert_to_tensor(X)
     with podium.ForwardAccumulator(x, ops.ones_like(x)) as accumulator:
         y = ops.sum(ops.sin(layer(x)))
@@ -123,7 +138,9 @@ def test_masked_steps_hold_still(name):
     outputs, *states = layer(X, mask=MASK)
     alone, *last = layer(X[2:, :2])
     np.testing.assert_allclose(outputs[2:, :2], alone, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(outputs[2, 2:], np.repeat(alone[:, -1].numpy(), 4, 0), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        outputs[2, 2:], np.repeat(alone[:, -1].numpy(), 4, 0), rtol=1e-5, atol=1e-6
+    )
     for state, own in zip(states, last, strict=True):
         np.testing.assert_allclose(state[2:], own, rtol=1e-5, atol=1e-6)
     assert outputs._keras_mask.numpy().tolist() == MASK.tolist() and states[0]._keras_mask is None
@@ -144,15 +161,22 @@ def test_backwards_reads_from_the_end():
     ahead(X), back(X)
     back.set_weights(ahead.get_weights())
     np.testing.assert_allclose(back(X), ahead(X[:, ::-1].copy()), rtol=1e-6)
-    np.testing.assert_allclose(back(X, mask=MASK), ahead(X[:, ::-1].copy(), mask=MASK[:, ::-1].copy()), rtol=1e-6)
+    np.testing.assert_allclose(
+        back(X, mask=MASK), ahead(X[:, ::-1].copy(), mask=MASK[:, ::-1].copy()), rtol=1e-6
+    )
 
 
 def test_unrolled_equals_rolled():
     for name in KINDS:
-        rolled, unrolled = (getattr(layers, name)(5, return_sequences=True, unroll=unroll) for unroll in (False, True))
+        rolled, unrolled = (
+            getattr(layers, name)(5, return_sequences=True, unroll=unroll)
+            for unroll in (False, True)
+        )
         rolled(X), unrolled(X)
         unrolled.set_weights(rolled.get_weights())
-        np.testing.assert_allclose(unrolled(X, mask=MASK), rolled(X, mask=MASK), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            unrolled(X, mask=MASK), rolled(X, mask=MASK), rtol=1e-5, atol=1e-6
+        )
 
 
 def test_initial_states_as_argument_or_in_a_list_as_in_keras_2():
@@ -196,7 +220,14 @@ def test_dropout_draws_anew_each_call_and_repeats_by_seed(name, rates):
 
 
 def test_input_dropout_is_the_same_at_every_step():
-    layer = layers.SimpleRNN(40, activation=None, dropout=0.5, return_sequences=True, recurrent_initializer="zeros", seed=1)
+    layer = layers.SimpleRNN(
+        40,
+        activation=None,
+        dropout=0.5,
+        return_sequences=True,
+        recurrent_initializer="zeros",
+        seed=1,
+    )
     layer(np.ones((1, 4, 40), "float32"))
     layer.cell.kernel.assign(np.eye(40, dtype="float32"))
     y = layer(np.ones((1, 4, 40), "float32"), training=True).numpy()[0]
@@ -210,7 +241,11 @@ class NoisyCell(layers.Layer):
         super().__init__(**kwargs)
         self.units = self.state_size = units
         self.output_size = units + 1
-        self.mix, self.out, self.drop = layers.Dense(units), layers.Dense(units + 1), layers.Dropout(0.5, seed=1)
+        self.mix, self.out, self.drop = (
+            layers.Dense(units),
+            layers.Dense(units + 1),
+            layers.Dropout(0.5, seed=1),
+        )
 
     def build(self, input_shape):
         self.mix.build_from_config({"input_shape": (None, input_shape[-1] + self.units)})
@@ -251,7 +286,9 @@ class Plus:
 
 def test_a_cell_need_not_be_a_layer():
     np.testing.assert_allclose(layers.RNN(Plus())(X), X.sum(1), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(layers.RNN([Plus(), Plus()])(X), X.cumsum(1).sum(1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        layers.RNN([Plus(), Plus()])(X), X.cumsum(1).sum(1), rtol=1e-4, atol=1e-4
+    )
 
 
 def test_an_activation_that_is_a_layer_is_trained_too():
@@ -276,14 +313,18 @@ def layers_sum(layer, x):
 
 
 def test_stacked_cells_equal_stacked_layers():
-    stack = layers.RNN([layers.LSTMCell(5), layers.GRUCell(3)], return_sequences=True, return_state=True)
+    stack = layers.RNN(
+        [layers.LSTMCell(5), layers.GRUCell(3)], return_sequences=True, return_state=True
+    )
     first, second = layers.LSTM(5, return_sequences=True), layers.GRU(3, return_sequences=True)
     outputs, lstm_states, gru_states = stack(X, mask=MASK)
     second(first(X))
     first.set_weights(stack.get_weights()[:3])
     second.set_weights(stack.get_weights()[3:])
     np.testing.assert_allclose(outputs, second(first(X), mask=MASK), rtol=1e-5, atol=1e-6)
-    assert [s.shape for s in lstm_states] == [(3, 5)] * 2 and [s.shape for s in gru_states] == [(3, 3)]
+    assert [s.shape for s in lstm_states] == [(3, 5)] * 2 and [s.shape for s in gru_states] == [
+        (3, 3)
+    ]
     one_step, _ = stack.cell(X[:, 0], stack.get_initial_state(3))
     np.testing.assert_allclose(one_step, outputs[:, 0], rtol=1e-5, atol=1e-6)
 
@@ -294,11 +335,18 @@ def test_bidirectional_merges_both_directions():
     ahead, back, *states = both(X)
     np.testing.assert_array_equal(both.forward_layer(X)[0], ahead)
     np.testing.assert_array_equal(both.backward_layer(X)[0].numpy()[:, ::-1], back)
-    assert len(states) == 4 and [w.path.split("/")[1] for w in both.weights[::3]] == ["forward_lstm", "backward_lstm"]
+    assert len(states) == 4 and [w.path.split("/")[1] for w in both.weights[::3]] == [
+        "forward_lstm",
+        "backward_lstm",
+    ]
     joined = layers.Bidirectional(layers.GRU(2), backward_layer=layers.LSTM(3, go_backwards=True))
     assert joined(X).shape == joined.compute_output_shape(X.shape) == (3, 5)
-    masked = layers.Bidirectional(layers.GRU(2, return_sequences=True))(layers.Masking()(np.where(MASK[..., None], X, 0)))
-    assert (masked.numpy()[2, 2:] == 0).all() and masked._keras_mask.numpy().tolist() == MASK.tolist()
+    masked = layers.Bidirectional(layers.GRU(2, return_sequences=True))(
+        layers.Masking()(np.where(MASK[..., None], X, 0))
+    )
+    assert (
+        masked.numpy()[2, 2:] == 0
+    ).all() and masked._keras_mask.numpy().tolist() == MASK.tolist()
 
 
 def test_time_distributed_treats_each_step_alone():
@@ -334,7 +382,9 @@ def test_compiled_loops_are_kept_in_eager_mode():
 
 def test_mixed_precision_keeps_states_in_the_compute_type():
     for name in KINDS:
-        output, *states = getattr(layers, name)(5, return_state=True, dtype="mixed_bfloat16")(X, mask=MASK)
+        output, *states = getattr(layers, name)(5, return_state=True, dtype="mixed_bfloat16")(
+            X, mask=MASK
+        )
         assert {str(part.dtype) for part in (output, *states)} == {"bfloat16"}
 
 
@@ -343,33 +393,68 @@ def test_wrong_arguments_are_refused():
         (lambda: layers.LSTM(0), "LSTMCell was given units=0; a whole number of at least 1"),
         (lambda: layers.GRU(4, dropout=1.5), "dropout=1.5; a number between 0 and 1"),
         (lambda: layers.LSTM(4, implementation=7), "implementation=7"),
-        (lambda: layers.LSTM(4, time_major=True), "time_major=True; inputs of shape .batch, time, features. are expected"),
+        (
+            lambda: layers.LSTM(4, time_major=True),
+            "time_major=True; inputs of shape .batch, time, features. are expected",
+        ),
         (lambda: layers.LSTM(4, use_cudnn="no"), "Unknown use_cudnn 'no'"),
         (lambda: layers.RNN(3), "RNN was given 3 as a cell"),
         (lambda: layers.StackedRNNCells([]), "a list of at least one cell"),
         (lambda: layers.Bidirectional(layers.Dense(3)), "a recurrent layer was expected"),
-        (lambda: layers.Bidirectional(layers.LSTM(3), merge_mode="add"), "Unknown merge_mode 'add'"),
-        (lambda: layers.Bidirectional(layers.LSTM(3), backward_layer=layers.LSTM(3)), "go_backwards=False; they must differ"),
         (
-            lambda: layers.Bidirectional(layers.LSTM(3), backward_layer=layers.LSTM(3, go_backwards=True, return_sequences=True)),
+            lambda: layers.Bidirectional(layers.LSTM(3), merge_mode="add"),
+            "Unknown merge_mode 'add'",
+        ),
+        (
+            lambda: layers.Bidirectional(layers.LSTM(3), backward_layer=layers.LSTM(3)),
+            "go_backwards=False; they must differ",
+        ),
+        (
+            lambda: layers.Bidirectional(
+                layers.LSTM(3),
+                backward_layer=layers.LSTM(3, go_backwards=True, return_sequences=True),
+            ),
             "return_sequences=False and return_sequences=True",
         ),
-        (lambda: layers.LSTM(4, stateful=True)(podium.Input((5, 3))), "stateful=True and was given shape .None, 5, 3."),
-        (lambda: layers.LSTM(4, unroll=True)(podium.Input((None, 3))), "unroll=True, and the number of time steps is unknown"),
-        (lambda: layers.LSTM(4)(X[0]), "'lstm.*called with shape .6, 4.: 3 dimensions were expected"),
-        (lambda: layers.LSTM(4)(X, initial_state=[X[:, 0]]), "1 initial states; its cell has 2, of sizes .4, 4."),
-        (lambda: layers.TimeDistributed(layers.Dense(3))(X[0]), "TimeDistributed. was called with shape .6, 4."),
-        (lambda: layers.TimeDistributed(layers.Dense(3))(X, mask=MASK[:, :2]), "mask of shape .3, 2. for inputs"),
+        (
+            lambda: layers.LSTM(4, stateful=True)(podium.Input((5, 3))),
+            "stateful=True and was given shape .None, 5, 3.",
+        ),
+        (
+            lambda: layers.LSTM(4, unroll=True)(podium.Input((None, 3))),
+            "unroll=True, and the number of time steps is unknown",
+        ),
+        (
+            lambda: layers.LSTM(4)(X[0]),
+            "'lstm.*called with shape .6, 4.: 3 dimensions were expected",
+        ),
+        (
+            lambda: layers.LSTM(4)(X, initial_state=[X[:, 0]]),
+            "1 initial states; its cell has 2, of sizes .4, 4.",
+        ),
+        (
+            lambda: layers.TimeDistributed(layers.Dense(3))(X[0]),
+            "TimeDistributed. was called with shape .6, 4.",
+        ),
+        (
+            lambda: layers.TimeDistributed(layers.Dense(3))(X, mask=MASK[:, :2]),
+            "mask of shape .3, 2. for inputs",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             make()
     with pytest.raises(TypeError, match="does not know the argument 'unit'"):
         layers.LSTM(4, unit=3)
-    with pytest.raises(ValueError, match=r"4 was expected as the length of its last dimension, 2 was given. It was built for"):
+    with pytest.raises(
+        ValueError,
+        match=r"4 was expected as the length of its last dimension, 2 was given. It was built for",
+    ):
         layer = layers.LSTM(4)
         layer(X)
         layer(X[..., :2])
-    with pytest.raises(ValueError, match=r"keeps states for 3 samples; it was called with shape .2, 6, 4."):
+    with pytest.raises(
+        ValueError, match=r"keeps states for 3 samples; it was called with shape .2, 6, 4."
+    ):
         layer = layers.LSTM(4, stateful=True)
         layer(X)
         layer(X[:2])

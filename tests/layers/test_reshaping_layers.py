@@ -36,10 +36,14 @@ def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, c
     check_contract(name, config, shape)
 
 
-@pytest.mark.parametrize(("name", "config", "shape"), [c for c in CASES if c[1].get("interpolation") is None])
+@pytest.mark.parametrize(
+    ("name", "config", "shape"), [c for c in CASES if c[1].get("interpolation") is None]
+)
 def test_integers_stay_integers(name, config, shape):
     layer, x = getattr(layers, name)(**config), np.ones(shape, "int32")
-    assert layer(x).dtype == "int32" and layer(podium.Input(shape[1:], dtype="int32")).dtype == "int32"
+    assert (
+        layer(x).dtype == "int32" and layer(podium.Input(shape[1:], dtype="int32")).dtype == "int32"
+    )
 
 
 def test_lengths_may_be_unknown():
@@ -78,7 +82,11 @@ def test_values_by_hand():
     [
         ("Flatten", {"data_format": "channels"}, r"Flatten was given data_format='channels'"),
         ("Reshape", {"target_shape": (-1, -1)}, r"target_shape=\(-1, -1\); .* at most one is -1"),
-        ("Reshape", {"target_shape": (2, -3)}, r"target_shape=\(2, -3\); whole numbers were expected"),
+        (
+            "Reshape",
+            {"target_shape": (2, -3)},
+            r"target_shape=\(2, -3\); whole numbers were expected",
+        ),
         ("Permute", {"dims": (0, 1)}, r"Permute was given dims=\(0, 1\); every number from 1"),
         ("Permute", {"dims": (1, 1)}, r"dims=\(1, 1\)"),
         ("Permute", {"dims": 2}, r"dims=2"),
@@ -98,11 +106,17 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
 
 
 def test_wrong_inputs_are_refused():
-    with pytest.raises(ValueError, match=r"Layer 'r' \(Reshape\) .*\(2, 6\), 6 numbers .*target_shape=\(4, 2\) holds 8"):
+    with pytest.raises(
+        ValueError,
+        match=r"Layer 'r' \(Reshape\) .*\(2, 6\), 6 numbers .*target_shape=\(4, 2\) holds 8",
+    ):
         layers.Reshape((4, 2), name="r")(inputs_of((2, 6)))
     with pytest.raises(ValueError, match=r"\(None, 6\), 6 numbers .* holds a multiple of 4"):
         layers.Reshape((4, -1))(podium.Input((6,)))
-    with pytest.raises(ValueError, match=r"Layer 'c' \(Cropping2D\) .*cropping=\(\(3, 3\), \(3, 3\)\).*\(0, 3\). Crop less"):
+    with pytest.raises(
+        ValueError,
+        match=r"Layer 'c' \(Cropping2D\) .*cropping=\(\(3, 3\), \(3, 3\)\).*\(0, 3\). Crop less",
+    ):
         layers.Cropping2D(3, name="c")(inputs_of((1, 6, 9, 1)))
     with pytest.raises(ValueError, match=r"3 dimensions were expected, 4 were given"):
         layers.Permute((2, 1))(inputs_of(IMAGE))

@@ -38,7 +38,14 @@ ELEMENTWISE = [
 def test_targets_of_the_wrong_width_are_refused(name):
     function = getattr(losses, name)
     as_object = losses.LossFunctionWrapper(function)
-    for shapes in [((6, 3), (6, 1)), ((6, 1), (6, 3)), ((6,), (6, 3)), ((3,), (6, 3)), ((), (6, 3)), ((6, 3, 3), (6, 3))]:
+    for shapes in [
+        ((6, 3), (6, 1)),
+        ((6, 1), (6, 3)),
+        ((6,), (6, 3)),
+        ((3,), (6, 3)),
+        ((), (6, 3)),
+        ((6, 3, 3), (6, 3)),
+    ]:
         for loss in (function, as_object):
             expected = f"{name} was given y_true of shape {shapes[0]} and y_pred of shape {shapes[1]}; the same shape"
             with pytest.raises(ValueError, match=re.escape(expected)):
@@ -47,7 +54,10 @@ def test_targets_of_the_wrong_width_are_refused(name):
 
 def test_one_hot_targets_of_a_sparse_loss_are_told_where_to_go():
     for loss in (losses.sparse_categorical_crossentropy, losses.SparseCategoricalCrossentropy()):
-        with pytest.raises(ValueError, match=r"y_true of shape \(32, 3\) and y_pred of shape \(32, 3\).*use categorical_cross"):
+        with pytest.raises(
+            ValueError,
+            match=r"y_true of shape \(32, 3\) and y_pred of shape \(32, 3\).*use categorical_cross",
+        ):
             loss(np.zeros((32, 3)), np.ones((32, 3)))
         with pytest.raises(ValueError, match=r"class numbers of shape \(32,\) were expected\.$"):
             loss(np.zeros((31,)), np.ones((32, 3)))
@@ -85,35 +95,55 @@ def test_labels_outside_the_classes_are_nan(from_logits):
     pred = LOGITS if from_logits else jax.nn.softmax(LOGITS)
     for bad in (-1, 3, 1000):
         labels = np.array([0, bad, 1])
-        values = losses.sparse_categorical_crossentropy(labels, pred, from_logits=from_logits).numpy()
+        values = losses.sparse_categorical_crossentropy(
+            labels, pred, from_logits=from_logits
+        ).numpy()
         assert np.isnan(values).tolist() == [False, True, False]
-        assert np.isnan(float(losses.SparseCategoricalCrossentropy(from_logits=from_logits)(labels, pred)))
+        assert np.isnan(
+            float(losses.SparseCategoricalCrossentropy(from_logits=from_logits)(labels, pred))
+        )
         ignoring = losses.SparseCategoricalCrossentropy(from_logits=from_logits, ignore_class=bad)
         np.testing.assert_allclose(float(ignoring(labels, pred)), values[[0, 2]].mean(), rtol=1e-6)
-    assert np.isnan(losses.sparse_categorical_crossentropy(np.array([0.0, np.nan, 1.0]), pred).numpy()[1])
-    assert np.isnan(losses.categorical_generalized_cross_entropy([3], pred[:1], q=0.5).numpy()).all()
+    assert np.isnan(
+        losses.sparse_categorical_crossentropy(np.array([0.0, np.nan, 1.0]), pred).numpy()[1]
+    )
+    assert np.isnan(
+        losses.categorical_generalized_cross_entropy([3], pred[:1], q=0.5).numpy()
+    ).all()
 
 
 def test_a_bad_label_without_weight_or_under_a_mask_does_no_harm():
     loss = losses.SparseCategoricalCrossentropy(from_logits=True)
-    expected = losses.sparse_categorical_crossentropy(LABELS[:2], LOGITS[:2], from_logits=True).numpy().sum()
+    expected = (
+        losses.sparse_categorical_crossentropy(LABELS[:2], LOGITS[:2], from_logits=True)
+        .numpy()
+        .sum()
+    )
     labels = np.array([0, 2, -1])
     logits = Variable(LOGITS)
     with GradientTape() as tape:
         value = loss(labels, logits, sample_weight=np.array([1.0, 1.0, 0.0]))
     np.testing.assert_allclose(float(value), expected / 3, rtol=1e-6)
     assert np.isfinite(tape.gradient(value, logits).numpy()).all()
-    np.testing.assert_allclose(float(loss(labels, masked(LOGITS, [True, True, False]))), expected / 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        float(loss(labels, masked(LOGITS, [True, True, False]))), expected / 2, rtol=1e-6
+    )
 
 
 def test_labels_of_every_integer_type_and_axis():
     expected = losses.sparse_categorical_crossentropy(LABELS, LOGITS, from_logits=True).numpy()
     for dtype in ("uint8", "int8", "int64", "float32", "float64"):
-        found = losses.sparse_categorical_crossentropy(LABELS.astype(dtype), LOGITS, from_logits=True)
+        found = losses.sparse_categorical_crossentropy(
+            LABELS.astype(dtype), LOGITS, from_logits=True
+        )
         np.testing.assert_array_equal(found.numpy(), expected)
-    found = losses.SparseCategoricalCrossentropy(from_logits=True, axis=0, reduction="none")(LABELS, LOGITS.T)
+    found = losses.SparseCategoricalCrossentropy(from_logits=True, axis=0, reduction="none")(
+        LABELS, LOGITS.T
+    )
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
-    big = losses.SparseCategoricalCrossentropy(from_logits=True, dtype="bfloat16")  # numbers that bfloat16 cannot tell apart
+    big = losses.SparseCategoricalCrossentropy(
+        from_logits=True, dtype="bfloat16"
+    )  # numbers that bfloat16 cannot tell apart
     logits = np.zeros((1, 1000), "float32")
     logits[0, 511] = 100.0
     assert float(big([511], logits)) == 0.0
@@ -123,13 +153,21 @@ def test_labels_of_every_integer_type_and_axis():
 
 
 def test_reductions():
-    values = {r: losses.MeanSquaredError(reduction=r)(TRUE, PRED).numpy() for r in losses.Reduction.all()}
+    values = {
+        r: losses.MeanSquaredError(reduction=r)(TRUE, PRED).numpy() for r in losses.Reduction.all()
+    }
     np.testing.assert_allclose(values["none"], PER_SAMPLE)
-    assert values["sum"] == PER_SAMPLE.sum() and values["auto"] == values["sum_over_batch_size"] == PER_SAMPLE.mean(dtype="f4")
-    np.testing.assert_allclose(losses.MeanSquaredError(reduction=None)(TRUE, PRED).numpy(), PER_SAMPLE)
+    assert values["sum"] == PER_SAMPLE.sum() and values["auto"] == values[
+        "sum_over_batch_size"
+    ] == PER_SAMPLE.mean(dtype="f4")
+    np.testing.assert_allclose(
+        losses.MeanSquaredError(reduction=None)(TRUE, PRED).numpy(), PER_SAMPLE
+    )
     weights = np.array([1.0, 0.0, 3.0])
     mean = losses.MeanSquaredError(reduction="mean_with_sample_weight")
-    np.testing.assert_allclose(float(mean(TRUE, PRED, weights)), (PER_SAMPLE * weights).sum() / 4, rtol=1e-6)
+    np.testing.assert_allclose(
+        float(mean(TRUE, PRED, weights)), (PER_SAMPLE * weights).sum() / 4, rtol=1e-6
+    )
     assert float(mean(TRUE, PRED, np.zeros(3))) == 0.0
     losses.Reduction.validate("auto")
     with pytest.raises(ValueError, match=r"Unknown reduction 'summ'. Did you mean 'sum'\?"):
@@ -139,7 +177,9 @@ def test_reductions():
 VALUES = np.arange(24.0).reshape(2, 3, 4).astype("float32")
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (2,), (2, 1), (2, 3), (1, 3), (2, 3, 1), (2, 3, 4), (2, 1, 4), (1, 1, 4)])
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (2,), (2, 1), (2, 3), (1, 3), (2, 3, 1), (2, 3, 4), (2, 1, 4), (1, 1, 4)]
+)
 def test_weights_line_up_with_samples_first(shape):
     weight = (np.arange(np.prod(shape)) + 1.0).reshape(shape).astype("float32")
     full = np.broadcast_to(weight.reshape(shape + (1,) * (3 - len(shape))), VALUES.shape)
@@ -154,20 +194,34 @@ def test_weights_line_up_with_samples_first(shape):
         "mean": (VALUES * full).mean(),
         "mean_with_sample_weight": (VALUES * full).sum() / full.sum(),
     }.items():
-        np.testing.assert_allclose(Given(reduction=reduction)(0.0, VALUES, weight).numpy(), expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            Given(reduction=reduction)(0.0, VALUES, weight).numpy(), expected, rtol=1e-6
+        )
 
 
 def test_weights_that_do_not_fit_are_refused():
     loss = losses.MeanSquaredError()
-    with pytest.raises(ValueError, match=r"sample_weight of shape \(2,\) was given for losses of shape \(3,\); one weight"):
+    with pytest.raises(
+        ValueError,
+        match=r"sample_weight of shape \(2,\) was given for losses of shape \(3,\); one weight",
+    ):
         loss(TRUE, PRED, [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"sample_weight of shape \(4,\) was given for losses of shape \(3, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight of shape \(4,\) was given for losses of shape \(3, 4\)"
+    ):
         loss(np.zeros((3, 4, 2)), np.zeros((3, 4, 2)), np.ones(4))
-    with pytest.raises(ValueError, match=r"sample_weight of shape \(3, 5\) .* losses of shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight of shape \(3, 5\) .* losses of shape \(3,\)"
+    ):
         loss(TRUE, PRED, np.ones((3, 5)))
-    with pytest.raises(ValueError, match=r"sample_weight of shape \(2,\) does not fit the mask of y_pred, of shape \(3,\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"sample_weight of shape \(2,\) does not fit the mask of y_pred, of shape \(3,\)",
+    ):
         loss(TRUE, masked(PRED, [True, False, True]), [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"sample_weight and mask of shape \(3, 2\) .* losses of shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight and mask of shape \(3, 2\) .* losses of shape \(3,\)"
+    ):
         loss(TRUE, masked(PRED, np.ones((3, 2), bool)))
 
 
@@ -175,20 +229,26 @@ def test_a_mask_leaves_values_out_of_the_mean():
     mask = np.array([True, False, True])
     loss = losses.MeanSquaredError()
     np.testing.assert_allclose(float(loss(TRUE, masked(PRED, mask))), PER_SAMPLE[mask].mean())
-    np.testing.assert_allclose(float(loss(TRUE, masked(PRED, mask), [2.0, 9.0, 0.0])), 2 * PER_SAMPLE[0] / 2)
+    np.testing.assert_allclose(
+        float(loss(TRUE, masked(PRED, mask), [2.0, 9.0, 0.0])), 2 * PER_SAMPLE[0] / 2
+    )
     total = losses.MeanSquaredError(reduction="sum")(TRUE, masked(PRED, mask))
     np.testing.assert_allclose(float(total), PER_SAMPLE[mask].sum())
     assert float(loss(TRUE, masked(PRED, [False] * 3))) == 0.0
     bad = PRED.copy()
     bad[1] = np.nan
     np.testing.assert_allclose(float(loss(TRUE, masked(bad, mask))), PER_SAMPLE[mask].mean())
-    samples = np.ones((2, 3, 2), "float32")  # one weight for each sample beside a mask for each step
+    samples = np.ones(
+        (2, 3, 2), "float32"
+    )  # one weight for each sample beside a mask for each step
     steps = masked(samples * 2, np.array([[True, True, False], [True, False, False]]))
     np.testing.assert_allclose(float(loss(samples, steps, [1.0, 4.0])), (1 + 1 + 4) / 3, rtol=1e-6)
 
 
 def test_masks_of_layers_and_of_ignored_classes_meet():
-    x = podium.layers.Masking()(convert_to_tensor(np.array([[[1.0, 2.0], [0.0, 0.0], [3.0, 0.5]]], "float32")))
+    x = podium.layers.Masking()(
+        convert_to_tensor(np.array([[[1.0, 2.0], [0.0, 0.0], [3.0, 0.5]]], "float32"))
+    )
     values = losses.sparse_categorical_crossentropy([[0, 0, 1]], x, from_logits=True).numpy()
     loss = losses.SparseCategoricalCrossentropy(from_logits=True)
     np.testing.assert_allclose(float(loss([[0, 0, 1]], x)), values[0, [0, 2]].mean(), rtol=1e-6)
@@ -208,7 +268,9 @@ def test_an_empty_batch_costs_nothing():
 def test_types_mix():
     values = losses.mean_squared_error(TRUE.astype("int32"), PRED.astype("float64"))
     np.testing.assert_allclose(values.numpy(), PER_SAMPLE)
-    np.testing.assert_allclose(losses.mean_squared_error([[0.5]], [[1]]).numpy(), [0.25])  # no target is cut to an integer
+    np.testing.assert_allclose(
+        losses.mean_squared_error([[0.5]], [[1]]).numpy(), [0.25]
+    )  # no target is cut to an integer
     short = ops.cast(PRED, "bfloat16")
     assert losses.mean_squared_error(TRUE, short).dtype == jnp.bfloat16
     assert losses.MeanSquaredError()(TRUE, short).dtype == jnp.float32
@@ -216,7 +278,9 @@ def test_types_mix():
     assert losses.MeanSquaredError(dtype=podium.DTypePolicy("mixed_float16")).dtype == "float16"
     podium.core.set_dtype_policy("mixed_bfloat16")
     assert losses.MeanSquaredError().dtype == "float32"
-    assert float(losses.BinaryCrossentropy()(np.array([True, False]), np.array([0.5, 0.5]))) == pytest.approx(np.log(2))
+    assert float(
+        losses.BinaryCrossentropy()(np.array([True, False]), np.array([0.5, 0.5]))
+    ) == pytest.approx(np.log(2))
     with pytest.raises(TypeError, match="array of strings"):
         losses.mean_squared_error(np.array(["a"]), np.array([1.0]))
 
@@ -225,11 +289,27 @@ def test_types_mix():
 
 GRADIENTS = [
     (losses.MeanSquaredError(), TRUE, lambda p: jnp.mean((p - TRUE) ** 2)),
-    (losses.MeanAbsoluteError(reduction="sum"), TRUE + 0.5, lambda p: jnp.sum(jnp.mean(jnp.abs(p - TRUE - 0.5), axis=-1))),
+    (
+        losses.MeanAbsoluteError(reduction="sum"),
+        TRUE + 0.5,
+        lambda p: jnp.sum(jnp.mean(jnp.abs(p - TRUE - 0.5), axis=-1)),
+    ),
     (losses.Huber(delta=1.5), TRUE, lambda p: jnp.mean(_huber(p - TRUE))),
-    (losses.BinaryCrossentropy(from_logits=True), TRUE / 5, lambda p: jnp.mean(jax.nn.softplus(p) - p * TRUE / 5)),
-    (losses.SparseCategoricalCrossentropy(from_logits=True), LABELS % 2, lambda p: -jnp.mean(_chosen(jax.nn.log_softmax(p)))),
-    (losses.SparseCategoricalCrossentropy(), LABELS % 2, lambda p: -jnp.mean(_chosen(jnp.log(p / p.sum(-1, keepdims=True))))),
+    (
+        losses.BinaryCrossentropy(from_logits=True),
+        TRUE / 5,
+        lambda p: jnp.mean(jax.nn.softplus(p) - p * TRUE / 5),
+    ),
+    (
+        losses.SparseCategoricalCrossentropy(from_logits=True),
+        LABELS % 2,
+        lambda p: -jnp.mean(_chosen(jax.nn.log_softmax(p))),
+    ),
+    (
+        losses.SparseCategoricalCrossentropy(),
+        LABELS % 2,
+        lambda p: -jnp.mean(_chosen(jnp.log(p / p.sum(-1, keepdims=True)))),
+    ),
 ]
 
 
@@ -241,7 +321,9 @@ def _chosen(logs):
     return logs[jnp.arange(3), LABELS % 2]
 
 
-@pytest.mark.parametrize(("loss", "y_true", "by_hand"), GRADIENTS, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(
+    ("loss", "y_true", "by_hand"), GRADIENTS, ids=lambda value: getattr(value, "name", "")
+)
 def test_gradients_are_those_of_jax_eagerly_and_compiled(loss, y_true, by_hand):
     pred = PRED + 0.25
     weight = Variable(pred)
@@ -285,7 +367,11 @@ def test_weights_and_targets_have_gradients_too():
         (losses.CosineSimilarity(), np.zeros((2, 3)), np.zeros((2, 3))),
         (losses.Circle(), [0, 1, 2], np.eye(3)),
         (losses.Circle(), [0, 0, 0], np.eye(3)),
-        (losses.SparseCategoricalCrossentropy(ignore_class=0), [0, 1], np.array([[0.0, 0.0], [0.5, 0.5]])),
+        (
+            losses.SparseCategoricalCrossentropy(ignore_class=0),
+            [0, 1],
+            np.array([[0.0, 0.0], [0.5, 0.5]]),
+        ),
         (losses.BinaryCrossentropy(), [[0.0, 1.0]], np.array([[1.0, 0.0]])),
         (losses.BinaryFocalCrossentropy(), [[0.0, 1.0]], np.array([[0.0, 1.0]])),
         (losses.KLDivergence(), [[0.0, 1.0]], np.array([[1.0, 0.0]])),
@@ -303,7 +389,9 @@ def test_losses_of_symbolic_values_become_part_of_a_graph():
     x = podium.Input((2,))
     value = losses.mean_squared_error(x, x + 1.0)
     assert value.shape == (None,)
-    np.testing.assert_allclose(podium.Model(x, value)(convert_to_tensor(TRUE)).numpy(), [1.0, 1.0, 1.0])
+    np.testing.assert_allclose(
+        podium.Model(x, value)(convert_to_tensor(TRUE)).numpy(), [1.0, 1.0, 1.0]
+    )
 
 
 # --- losses of one's own
@@ -338,7 +426,10 @@ def test_a_loss_that_returns_nothing_is_named():
     def forgetful(y_true, y_pred):
         ops.mean(y_true - y_pred)
 
-    with pytest.raises(ValueError, match=r"The loss forgetful returned None; one value for each sample was expected\."):
+    with pytest.raises(
+        ValueError,
+        match=r"The loss forgetful returned None; one value for each sample was expected\.",
+    ):
         losses.LossFunctionWrapper(forgetful)(TRUE, PRED)
 
     class Forgetful(losses.Loss):
@@ -361,17 +452,25 @@ def test_wrapped_functions_get_matching_ranks_and_may_return_a_scalar_or_use_str
     assert shapes == [((3, 1), (3, 1))]
 
     def of_both(y_true, y_pred):
-        return losses.mean_squared_error(y_true["a"], y_pred["a"]) + losses.mean_squared_error(y_true["b"], y_pred["b"])
+        return losses.mean_squared_error(y_true["a"], y_pred["a"]) + losses.mean_squared_error(
+            y_true["b"], y_pred["b"]
+        )
 
     both = losses.LossFunctionWrapper(of_both)
-    assert float(both({"b": TRUE, "a": np.ones(3)}, {"a": np.zeros((3, 1)), "b": PRED})) == pytest.approx(1 + PER_SAMPLE.mean())
-    ratio = losses.LossFunctionWrapper(lambda y_true, y_pred: ops.mean(y_pred[0] / y_pred[1] - y_true, axis=-1))
+    assert float(
+        both({"b": TRUE, "a": np.ones(3)}, {"a": np.zeros((3, 1)), "b": PRED})
+    ) == pytest.approx(1 + PER_SAMPLE.mean())
+    ratio = losses.LossFunctionWrapper(
+        lambda y_true, y_pred: ops.mean(y_pred[0] / y_pred[1] - y_true, axis=-1)
+    )
     assert float(ratio(TRUE, [TRUE * 2, np.full((3, 2), 2.0)])) == 0.0
 
 
 def test_custom_losses_record_the_whole_way_to_a_variable():
     weight = Variable(2.0)
-    loss = losses.LossFunctionWrapper(lambda y_true, y_pred: ops.mean(ops.square(y_true - y_pred), axis=-1))
+    loss = losses.LossFunctionWrapper(
+        lambda y_true, y_pred: ops.mean(ops.square(y_true - y_pred), axis=-1)
+    )
     with GradientTape() as tape:
         value = loss(np.ones((4, 1)), weight * np.ones((4, 1), "float32"))
     assert float(tape.gradient(value, weight)) == 2.0
@@ -390,7 +489,10 @@ ALIASES = {
 
 def test_strings_mean_functions_and_class_names_mean_instances():
     functions = [name for name, value in vars(losses).items() if hasattr(value, "raw")]
-    assert set(functions) - set(ALIASES) >= set(ELEMENTWISE) and len(set(functions) - set(ALIASES)) == 22
+    assert (
+        set(functions) - set(ALIASES) >= set(ELEMENTWISE)
+        and len(set(functions) - set(ALIASES)) == 22
+    )
     for name in functions:
         assert losses.get(name) is getattr(losses, name) is getattr(losses, ALIASES.get(name, name))
         assert losses.deserialize(losses.serialize(losses.get(name))) is losses.get(name)
@@ -399,7 +501,10 @@ def test_strings_mean_functions_and_class_names_mean_instances():
     assert isinstance(losses.get(losses.MeanSquaredError), losses.MeanSquaredError)
     instance = losses.Huber()
     assert losses.get(instance) is instance and losses.get(None) is None and losses.get(max) is max
-    with pytest.raises(ValueError, match=r"Unknown loss 'binary_cross_entropy'. Did you mean 'binary_crossentropy'\?"):
+    with pytest.raises(
+        ValueError,
+        match=r"Unknown loss 'binary_cross_entropy'. Did you mean 'binary_crossentropy'\?",
+    ):
         losses.get("binary_cross_entropy")
     with pytest.raises(TypeError, match="3 was given as loss"):
         losses.get(3)
@@ -415,9 +520,23 @@ def test_configs_make_the_same_loss_again():
         losses.LossFunctionWrapper(losses.huber, name="wrapped", delta=0.7),
     ):
         again = losses.deserialize(losses.serialize(loss))
-        assert type(again) is type(loss) and again.get_config() == loss.get_config() and again.dtype == loss.dtype
-    assert losses.get({"class_name": "BinaryCrossentropy", "config": {"from_logits": True}}).from_logits is True
-    written_by_keras = {"module": "builtins", "class_name": "function", "config": "mean_squared_error", "registered_name": "x"}
+        assert (
+            type(again) is type(loss)
+            and again.get_config() == loss.get_config()
+            and again.dtype == loss.dtype
+        )
+    assert (
+        losses.get(
+            {"class_name": "BinaryCrossentropy", "config": {"from_logits": True}}
+        ).from_logits
+        is True
+    )
+    written_by_keras = {
+        "module": "builtins",
+        "class_name": "function",
+        "config": "mean_squared_error",
+        "registered_name": "x",
+    }
     assert losses.deserialize(written_by_keras) is losses.mean_squared_error
     with pytest.raises(ValueError, match=r"q=1\.5 was given"):
         losses.CategoricalGeneralizedCrossEntropy(q=1.5)
@@ -448,7 +567,9 @@ def test_other_shapes_that_are_refused():
 
 
 def test_missing_targets_are_named():
-    with pytest.raises(ValueError, match="mean_squared_error was given y_true=None; it compares targets"):
+    with pytest.raises(
+        ValueError, match="mean_squared_error was given y_true=None; it compares targets"
+    ):
         losses.MeanSquaredError()(None, PRED)
 
 
@@ -459,6 +580,13 @@ def test_operations_may_be_losses():
 
 def test_circle_compares_with_references():
     embeddings, references = np.eye(3)[:2], np.eye(3)
-    found = losses.circle([0, 1], embeddings, ref_labels=[0, 1, 1], ref_embeddings=references, remove_diagonal=False, gamma=1.0)
+    found = losses.circle(
+        [0, 1],
+        embeddings,
+        ref_labels=[0, 1, 1],
+        ref_embeddings=references,
+        remove_diagonal=False,
+        gamma=1.0,
+    )
     own = losses.circle([0, 1, 1], references, remove_diagonal=False, gamma=1.0)
     np.testing.assert_allclose(found.numpy(), own.numpy()[:2], rtol=1e-6)

@@ -42,18 +42,28 @@ def test_objects_give_keras_value_and_gradient(key):
         found = getattr(losses, cls)(**options)(y_true, y_pred)
     np.testing.assert_allclose(found.numpy(), KERAS["objects"][key], **CLOSE)
     if key in KERAS["gradients"]:
-        np.testing.assert_allclose(tape.gradient(found, y_pred).numpy(), KERAS["gradients"][key], rtol=2e-6, atol=2e-7)
+        np.testing.assert_allclose(
+            tape.gradient(found, y_pred).numpy(), KERAS["gradients"][key], rtol=2e-6, atol=2e-7
+        )
 
 
 def broadcasts_in_a_weighted_mean(case, shape, weight, mask, reduction):
     """Keras divides by the sum of the weights as given; here a weight counts once for each value it is used for."""
-    return reduction == "mean_with_sample_weight" and not mask and weight in ((), (1,), (4, 1), (1, 5))
+    return (
+        reduction == "mean_with_sample_weight" and not mask and weight in ((), (1,), (4, 1), (1, 5))
+    )
 
 
-COMPARED = [(index, given) for index, given in enumerate(WEIGHTS) if not broadcasts_in_a_weighted_mean(*given)]
+COMPARED = [
+    (index, given)
+    for index, given in enumerate(WEIGHTS)
+    if not broadcasts_in_a_weighted_mean(*given)
+]
 
 
-@pytest.mark.parametrize(("index", "given"), COMPARED, ids=["-".join(map(str, w)).replace(" ", "") for _, w in COMPARED])
+@pytest.mark.parametrize(
+    ("index", "given"), COMPARED, ids=["-".join(map(str, w)).replace(" ", "") for _, w in COMPARED]
+)
 def test_weights_masks_and_reductions_are_those_of_keras(index, given):
     case, shape, weight, mask, reduction = given
     y_true, y_pred = inputs(case, shape)

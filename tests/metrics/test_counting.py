@@ -19,7 +19,9 @@ def by_hand(y_true, y_pred, weight, thresholds):
 
 
 @pytest.mark.parametrize(
-    "thresholds", [[0.5], [0.9, 0.1, 0.45], [0.3, 0.3, 0.7], list(np.linspace(0, 1, 9))], ids=["one", "mixed", "twice", "even"]
+    "thresholds",
+    [[0.5], [0.9, 0.1, 0.45], [0.3, 0.3, 0.7], list(np.linspace(0, 1, 9))],
+    ids=["one", "mixed", "twice", "even"],
 )
 def test_buckets_count_like_comparing_with_every_threshold(thresholds):
     y_true, y_pred = RANDOM.randint(0, 2, 50), RANDOM.rand(50).astype("float32")
@@ -34,24 +36,41 @@ def test_buckets_count_like_comparing_with_every_threshold(thresholds):
 
 def largest_array(jaxpr):
     inner = [p.jaxpr for eqn in jaxpr.eqns for p in eqn.params.values() if hasattr(p, "jaxpr")]
-    return max([np.prod(v.aval.shape) for eqn in jaxpr.eqns for v in eqn.outvars] + [largest_array(j) for j in inner])
+    return max(
+        [np.prod(v.aval.shape) for eqn in jaxpr.eqns for v in eqn.outvars]
+        + [largest_array(j) for j in inner]
+    )
 
 
 def test_no_array_of_thresholds_times_samples_is_made():
-    for metric in (metrics.AUC(), metrics.AUC(thresholds=list(RANDOM.rand(198))), metrics.SensitivityAtSpecificity(0.5)):
+    for metric in (
+        metrics.AUC(),
+        metrics.AUC(thresholds=list(RANDOM.rand(198))),
+        metrics.SensitivityAtSpecificity(0.5),
+    ):
         samples = 1000
-        program = jax.make_jaxpr(metric._counter)(np.ones(samples, "int32"), np.ones(samples, "float32"), None)
-        assert 2 * samples <= largest_array(program.jaxpr) <= 4 * samples and all(v.shape == (200,) for v in metric.variables)
+        program = jax.make_jaxpr(metric._counter)(
+            np.ones(samples, "int32"), np.ones(samples, "float32"), None
+        )
+        assert 2 * samples <= largest_array(program.jaxpr) <= 4 * samples and all(
+            v.shape == (200,) for v in metric.variables
+        )
 
 
 def test_predictions_that_are_no_numbers_count_as_negative():
     for thresholds in ([0.5], [0.2, 0.7], [0.0, 0.5, 1.0]):
         metric = metrics.TruePositives(thresholds=thresholds)
-        assert np.all(np.asarray(metric([1, 1], [float("nan"), 0.9])) == np.float32([t < 0.9 for t in thresholds]))
+        assert np.all(
+            np.asarray(metric([1, 1], [float("nan"), 0.9]))
+            == np.float32([t < 0.9 for t in thresholds])
+        )
 
 
 def test_auc_in_a_function_is_that_of_eager_calls():
-    eager, compiled = metrics.AUC(multi_label=True, curve="PR"), metrics.AUC(multi_label=True, curve="PR")
+    eager, compiled = (
+        metrics.AUC(multi_label=True, curve="PR"),
+        metrics.AUC(multi_label=True, curve="PR"),
+    )
     step = podium.function(lambda y, p, w: compiled(y, p, w))
     for _ in range(3):
         y, p = RANDOM.randint(0, 2, (6, 2)), RANDOM.rand(6, 2).astype("float32")
@@ -61,21 +80,32 @@ def test_auc_in_a_function_is_that_of_eager_calls():
     assert step.trace_count <= 2 and [v.shape for v in compiled.variables] == [(200, 2)] * 4
 
 
-@pytest.mark.parametrize("make", [lambda: metrics.F1Score(average="macro"), metrics.R2Score], ids=["F1Score", "R2Score"])
+@pytest.mark.parametrize(
+    "make", [lambda: metrics.F1Score(average="macro"), metrics.R2Score], ids=["F1Score", "R2Score"]
+)
 def test_state_made_at_the_first_update_may_be_made_in_a_function(make):
     eager, compiled = make(), make()
     with pytest.raises(RuntimeError, match="has seen nothing yet"):
         eager.result()
     step = podium.function(lambda y, p: compiled(y, p))
     for _ in range(2):
-        y, p = np.eye(3, dtype="float32")[RANDOM.randint(0, 3, 5)], RANDOM.rand(5, 3).astype("float32")
+        y, p = (
+            np.eye(3, dtype="float32")[RANDOM.randint(0, 3, 5)],
+            RANDOM.rand(5, 3).astype("float32"),
+        )
         assert abs(float(eager(y, p)) - float(step(podium.Tensor(y), podium.Tensor(p)))) < 1e-5
 
 
 def test_gradients_do_not_flow_into_any_metric():
     x = podium.Variable(np.float32([[0.2, 0.9], [0.7, 0.1]]))
     y = np.float32([[0, 1], [1, 0]])
-    made = [metrics.AUC(num_thresholds=3), metrics.Precision(), metrics.F1Score(), metrics.R2Score(), metrics.MeanSquaredError()]
+    made = [
+        metrics.AUC(num_thresholds=3),
+        metrics.Precision(),
+        metrics.F1Score(),
+        metrics.R2Score(),
+        metrics.MeanSquaredError(),
+    ]
     made += [metrics.RootMeanSquaredError(), metrics.OneHotMeanIoU(2), metrics.Sum()]
     with podium.GradientTape() as tape:
         p = x * 1.0
@@ -113,7 +143,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("cls", "y_true", "y_pred"), WRONG, ids=[f"{c.__name__}-{t}-{p}" for c, t, p in WRONG])
+@pytest.mark.parametrize(
+    ("cls", "y_true", "y_pred"), WRONG, ids=[f"{c.__name__}-{t}-{p}" for c, t, p in WRONG]
+)
 def test_targets_of_another_width_are_never_stretched(cls, y_true, y_pred):
     metric = cls(0.5) if cls is metrics.RecallAtPrecision else cls()
     with pytest.raises(ValueError) as caught:
@@ -129,15 +161,24 @@ def test_targets_of_another_width_are_never_stretched(cls, y_true, y_pred):
         (lambda: metrics.AUC(summation_method="middle"), "Unknown summation_method 'middle'"),
         (lambda: metrics.AUC(num_labels=3), "only counts with `multi_label=True`"),
         (lambda: metrics.AUC(thresholds=[0.5, 1.5]), r"which \[1.5\] are not"),
-        (lambda: metrics.Precision(thresholds=-0.1), "thresholds=-0.1 were given; numbers from 0 to 1"),
+        (
+            lambda: metrics.Precision(thresholds=-0.1),
+            "thresholds=-0.1 were given; numbers from 0 to 1",
+        ),
         (lambda: metrics.RecallAtPrecision(1.2), "precision=1.2; a number from 0 to 1"),
-        (lambda: metrics.PrecisionAtRecall(0.5, num_thresholds=0), "num_thresholds=0; a whole number above zero"),
+        (
+            lambda: metrics.PrecisionAtRecall(0.5, num_thresholds=0),
+            "num_thresholds=0; a whole number above zero",
+        ),
         (lambda: metrics.FBetaScore(beta=0.0), "beta=0.0; a number above zero"),
         (lambda: metrics.F1Score(threshold=2.0), "threshold=2.0; 0 < threshold <= 1"),
         (lambda: metrics.F1Score(average="micr"), "Unknown average 'micr'. Did you mean 'micro'"),
         (lambda: metrics.R2Score(class_aggregation="mean"), "Unknown class_aggregation 'mean'"),
         (lambda: metrics.R2Score(num_regressors=-1), "num_regressors=-1; zero or more"),
-        (lambda: metrics.IoU(2, [2]), r"target_class_ids=\[2\] for num_classes=2; numbers from 0 to 1"),
+        (
+            lambda: metrics.IoU(2, [2]),
+            r"target_class_ids=\[2\] for num_classes=2; numbers from 0 to 1",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(make, message):
@@ -148,11 +189,31 @@ def test_wrong_arguments_are_named(make, message):
 @pytest.mark.parametrize(
     ("make", "y", "message"),
     [
-        (lambda: metrics.Precision(class_id=3), (2, 3), r"class_id=3 was given for predictions of shape \(2, 3\)"),
-        (lambda: metrics.Recall(top_k=4), (2, 3), r"top_k=4 was given for predictions of shape \(2, 3\)"),
-        (lambda: metrics.AUC(label_weights=[1, 2]), (2, 3), r"label_weights has 2 numbers for predictions of shape \(2, 3\)"),
-        (lambda: metrics.AUC(multi_label=True), (2,), r"y_pred of shape \(2,\); \(samples, labels\) was expected"),
-        (lambda: metrics.AUC(multi_label=True, num_labels=2), (2, 3), r"shape \(2, 3\); \(samples, 2\) was expected"),
+        (
+            lambda: metrics.Precision(class_id=3),
+            (2, 3),
+            r"class_id=3 was given for predictions of shape \(2, 3\)",
+        ),
+        (
+            lambda: metrics.Recall(top_k=4),
+            (2, 3),
+            r"top_k=4 was given for predictions of shape \(2, 3\)",
+        ),
+        (
+            lambda: metrics.AUC(label_weights=[1, 2]),
+            (2, 3),
+            r"label_weights has 2 numbers for predictions of shape \(2, 3\)",
+        ),
+        (
+            lambda: metrics.AUC(multi_label=True),
+            (2,),
+            r"y_pred of shape \(2,\); \(samples, labels\) was expected",
+        ),
+        (
+            lambda: metrics.AUC(multi_label=True, num_labels=2),
+            (2, 3),
+            r"shape \(2, 3\); \(samples, 2\) was expected",
+        ),
         (metrics.F1Score, (2,), r"y_pred of shape \(2,\); \(samples, classes\) was expected"),
         (metrics.R2Score, (2,), r"y_pred of shape \(2,\); \(samples, outputs\) was expected"),
     ],
@@ -167,12 +228,19 @@ def test_iou_warns_once_of_float_weights_and_leaves_out_what_is_no_class():
     with pytest.warns(UserWarning, match='counts in int32 .* dtype="float32"'):
         metric.update_state([0, 1], [0, 1], sample_weight=np.float32([1, 1]))
     metric.update_state([0, 5, -1, 1], [7, 1, 0, 1], sample_weight=np.float32([1, 1, 1, 1]))
-    assert np.array_equal(metric.total_cm, [[1, 0], [0, 2]]) and round(float(metric.result()), 5) == 1.0
+    assert (
+        np.array_equal(metric.total_cm, [[1, 0], [0, 2]])
+        and round(float(metric.result()), 5) == 1.0
+    )
     assert float(metrics.MeanIoU(num_classes=2).result()) == 0.0
 
 
 def test_the_adjusted_r2_score_falls_back_where_there_are_too_few_samples():
     y, p = np.float32([[1], [4], [3]]), np.float32([[2], [4], [4]])
     plain = float(metrics.R2Score()(y, p))
-    assert float(metrics.R2Score(num_regressors=2)(y, p)) == float(metrics.R2Score(num_regressors=5)(y, p)) == plain
+    assert (
+        float(metrics.R2Score(num_regressors=2)(y, p))
+        == float(metrics.R2Score(num_regressors=5)(y, p))
+        == plain
+    )
     assert float(metrics.R2Score(num_regressors=1)(y, p)) < plain

@@ -10,7 +10,9 @@ CASES = {
     "floats": np.random.default_rng(0).normal(size=(5, 7, 3)).astype("float32"),
     "ties": np.random.default_rng(0).integers(0, 2, (5, 7, 3)).astype("float32"),
     "infinite": np.full((2, 3, 3), -np.inf, "float32"),
-    "not a number": np.where(np.random.default_rng(0).random((5, 7, 3)) < 0.3, np.nan, 1.0).astype("float32"),
+    "not a number": np.where(np.random.default_rng(0).random((5, 7, 3)) < 0.3, np.nan, 1.0).astype(
+        "float32"
+    ),
     "integers": np.random.default_rng(0).integers(-5, 5, (5, 7, 3)).astype("int32"),
     "truth": np.random.default_rng(0).random((5, 7, 3)) < 0.5,
 }

@@ -68,8 +68,15 @@ def test_get_takes_functions_classes_configs_and_none():
     assert metrics.get(None) is None and type(metrics.get(metrics.Recall)) is metrics.Recall
     instance = metrics.Recall()
     assert metrics.get(instance) is instance
-    function = {"class_name": "function", "config": "mean_squared_error", "registered_name": "mean_squared_error"}
-    assert metrics.get(function) is metrics.mse and metrics.serialize(metrics.mse) == "mean_squared_error"
+    function = {
+        "class_name": "function",
+        "config": "mean_squared_error",
+        "registered_name": "mean_squared_error",
+    }
+    assert (
+        metrics.get(function) is metrics.mse
+        and metrics.serialize(metrics.mse) == "mean_squared_error"
+    )
     with pytest.raises(ValueError, match=r"Unknown metric 'precison'. Did you mean 'precision'"):
         metrics.get("precison")
     with pytest.raises(TypeError, match="3 was given as metric"):
@@ -107,7 +114,12 @@ def test_users_own_metrics_are_found():
     ],
 )
 def test_accuracy_and_crossentropy_are_told_by_shape(y_true, y_pred, kind):
-    for word, ending in [("accuracy", "Accuracy"), ("acc", "Accuracy"), ("crossentropy", "Crossentropy"), ("CE", "Crossentropy")]:
+    for word, ending in [
+        ("accuracy", "Accuracy"),
+        ("acc", "Accuracy"),
+        ("crossentropy", "Crossentropy"),
+        ("CE", "Crossentropy"),
+    ]:
         cls = metrics.resolve_accuracy(word, y_true, y_pred)
         assert cls.__name__ == kind + ending and cls(name=word).name == word
 
@@ -118,5 +130,8 @@ def test_only_these_words_are_told_by_shape():
 
 
 def test_short_names_of_functions_are_the_functions():
-    assert metrics.MSE is metrics.mse is metrics.mean_squared_error and metrics.kld is metrics.kl_divergence
+    assert (
+        metrics.MSE is metrics.mse is metrics.mean_squared_error
+        and metrics.kld is metrics.kl_divergence
+    )
     assert np.allclose(metrics.mae([[1.0, 2.0]], [[2.0, 4.0]]), [1.5])

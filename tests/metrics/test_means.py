@@ -14,7 +14,10 @@ def test_mean_weighs_and_broadcasts():
     assert float(mean.result()) == 1.5
     mean.reset_states()
     mean.update_state(np.array([[1.0, 2.0], [5.0, 6.0]]), sample_weight=[1.0, 0.0])
-    assert float(mean.result()) == 1.5 and [v.path for v in mean.variables] == ["loss/total", "loss/count"]
+    assert float(mean.result()) == 1.5 and [v.path for v in mean.variables] == [
+        "loss/total",
+        "loss/count",
+    ]
 
 
 def test_mean_counts_samples_not_entries():
@@ -27,7 +30,9 @@ def test_mean_counts_samples_not_entries():
 
 
 def test_weights_are_lined_up_from_the_first_dimension():
-    values = np.arange(9.0, dtype="float32").reshape(3, 3)  # as many steps as samples: a wrong line-up would go unnoticed
+    values = np.arange(9.0, dtype="float32").reshape(
+        3, 3
+    )  # as many steps as samples: a wrong line-up would go unnoticed
     mean = metrics.Mean()
     assert float(mean(values, sample_weight=[1.0, 0.0, 0.0])) == 1.0
     mean.reset_state()
@@ -40,7 +45,9 @@ def test_weights_are_lined_up_from_the_first_dimension():
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (4, 2), (4, 1, 2)])
 def test_weights_of_another_length_are_refused(shape):
-    with pytest.raises(ValueError, match=r"sample_weight \(or the mask\) has shape .* for values of shape \(4,\)"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight \(or the mask\) has shape .* for values of shape \(4,\)"
+    ):
         metrics.Mean()(np.ones(4), sample_weight=np.ones(shape))
 
 
@@ -71,9 +78,17 @@ def test_wrapper_passes_arguments_masks_and_detached_values():
 def test_wrapped_functions_go_into_configs_by_name():
     wrapped = metrics.MeanMetricWrapper(metrics.huber, "h", delta=0.5)
     config = wrapped.get_config()
-    assert config == {"name": "h", "dtype": "float32", "fn": "huber", "delta": 0.5} and wrapped._direction == "down"
+    assert (
+        config == {"name": "h", "dtype": "float32", "fn": "huber", "delta": 0.5}
+        and wrapped._direction == "down"
+    )
     again = metrics.MeanMetricWrapper.from_config(config)
-    keras = {"module": "builtins", "class_name": "function", "config": "huber", "registered_name": "huber"}
+    keras = {
+        "module": "builtins",
+        "class_name": "function",
+        "config": "huber",
+        "registered_name": "huber",
+    }
     other = metrics.MeanMetricWrapper.from_config(config | {"fn": keras})
     y = np.zeros((2, 1), "float32"), np.float32([[0.2], [3.0]])
     assert float(wrapped(*y)) == float(again(*y)) == float(other(*y))
@@ -89,13 +104,21 @@ def test_a_users_subclass_of_the_wrapper_needs_no_config_of_its_own():
 
 def test_loss_objects_can_be_wrapped():
     metric = metrics.MeanMetricWrapper(podium.losses.MeanSquaredError(), name="mse")
-    assert float(metric(np.zeros((2, 1)), np.full((2, 1), 3.0))) == 9.0 and metric._direction == "down"
+    assert (
+        float(metric(np.zeros((2, 1)), np.full((2, 1), 3.0))) == 9.0 and metric._direction == "down"
+    )
 
 
 def test_own_functions_compute_in_the_metrics_type():
     y_pred = ops.cast(np.linspace(0, 1, 300).reshape(300, 1), "bfloat16")
     y_true = np.zeros((300, 1), "float32")
-    assert abs(float(metrics.MeanSquaredError()(y_true, y_pred)) - np.mean(np.square(np.float32(y_pred)))) < 1e-6
+    assert (
+        abs(
+            float(metrics.MeanSquaredError()(y_true, y_pred))
+            - np.mean(np.square(np.float32(y_pred)))
+        )
+        < 1e-6
+    )
 
 
 def test_mean_tensor_averages_entry_by_entry():

@@ -66,7 +66,10 @@ def test_a_user_metric_may_return_a_dictionary_and_keep_state_in_a_function():
     metric = Extremes()
     step = podium.function(lambda x: metric(x, x))
     step(podium.Tensor([1.0, -2.0]))
-    assert {k: float(v) for k, v in step(podium.Tensor([3.0, 0.0])).items()} == {"low": -2.0, "high": 3.0}
+    assert {k: float(v) for k, v in step(podium.Tensor([3.0, 0.0])).items()} == {
+        "low": -2.0,
+        "high": 3.0,
+    }
 
 
 def test_keras_2_spellings_of_add_weight():
@@ -74,7 +77,11 @@ def test_keras_2_spellings_of_add_weight():
     a = metric.add_weight("a", (2,), initializer="ones")
     b = metric.add_weight("b", shape=(3,), dtype="int32", synchronization="auto")
     c = metric.add_weight(name="c", initializer="ones")
-    assert [(v.path, v.shape) for v in (a, b, c)] == [("kept/a", (2,)), ("kept/b", (3,)), ("kept/c", ())]
+    assert [(v.path, v.shape) for v in (a, b, c)] == [
+        ("kept/a", (2,)),
+        ("kept/b", (3,)),
+        ("kept/c", ()),
+    ]
     assert float(c) == 1.0 and b.dtype == jnp.int32 and not a.trainable
 
 

@@ -31,7 +31,9 @@ def test_metric_gives_what_keras_gave(case):
     results = oracle.run(metric, case, with_mask)
     for ours, theirs in zip(results, recorded["results"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
-    assert [[v.name, list(v.shape), str(jnp.dtype(v.dtype))] for v in metric.variables] == recorded["variables"]
+    assert [[v.name, list(v.shape), str(jnp.dtype(v.dtype))] for v in metric.variables] == recorded[
+        "variables"
+    ]
     assert metric._direction == recorded["direction"]
 
 
@@ -46,6 +48,11 @@ def test_every_name_of_keras_is_there():
 
 
 def test_configs_have_every_key_of_keras():
-    configs = {case["name"]: getattr(metrics, case["name"])(**case["config"]).get_config() for case in reversed(oracle.CASES)}
-    missing = {name: sorted(set(keys) - set(configs[name])) for name, keys in RECORDED["defaults"].items()}
+    configs = {
+        case["name"]: getattr(metrics, case["name"])(**case["config"]).get_config()
+        for case in reversed(oracle.CASES)
+    }
+    missing = {
+        name: sorted(set(keys) - set(configs[name])) for name, keys in RECORDED["defaults"].items()
+    }
     assert {name: keys for name, keys in missing.items() if keys} == {}

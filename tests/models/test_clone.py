@@ -25,7 +25,14 @@ ONES = np.ones((2, 3), "float32")
 
 
 def test_sequential_starts_anew():
-    model = podium.Sequential([podium.Input((3,), name="x"), layers.Dense(4, name="a"), layers.Dropout(0.5), layers.Dense(1)])
+    model = podium.Sequential(
+        [
+            podium.Input((3,), name="x"),
+            layers.Dense(4, name="a"),
+            layers.Dropout(0.5),
+            layers.Dense(1),
+        ]
+    )
     model.layers[0].trainable = False
     copy = clone_model(model)
     assert not np.array_equal(copy.get_weights()[0], model.get_weights()[0])
@@ -45,11 +52,15 @@ def test_sequential_without_an_input():
 def test_graph_with_shared_and_nested_layers_operations_and_several_ends():
     shared = layers.Dense(3, name="shared")
     inner_input = podium.Input((3,))
-    inner = podium.Model(inner_input, shared(layers.Dense(3, name="inside")(inner_input)), name="inner")
+    inner = podium.Model(
+        inner_input, shared(layers.Dense(3, name="inside")(inner_input)), name="inner"
+    )
     stack = podium.Sequential([layers.Dense(3, name="in_stack")], name="stack")
     a, b = podium.Input((3,), name="a"), podium.Input((3,), name="b")
     h = podium.ops.concatenate([shared(a) * 2.0 + 1.0, stack(inner(b))], axis=-1)
-    model = podium.Model([a, b], {"sum": shared(inner(a)) + shared(b), "h": layers.Dense(1, name="out")(h)}, name="m")
+    model = podium.Model(
+        [a, b], {"sum": shared(inner(a)) + shared(b), "h": layers.Dense(1, name="out")(h)}, name="m"
+    )
     copy = clone_model(model)
     assert copy.get_layer("inner").get_layer("shared") is copy.get_layer("shared")
     assert set(copy.output) == {"sum", "h"} and copy.input_names == ["a", "b"]
@@ -96,13 +107,17 @@ def test_own_layers_need_no_registration():
 
 def test_layers_inside_layers_are_copied_too():
     x = podium.Input((4, 3))
-    model = podium.Model(x, layers.Bidirectional(layers.LSTM(2))(layers.TimeDistributed(layers.Dense(3))(x)))
+    model = podium.Model(
+        x, layers.Bidirectional(layers.LSTM(2))(layers.TimeDistributed(layers.Dense(3))(x))
+    )
     copy = clone_model(model)
     check_copy(model, copy, np.ones((2, 4, 3), "float32"))
 
 
 def test_clone_function_makes_or_shares_layers():
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, name="a"), layers.Dense(1, name="b")])
+    model = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4, name="a"), layers.Dense(1, name="b")]
+    )
     seen = []
 
     def keep_a(layer):
@@ -110,7 +125,9 @@ def test_clone_function_makes_or_shares_layers():
         return layer if layer.name == "a" else layers.Dense(7, name="wide")
 
     copy = clone_model(model, clone_function=keep_a)
-    assert seen == ["a", "b"] and copy.layers[0] is model.layers[0] and copy.output_shape == (None, 7)
+    assert (
+        seen == ["a", "b"] and copy.layers[0] is model.layers[0] and copy.output_shape == (None, 7)
+    )
     with pytest.raises(TypeError, match="returned 'no' for layer 'a'"):
         clone_model(model, clone_function=lambda layer: "no")
 

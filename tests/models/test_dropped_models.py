@@ -13,7 +13,14 @@ CLASSES = np.arange(12) % 4
 
 
 def train_and_drop():
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(5, activation="relu"), layers.Dropout(0.1), layers.Dense(4)])
+    model = podium.Sequential(
+        [
+            podium.Input((3,)),
+            layers.Dense(5, activation="relu"),
+            layers.Dropout(0.1),
+            layers.Dense(4),
+        ]
+    )
     loss = podium.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("adam", loss, metrics=["accuracy"])
     model.fit(X, CLASSES, batch_size=4, verbose=0, validation_data=(X, CLASSES))

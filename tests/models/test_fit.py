@@ -15,7 +15,9 @@ def xy(n=40, width=4, outputs=1, seed=0):
 
 def mlp(outputs=1, width=4, **compiled):
     podium.utils.set_random_seed(1)
-    model = podium.Sequential([podium.Input((width,)), layers.Dense(6, activation="tanh"), layers.Dense(outputs)])
+    model = podium.Sequential(
+        [podium.Input((width,)), layers.Dense(6, activation="tanh"), layers.Dense(outputs)]
+    )
     if compiled:
         model.compile(**compiled)
     return model
@@ -51,7 +53,11 @@ class RawLoss(podium.Model):
         x, y = data
         with podium.GradientTape() as tape:
             loss = ops.mean((self(x, training=True) - y) ** 2)
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True))
+        self.optimizer.apply_gradients(
+            zip(
+                tape.gradient(loss, self.trainable_variables), self.trainable_variables, strict=True
+            )
+        )
         self.tracker.update_state(loss, sample_weight=x.shape[0])
         return {"raw": loss, "tracked": self.tracker.result()}
 
@@ -77,7 +83,9 @@ def test_raw_values_are_averaged_like_metrics():
     assert history.history["raw"] == pytest.approx(history.history["tracked"], rel=1e-6)
     assert [epoch["raw"] for epoch in recorder.epochs] == history.history["raw"]
     raw = [logs["raw"] for _, logs in recorder.batches[:3]]
-    assert history.history["raw"][0] == pytest.approx((4 * raw[0] + 4 * raw[1] + 2 * raw[2]) / 10, rel=1e-6)
+    assert history.history["raw"][0] == pytest.approx(
+        (4 * raw[0] + 4 * raw[1] + 2 * raw[2]) / 10, rel=1e-6
+    )
     assert recorder.running[2]["raw"] == history.history["raw"][0]
     assert recorder.running[1]["raw"] == pytest.approx((raw[0] + raw[1]) / 2, rel=1e-6)
 
@@ -94,7 +102,10 @@ def test_evaluate_returns_what_validation_logs_say():
     x, y = xy()
     history = model.fit(x, y, validation_data=(x[:9], y[:9]), verbose=0)
     assert list(history.history) == ["loss", "mae", "val_loss", "val_mae"]
-    assert model.evaluate(x[:9], y[:9], verbose=0) == [history.history["val_loss"][0], history.history["val_mae"][0]]
+    assert model.evaluate(x[:9], y[:9], verbose=0) == [
+        history.history["val_loss"][0],
+        history.history["val_mae"][0],
+    ]
     assert model.evaluate(x[:9], y[:9], verbose=0, return_dict=True) == {
         "loss": history.history["val_loss"][0],
         "mae": history.history["val_mae"][0],
@@ -108,7 +119,10 @@ def test_evaluate_in_a_batch_hook_does_not_disturb_the_epoch():
 
     plain, disturbed = [mlp(optimizer="sgd", loss="mse", metrics=["mae"]) for _ in range(2)]
     expected = plain.fit(*xy(), batch_size=8, verbose=0, shuffle=False).history
-    assert disturbed.fit(*xy(), batch_size=8, verbose=0, shuffle=False, callbacks=Evaluates()).history == expected
+    assert (
+        disturbed.fit(*xy(), batch_size=8, verbose=0, shuffle=False, callbacks=Evaluates()).history
+        == expected
+    )
 
 
 # --- one step, many steps
@@ -130,7 +144,12 @@ def test_fused_steps_give_identical_weights_and_logs(fused):
         model.compile("adam", "mse", metrics=["mae"], steps_per_execution=steps)
         recorder = PerStep()
         history = model.fit(*xy(54), batch_size=8, epochs=2, verbose=0, callbacks=recorder)
-        return model.get_weights(), history.history, recorder.steps, int(model._train_counter.numpy())
+        return (
+            model.get_weights(),
+            history.history,
+            recorder.steps,
+            int(model._train_counter.numpy()),
+        )
 
     class PerStep(callbacks.Callback):
         def __init__(self):
@@ -217,9 +236,14 @@ def test_sample_weight_and_class_weight_agree():
     labels = np.arange(24) % 3
     weights = {0: 1.0, 1: 2.0, 2: 0.5}
     results = []
-    for kwargs in ({"class_weight": weights}, {"sample_weight": np.array([weights[label] for label in labels])}):
+    for kwargs in (
+        {"class_weight": weights},
+        {"sample_weight": np.array([weights[label] for label in labels])},
+    ):
         model = mlp(3, optimizer="sgd", loss=losses.SparseCategoricalCrossentropy(from_logits=True))
-        results.append(model.fit(x, labels, epochs=2, shuffle=False, verbose=0, **kwargs).history["loss"])
+        results.append(
+            model.fit(x, labels, epochs=2, shuffle=False, verbose=0, **kwargs).history["loss"]
+        )
     np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
 
 
@@ -248,10 +272,14 @@ def test_validation_split_takes_the_end():
     model = mlp(optimizer=optimizers.SGD(0.0), loss="mse")
     x, y = xy(20)
     history = model.fit(x, y, validation_split=0.25, verbose=0)
-    assert history.history["val_loss"][0] == pytest.approx(model.evaluate(x[15:], y[15:], verbose=0))
+    assert history.history["val_loss"][0] == pytest.approx(
+        model.evaluate(x[15:], y[15:], verbose=0)
+    )
 
 
-@pytest.mark.parametrize(("frequency", "expected"), [(2, 2), ([1, 4], 2), ("4 steps", 4), ("8 steps", 4)])
+@pytest.mark.parametrize(
+    ("frequency", "expected"), [(2, 2), ([1, 4], 2), ("4 steps", 4), ("8 steps", 4)]
+)
 def test_validation_freq(frequency, expected):
     tests = []
 
@@ -262,7 +290,14 @@ def test_validation_freq(frequency, expected):
     model = mlp(optimizer="sgd", loss="mse")
     x, y = xy(32)
     history = model.fit(
-        x, y, batch_size=4, epochs=4, validation_data=(x, y), validation_freq=frequency, verbose=0, callbacks=Counts()
+        x,
+        y,
+        batch_size=4,
+        epochs=4,
+        validation_data=(x, y),
+        validation_freq=frequency,
+        verbose=0,
+        callbacks=Counts(),
     )
     assert len(history.history["val_loss"]) == expected
     assert len(tests) == (8 if frequency == "4 steps" else expected)
@@ -288,7 +323,9 @@ def test_stop_training_stops_after_the_running_step():
 def test_outputs_in_any_structure():
     x = podium.Input((4,))
     h = layers.Dense(3, activation="relu")(x)
-    model = podium.Model(x, {"a": layers.Dense(1, name="first")(h), "b": layers.Dense(2, name="second")(h)})
+    model = podium.Model(
+        x, {"a": layers.Dense(1, name="first")(h), "b": layers.Dense(2, name="second")(h)}
+    )
     model.compile(
         "sgd",
         {"a": "mse", "b": "mae"},
@@ -299,7 +336,9 @@ def test_outputs_in_any_structure():
     targets = {"a": y, "b": np.concatenate([y, y], 1)}
     history = model.fit(data, targets, verbose=0).history
     assert list(history) == ["loss", "a_loss", "b_loss", "a_mae", "b_mse", "b_mae"]
-    assert history["loss"][0] == pytest.approx(history["a_loss"][0] + 0.5 * history["b_loss"][0], rel=1e-5)
+    assert history["loss"][0] == pytest.approx(
+        history["a_loss"][0] + 0.5 * history["b_loss"][0], rel=1e-5
+    )
     outputs = model.predict(data, batch_size=5, verbose=0)
     assert {name: value.shape for name, value in outputs.items()} == {"a": (12, 1), "b": (12, 2)}
 
@@ -310,7 +349,12 @@ def test_losses_and_metrics_in_lists():
     model.compile("sgd", ["mse", None], metrics=[["mae"], ["mse"]])
     data, y = xy(12)
     with pytest.warns(UserWarning, match="Gradients do not exist for variables .'two/kernel'"):
-        assert list(model.fit(data, [y, y], verbose=0).history) == ["loss", "one_loss", "one_mae", "two_mse"]
+        assert list(model.fit(data, [y, y], verbose=0).history) == [
+            "loss",
+            "one_loss",
+            "one_mae",
+            "two_mse",
+        ]
     model.compile("sgd", "mse", loss_weights=[1.0, 0.0])
     assert list(model.fit(data, [y, y], verbose=0).history) == ["loss", "one_loss", "two_loss"]
 
@@ -318,21 +362,39 @@ def test_losses_and_metrics_in_lists():
 def test_accuracy_is_resolved_by_shape():
     x, _ = xy(12)
     labels = np.arange(12) % 3
-    sparse = mlp(3, optimizer="sgd", loss=losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    sparse = mlp(
+        3,
+        optimizer="sgd",
+        loss=losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
     sparse.fit(x, labels, verbose=0)
-    onehot = mlp(3, optimizer="sgd", loss=losses.CategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    onehot = mlp(
+        3,
+        optimizer="sgd",
+        loss=losses.CategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
     onehot.fit(x, np.eye(3)[labels], verbose=0)
     expected = (sparse.predict(x, verbose=0).argmax(1) == labels).mean()
     assert sparse.evaluate(x, labels, verbose=0)[1] == pytest.approx(expected)
     assert onehot.evaluate(x, np.eye(3)[labels], verbose=0)[1] == pytest.approx(expected)
-    binary = mlp(1, optimizer="sgd", loss=losses.BinaryCrossentropy(from_logits=True), metrics=["acc"])
+    binary = mlp(
+        1, optimizer="sgd", loss=losses.BinaryCrossentropy(from_logits=True), metrics=["acc"]
+    )
     assert list(binary.fit(x, labels > 0, verbose=0).history) == ["loss", "acc"]
 
 
 def test_weighted_metrics_see_the_weights():
     model = podium.Sequential([podium.Input((1,)), layers.Dense(1, kernel_initializer="zeros")])
     model.compile(loss="mse", metrics=["mae"], weighted_metrics=["mae"])
-    found = model.evaluate(np.ones((2, 1)), np.array([1.0, 3.0]), sample_weight=np.array([1.0, 0.0]), verbose=0, return_dict=True)
+    found = model.evaluate(
+        np.ones((2, 1)),
+        np.array([1.0, 3.0]),
+        sample_weight=np.array([1.0, 0.0]),
+        verbose=0,
+        return_dict=True,
+    )
     assert found == {"loss": 0.5, "mae": 2.0, "weighted_mae": 1.0}
 
 
@@ -381,7 +443,11 @@ def test_several_optimizers_set_by_an_overridden_compile():
                 with podium.GradientTape() as tape:
                     loss = ops.mean((layer(x) - y) ** 2)
                 getattr(self, f"{name}_optimizer").apply_gradients(
-                    zip(tape.gradient(loss, layer.trainable_weights), layer.trainable_weights, strict=True)
+                    zip(
+                        tape.gradient(loss, layer.trainable_weights),
+                        layer.trainable_weights,
+                        strict=True,
+                    )
                 )
                 logs[name] = loss
             return logs
@@ -410,7 +476,9 @@ def test_random_draws_differ_from_step_to_step():
 def test_metrics_kept_as_attributes_are_reset_between_epochs():
     model = RawLoss()
     model.compile(optimizers.SGD(0.0))
-    history = model.fit(*xy(16), batch_size=4, epochs=2, shuffle=False, verbose=0).history["tracked"]
+    history = model.fit(*xy(16), batch_size=4, epochs=2, shuffle=False, verbose=0).history[
+        "tracked"
+    ]
     assert history[0] == pytest.approx(history[1])
 
 
@@ -509,13 +577,20 @@ def test_predict_puts_batches_together():
 
 def test_uncompiled_model_is_refused():
     for method in ("fit", "evaluate", "train_on_batch", "test_on_batch"):
-        with pytest.raises(RuntimeError, match="You must compile your model before training/testing"):
+        with pytest.raises(
+            RuntimeError, match="You must compile your model before training/testing"
+        ):
             getattr(mlp(), method)(*xy(4))
 
 
 @pytest.mark.parametrize(
     ("returned", "message"),
-    [(None, "returned None"), (3.0, "of type float"), ({1: 2.0}, "the key 1"), ({"loss": None}, "None for 'loss'")],
+    [
+        (None, "returned None"),
+        (3.0, "of type float"),
+        ({1: 2.0}, "the key 1"),
+        ({"loss": None}, "None for 'loss'"),
+    ],
 )
 def test_step_must_return_a_dictionary(returned, message):
     class Wrong(podium.Model):
@@ -569,7 +644,13 @@ def test_at_most_three_frames_of_ours_stand_above_a_step_while_it_runs_or_is_tra
     class Watches(podium.Model):
         def train_step(self, data):
             stack = traceback.extract_stack()
-            seen.append([frame.name for frame in stack if frame.filename.startswith(f"{podium.__path__[0]}/")])
+            seen.append(
+                [
+                    frame.name
+                    for frame in stack
+                    if frame.filename.startswith(f"{podium.__path__[0]}/")
+                ]
+            )
             return {"mean": podium.ops.mean(data)}
 
     model = Watches()
@@ -602,7 +683,9 @@ def test_a_batch_size_for_arrays_does_not_concern_a_dataset_for_validation():
     model.compile("sgd", "mse")
     x, y = np.ones((8, 1), "float32"), np.zeros((8, 1), "float32")
     counts = []
-    tell = podium.callbacks.LambdaCallback(on_test_batch_end=lambda batch, logs: counts.append(batch))
+    tell = podium.callbacks.LambdaCallback(
+        on_test_batch_end=lambda batch, logs: counts.append(batch)
+    )
     batches = podium.data.Dataset.from_tensor_slices((x, y)).batch(2)
     model.fit(x, y, batch_size=4, validation_data=batches, verbose=0, callbacks=tell)
     model.fit(x, y, batch_size=4, validation_data=(x, y), verbose=0, callbacks=tell)

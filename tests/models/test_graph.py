@@ -23,7 +23,9 @@ def test_several_inputs_and_outputs_in_dictionaries():
     assert set(result) == {"sum", "rest"} and result["sum"].shape == (5, 4)
     np.testing.assert_allclose(result["rest"][0].numpy(), x * 2)
     assert model.input_names == ["a", "b"] and model.input_shape == [(None, 3), (None, 2)]
-    with pytest.raises(ValueError, match=r"needs the input 'a' and was given the keys \['A', 'b'\].*Did you mean"):
+    with pytest.raises(
+        ValueError, match=r"needs the input 'a' and was given the keys \['A', 'b'\].*Did you mean"
+    ):
         model({"A": x, "b": y})
 
 
@@ -32,7 +34,9 @@ def test_lists_of_inputs_may_be_given_by_name():
     model = podium.Model([a, b], a - b)
     x, y = draw(2, 3), draw(2, 3)
     np.testing.assert_array_equal(model({"b": y, "a": x}).numpy(), model([x, y]).numpy())
-    with pytest.raises(ValueError, match=r"takes 2 inputs \('a' \(None, 3\), 'b' \(None, 3\)\) and was given 1"):
+    with pytest.raises(
+        ValueError, match=r"takes 2 inputs \('a' \(None, 3\), 'b' \(None, 3\)\) and was given 1"
+    ):
         model(x)
 
 
@@ -44,7 +48,9 @@ def test_shared_layers_are_counted_once():
     x, y = draw(2, 3), draw(2, 3)
     with podium.GradientTape() as tape:
         out = model([x, y])
-    np.testing.assert_allclose(tape.gradient(out, shared.kernel).numpy(), (x + y).sum(0)[:, None] * np.ones(4), rtol=1e-5)
+    np.testing.assert_allclose(
+        tape.gradient(out, shared.kernel).numpy(), (x + y).sum(0)[:, None] * np.ones(4), rtol=1e-5
+    )
 
 
 def test_models_nest_and_are_called_like_layers():
@@ -63,7 +69,9 @@ def test_raw_operations_and_operators_on_symbolic_values():
     data = draw(5, 4, 4, 3)
     plain = np.maximum(data[:, 1:3] - 0.5, 0).reshape(5, 24) / 2
     out = model(data)
-    np.testing.assert_allclose(out[0].numpy(), np.concatenate([plain, -plain], 1) @ np.ones((48, 2)), atol=1e-5)
+    np.testing.assert_allclose(
+        out[0].numpy(), np.concatenate([plain, -plain], 1) @ np.ones((48, 2)), atol=1e-5
+    )
     np.testing.assert_allclose(out[1].numpy(), plain**2, rtol=1e-6)
     np.testing.assert_allclose(out[2].numpy(), 1 - plain, rtol=1e-6)
     assert out[4].dtype == bool
@@ -92,7 +100,10 @@ def test_unused_branches_are_left_out():
 
 def test_wrong_connections_are_explained():
     a, b = podium.Input((3,), name="a"), podium.Input((3,), name="b")
-    with pytest.raises(ValueError, match=r"depends on 'b' \(shape \(None, 3\)\), which is none of the model's inputs \('a'\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"depends on 'b' \(shape \(None, 3\)\), which is none of the model's inputs \('a'\)",
+    ):
         podium.Model(a, layers.Dense(1)(a + b))
     with pytest.raises(ValueError, match=r"given no `outputs`"):
         podium.Model(inputs=a)
@@ -102,7 +113,9 @@ def test_wrong_connections_are_explained():
         podium.Model([a, a], a * 2)
     with pytest.raises(ValueError, match=r"two layers named 'twin' \(Dense and Dense\)"):
         podium.Model(a, layers.Dense(1, name="twin")(layers.Dense(1, name="twin")(a)))
-    with pytest.raises(ValueError, match=r"shape \(2, 4\) for 'a', which was declared as Input\(shape=\(3,\)\)"):
+    with pytest.raises(
+        ValueError, match=r"shape \(2, 4\) for 'a', which was declared as Input\(shape=\(3,\)\)"
+    ):
         podium.Model(a, a * 2)(draw(2, 4))
     with pytest.raises(TypeError, match=r"numpy\(\) was asked of .*symbolic value"):
         a.numpy()
@@ -177,7 +190,12 @@ def test_subclassed_models_build_from_a_shape():
 
     model = Net()
     model.build((None, 3))
-    assert [w.path for w in model.weights] == ["net/dense/kernel", "net/dense/bias", "net/dense_1/kernel", "net/dense_1/bias"]
+    assert [w.path for w in model.weights] == [
+        "net/dense/kernel",
+        "net/dense/bias",
+        "net/dense_1/kernel",
+        "net/dense_1/bias",
+    ]
     assert model.count_params() == 21
 
 

@@ -12,9 +12,15 @@ from podium import layers, ops
 WIDTH = 3
 
 step = st.one_of(
-    st.tuples(st.just("dense"), st.integers(0, 30), st.integers(0, 2)),  # one of three shared layers
+    st.tuples(
+        st.just("dense"), st.integers(0, 30), st.integers(0, 2)
+    ),  # one of three shared layers
     st.tuples(st.sampled_from(["relu", "double", "shift", "model"]), st.integers(0, 30)),
-    st.tuples(st.sampled_from(["add", "multiply", "maximum", "concatenate"]), st.integers(0, 30), st.integers(0, 30)),
+    st.tuples(
+        st.sampled_from(["add", "multiply", "maximum", "concatenate"]),
+        st.integers(0, 30),
+        st.integers(0, 30),
+    ),
 )
 
 
@@ -39,7 +45,9 @@ def build(program, inputs, shared, inner):
                 "add": layers.Add(),
                 "multiply": layers.Multiply(),
                 "maximum": layers.Maximum(),
-                "concatenate": lambda pair: layers.Concatenate()(pair)[:, :WIDTH] if pair[0] is not pair[1] else pair[0] * 1,
+                "concatenate": lambda pair: (
+                    layers.Concatenate()(pair)[:, :WIDTH] if pair[0] is not pair[1] else pair[0] * 1
+                ),
             }[name]
             values.append(merge([x, y]))
     return values
@@ -62,7 +70,12 @@ def by_hand(program, inputs, weights, inner):
             values.append(jnp.tanh(x @ inner[0] + inner[1]))
         else:
             y = values[args[1] % len(values)]
-            merge = {"add": x + y, "multiply": x * y, "maximum": jnp.maximum(x, y), "concatenate": x * 1}[name]
+            merge = {
+                "add": x + y,
+                "multiply": x * y,
+                "maximum": jnp.maximum(x, y),
+                "concatenate": x * 1,
+            }[name]
             values.append(merge)
     return values
 
@@ -95,7 +108,11 @@ def test_random_graphs_equal_the_computation_written_out(program, count, compile
     outputs, gradients = (podium.function(step) if compiled else step)()
     expected = jax.grad(lambda raw: sum(jnp.sum(o * o) for o in outputs_of(raw)))(raw)
     for mine, theirs in zip([*outputs, *gradients], [*outputs_of(raw), *expected], strict=True):
-        np.testing.assert_allclose(np.asarray(mine), theirs, rtol=1e-4, atol=1e-4 * max(1.0, float(np.abs(theirs).max())))
+        np.testing.assert_allclose(
+            np.asarray(mine), theirs, rtol=1e-4, atol=1e-4 * max(1.0, float(np.abs(theirs).max()))
+        )
     used = {id(v) for v in model.weights}
-    reached = {id(v) for v, g in zip(variables, expected, strict=True) if np.abs(np.asarray(g)).max() > 0}
+    reached = {
+        id(v) for v, g in zip(variables, expected, strict=True) if np.abs(np.asarray(g)).max() > 0
+    }
     assert reached <= used

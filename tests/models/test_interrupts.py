@@ -22,7 +22,14 @@ Y = X @ np.array([[1.0], [-2.0], [0.5]], "float32")
 
 def fresh_model(fused=1):
     podium.utils.set_random_seed(0)
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(8, activation="tanh"), layers.Dropout(0.1), layers.Dense(1)])
+    model = podium.Sequential(
+        [
+            podium.Input((3,)),
+            layers.Dense(8, activation="tanh"),
+            layers.Dropout(0.1),
+            layers.Dense(1),
+        ]
+    )
     model.compile("adam", "mse", steps_per_execution=fused)
     return model
 
@@ -49,7 +56,9 @@ def test_fifty_interrupts_leave_the_model_at_a_completed_step():
     reference = Trajectory()
     model = fresh_model()
     model.fit(X, Y, batch_size=4, shuffle=False, verbose=0, callbacks=reference)
-    start = [(variable, variable.numpy()) for variable in [*model.variables, *model.optimizer.variables]]
+    start = [
+        (variable, variable.numpy()) for variable in [*model.variables, *model.optimizer.variables]
+    ]
     begin = fresh_model()
     first = [variable.numpy() for variable in begin.variables]
     duration = 0.0
@@ -63,7 +72,9 @@ def test_fifty_interrupts_leave_the_model_at_a_completed_step():
         for (variable, value), fresh in zip(start, [*first, *[None] * len(start)], strict=False):
             variable.assign(fresh if fresh is not None else np.zeros_like(value))
         model.optimizer.learning_rate = 0.001
-        timer = threading.Timer(rng.random() * duration, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer = threading.Timer(
+            rng.random() * duration, lambda: os.kill(os.getpid(), signal.SIGINT)
+        )
         try:
             timer.start()
             model.fit(X, Y, batch_size=4, shuffle=False, verbose=0)
@@ -73,7 +84,9 @@ def test_fifty_interrupts_leave_the_model_at_a_completed_step():
             struck += 1
         completed = int(model.optimizer.iterations.numpy())
         for expected, found in zip(reference.weights[completed], model.get_weights(), strict=True):
-            np.testing.assert_array_equal(expected, found, err_msg=f"attempt {attempt}, after {completed} steps")
+            np.testing.assert_array_equal(
+                expected, found, err_msg=f"attempt {attempt}, after {completed} steps"
+            )
     assert struck > 25
     model.fit(X[:8], Y[:8], verbose=0)
     assert np.isfinite(model.evaluate(X[:8], Y[:8], verbose=0))
@@ -124,5 +137,7 @@ def test_nothing_remains_after_fit():
     """
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("reads /proc, which this system does not have")
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.strip() == "nothing left", done.stderr[-2000:]

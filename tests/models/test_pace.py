@@ -22,7 +22,14 @@ def eager_to_fuse(monkeypatch):
 
 def network(steps="auto"):
     podium.utils.set_random_seed(1)
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, activation="tanh"), layers.Dropout(0.2), layers.Dense(1)])
+    model = podium.Sequential(
+        [
+            podium.Input((3,)),
+            layers.Dense(4, activation="tanh"),
+            layers.Dropout(0.2),
+            layers.Dense(1),
+        ]
+    )
     model.compile("adam", "mse", metrics=["mae"], steps_per_execution=steps)
     return model
 
@@ -64,20 +71,30 @@ def test_the_next_run_starts_at_its_pace(eager_to_fuse, monkeypatch):
     assert model.train_function.paces
     for found in model.train_function.paces.values():
         found.settled = 5
-    assert sizes(model, monkeypatch, lambda model: model.fit(X, Y, batch_size=4, verbose=0)) == [1, 5, 5]
+    assert sizes(model, monkeypatch, lambda model: model.fit(X, Y, batch_size=4, verbose=0)) == [
+        1,
+        5,
+        5,
+    ]
 
 
-def test_groups_of_a_given_number_share_an_execution_when_nobody_listens(eager_to_fuse, monkeypatch):
+def test_groups_of_a_given_number_share_an_execution_when_nobody_listens(
+    eager_to_fuse, monkeypatch
+):
     single = network(1)
     history = fit(single).history
     grouped, histories = network(2), []
     taken = sizes(grouped, monkeypatch, lambda model: histories.append(fit(model).history))
-    assert taken[:7] == [2, 2, 2, 2, 3, 10, 1] and sum(taken) == 44  # whole groups, and what is left of an epoch
+    assert (
+        taken[:7] == [2, 2, 2, 2, 3, 10, 1] and sum(taken) == 44
+    )  # whole groups, and what is left of an epoch
     assert histories[0] == history and int(grouped.steps_per_execution) == 2
     for one, other in zip(grouped.get_weights(), single.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
     heard = []
-    listener = podium.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: heard.append(batch))
+    listener = podium.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: heard.append(batch)
+    )
     fit(grouped, callbacks=[listener])
     assert heard[:6] == [1, 3, 5, 7, 9, 10]
 
@@ -98,7 +115,9 @@ def test_slow_steps_stay_single_and_nothing_more_is_compiled(monkeypatch):
     monkeypatch.setattr(_pace, "_QUICK", 0.0)
     model = network()
     assert set(sizes(model, monkeypatch, fit)) == {1}
-    assert model.train_function.trace_count == 2 and {found.settled for found in model.train_function.paces.values()} == {1}
+    assert model.train_function.trace_count == 2 and {
+        found.settled for found in model.train_function.paces.values()
+    } == {1}
 
 
 def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(monkeypatch):
@@ -106,7 +125,10 @@ def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(mo
     monkeypatch.setattr(_pace, "_SAVED", 0.0)
     model = network()
     fit(model)
-    assert model.train_function.trace_count == 2 and sum(found.waited for found in model.train_function.paces.values()) > 30
+    assert (
+        model.train_function.trace_count == 2
+        and sum(found.waited for found in model.train_function.paces.values()) > 30
+    )
     monkeypatch.setattr(_pace, "_SAVED", 1e9)
     monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
     fit(model)
@@ -146,7 +168,10 @@ def paced(seconds, most=None, size=4, steps_in_epoch=None):
     ("seconds", "decisions"),
     [
         ([1e-3, 0.5e-3], [8, 8]),
-        ([1e-3, 2e-3, 1e-3, 2e-3], [8, 0, 8, 1]),  # both are measured again before fusing is given up
+        (
+            [1e-3, 2e-3, 1e-3, 2e-3],
+            [8, 0, 8, 1],
+        ),  # both are measured again before fusing is given up
         ([1e-3, 2e-3, 3e-3, 1.05e-3], [8, 0, 8, 8]),  # the first of the fused ones were disturbed
         ([1e-3, 2e-3, 3e-3, 1.2e-3], [8, 0, 8, 1]),
     ],
@@ -161,7 +186,8 @@ def test_steps_that_seem_slow_on_a_busy_machine_are_measured_again_in_the_next_r
 
 
 @pytest.mark.parametrize(
-    ("seconds", "most", "size", "expected"), [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**21, 4)]
+    ("seconds", "most", "size", "expected"),
+    [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**21, 4)],
 )
 def test_how_many_steps_an_execution_takes(seconds, most, size, expected):
     assert paced([seconds], most, size) == [expected]
@@ -176,8 +202,12 @@ def test_a_validation_in_steps_is_not_jumped_over(eager_to_fuse, monkeypatch):
 def test_evaluate_and_predict_are_fused_too_and_equal(eager_to_fuse):
     single, auto = network(1), network()
     for _ in range(10):
-        assert auto.evaluate(X, Y, batch_size=4, verbose=0) == single.evaluate(X, Y, batch_size=4, verbose=0)
-        np.testing.assert_array_equal(auto.predict(X, batch_size=4, verbose=0), single.predict(X, batch_size=4, verbose=0))
+        assert auto.evaluate(X, Y, batch_size=4, verbose=0) == single.evaluate(
+            X, Y, batch_size=4, verbose=0
+        )
+        np.testing.assert_array_equal(
+            auto.predict(X, batch_size=4, verbose=0), single.predict(X, batch_size=4, verbose=0)
+        )
     for function in (auto.test_function, auto.predict_function):
         assert max(found.fused or found.tried for found in function.paces.values()) == 11
         assert any(found.settled for found in function.paces.values())

@@ -29,11 +29,18 @@ class Several(podium.Model):
 
     def call(self, x):
         y = self.dense(x)
-        return {"rows": y, "more": [podium.ops.cast(y[:, 0] > 0, "bool"), podium.ops.cast(y * 9, "int32")]}
+        return {
+            "rows": y,
+            "more": [podium.ops.cast(y[:, 0] > 0, "bool"), podium.ops.cast(y * 9, "int32")],
+        }
 
     def predict_step(self, data):
         outputs = self(podium.data.unpack_x_y_sample_weight(data)[0])
-        return {**outputs, "mean": podium.ops.mean(outputs["rows"]), "half": podium.ops.cast(outputs["rows"], "bfloat16")}
+        return {
+            **outputs,
+            "mean": podium.ops.mean(outputs["rows"]),
+            "half": podium.ops.cast(outputs["rows"], "bfloat16"),
+        }
 
 
 def several(k=1):
@@ -99,14 +106,21 @@ def assert_same(found, expected):
     assert list(found) == list(expected)
     pairs = [(found[name], expected[name]) for name in found if name != "more"]
     for one, other in [*pairs, *zip(found["more"], expected["more"], strict=True)]:
-        assert one.dtype == other.dtype and type(one) is np.ndarray and one.flags.writeable and one.flags.owndata
+        assert (
+            one.dtype == other.dtype
+            and type(one) is np.ndarray
+            and one.flags.writeable
+            and one.flags.owndata
+        )
         np.testing.assert_array_equal(one, other)
 
 
 def by_batches(model, count=None):
     """What calling the step batch by batch gives, put together by NumPy."""
     parts = [model.predict_on_batch(batch) for batch in itertools.islice(batches(), count)]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in ("rows", "mean", "half")}
+    joined = {
+        name: np.concatenate([part[name] for part in parts]) for name in ("rows", "mean", "half")
+    }
     more = [np.concatenate([part["more"][place] for part in parts]) for place in (0, 1)]
     return {"rows": joined["rows"], "more": more, "mean": joined["mean"], "half": joined["half"]}
 
@@ -137,7 +151,9 @@ def test_predict_iter_gives_the_same_batch_by_batch(source, k, eager_to_fuse):
 
 def test_eager_steps_and_functions_of_the_users_own():
     expected = dense().predict(X, 8, verbose=0)
-    np.testing.assert_allclose(dense(run_eagerly=True).predict(X, 8, verbose=0), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        dense(run_eagerly=True).predict(X, 8, verbose=0), expected, rtol=1e-6
+    )
 
     class Own(podium.Sequential):
         def make_predict_function(self, force=False):
@@ -160,7 +176,9 @@ def test_known_sizes_are_allocated_once_and_returned_as_they_are(monkeypatch):
     monkeypatch.setattr(_output_rows.np, "empty", noting)
     for k in (1, 3):
         found = dense(k).predict(X, 8, verbose=0)
-        (outputs,) = [array for array in made if array.ndim == 2]  # not rows of several batches on their way to the device
+        (outputs,) = [
+            array for array in made if array.ndim == 2
+        ]  # not rows of several batches on their way to the device
         assert outputs.shape == (41, 2) and found is outputs
         made.clear()
 
@@ -202,7 +220,10 @@ def test_outputs_whose_rows_differ_are_refused():
         def predict_step(self, data):
             return podium.ops.transpose(data)
 
-    with pytest.raises(ValueError, match=r"rows of shape \(1,\) after rows of shape \(8,\).*must match exactly.*predict_iter"):
+    with pytest.raises(
+        ValueError,
+        match=r"rows of shape \(1,\) after rows of shape \(8,\).*must match exactly.*predict_iter",
+    ):
         Sums().predict(X, 8, verbose=0)
     assert [part.shape for part in Sums().predict_iter(X, 8)] == [(3, size) for size in SIZES]
 
@@ -254,7 +275,9 @@ class Events(callbacks.Callback):
 
 
 def test_callbacks_hear_the_same_events_as_ever():
-    single = [event for step, size in enumerate(SIZES) for event in (step, (step, ["outputs"], (size, 2)))]
+    single = [
+        event for step, size in enumerate(SIZES) for event in (step, (step, ["outputs"], (size, 2)))
+    ]
     fused = [0, (3, ["outputs"], (32, 2)), 4, (5, ["outputs"], (9, 2))]
     for k, expected in ((1, single), ("auto", single), (4, fused)):
         model = dense(k)
@@ -313,13 +336,29 @@ def test_out_has_the_structure_of_the_outputs():
 @pytest.mark.parametrize(
     ("out", "kind", "message"),
     [
-        (np.zeros((40, 2), "float32"), ValueError, r"`out` has the shape \(40, 2\).*at least 41 rows of that shape.*\(41, 2\)"),
-        (np.zeros((41, 3), "float32"), ValueError, r"shape \(41, 3\), and the output has rows of shape \(2,\)"),
+        (
+            np.zeros((40, 2), "float32"),
+            ValueError,
+            r"`out` has the shape \(40, 2\).*at least 41 rows of that shape.*\(41, 2\)",
+        ),
+        (
+            np.zeros((41, 3), "float32"),
+            ValueError,
+            r"shape \(41, 3\), and the output has rows of shape \(2,\)",
+        ),
         (np.zeros((), "float32"), ValueError, r"`out` has the shape \(\)"),
-        (np.zeros((41, 2), "float16"), ValueError, "`out` has the dtype float16, and the output float32, which it cannot hold"),
+        (
+            np.zeros((41, 2), "float16"),
+            ValueError,
+            "`out` has the dtype float16, and the output float32, which it cannot hold",
+        ),
         (np.zeros((41, 2), "int64"), ValueError, "dtype int64, and the output float32"),
         (np.broadcast_to(np.float32(0), (41, 2)), ValueError, "cannot be written to"),
-        ([np.zeros((41, 2), "float32")], TypeError, "`out` is a list; something to fill was expected"),
+        (
+            [np.zeros((41, 2), "float32")],
+            TypeError,
+            "`out` is a list; something to fill was expected",
+        ),
         (podium.ops.zeros((41, 2)).value, TypeError, "`out` is a ArrayImpl"),
     ],
     ids=["short", "wide", "number", "narrow", "whole", "read only", "list", "jax"],
@@ -336,13 +375,17 @@ def test_an_out_that_does_not_fit_is_refused_before_anything_is_computed(out, ki
 
 
 def test_an_out_of_another_structure_is_refused():
-    with pytest.raises(ValueError, match=r"`out` is .*, and the outputs are .*in the structure of the outputs"):
+    with pytest.raises(
+        ValueError, match=r"`out` is .*, and the outputs are .*in the structure of the outputs"
+    ):
         several().predict(X, 8, verbose=0, out={"rows": np.zeros((41, 4), "float32")})
 
 
 def test_an_out_that_turns_out_too_short_is_refused_then():
     out = np.zeros((20, 2), "float32")
-    with pytest.raises(ValueError, match=r"`out` has 20 rows of shape \(2,\).*shape \(8, 2\) after 16 rows"):
+    with pytest.raises(
+        ValueError, match=r"`out` has 20 rows of shape \(2,\).*shape \(8, 2\) after 16 rows"
+    ):
         dense().predict(generator(), verbose=0, out=out)
     np.testing.assert_array_equal(out[:16], dense().predict(X[:16], 8, verbose=0))
 
@@ -357,7 +400,11 @@ def test_outputs_that_will_not_fit_are_warned_of_before_they_are_computed(source
     show = warnings.showwarning
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        monkeypatch.setattr(warnings, "showwarning", lambda *args: at.append((int(model._predict_counter.numpy()), str(args[0]))))
+        monkeypatch.setattr(
+            warnings,
+            "showwarning",
+            lambda *args: at.append((int(model._predict_counter.numpy()), str(args[0]))),
+        )
         model.predict(**SOURCES[source](), verbose=0)
     monkeypatch.setattr(warnings, "showwarning", show)
     (steps, message), size = *at, 41 if source == "arrays" else 48
@@ -378,7 +425,9 @@ def test_nothing_is_warned_of_that_fits_or_goes_elsewhere(monkeypatch):
 
 
 def test_sizes_are_written_for_people():
-    written = [_memory_forecast._written(size) for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)]
+    written = [
+        _memory_forecast._written(size) for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
+    ]
     assert written == ["0 bytes", "1000 bytes", "2.0 KiB", "1.5 GiB", "5.0 TiB", "8192.0 TiB"]
 
 
@@ -413,7 +462,9 @@ class Slow:
             self.closed += 1
 
 
-@pytest.mark.parametrize("how", ["close", "drop", "closing", "break", "exhaust", "error", "unbegun"])
+@pytest.mark.parametrize(
+    "how", ["close", "drop", "closing", "break", "exhaust", "error", "unbegun"]
+)
 def test_what_reads_ends_with_the_generator(how):
     source, heard = Slow(20 if how == "exhaust" else None), Events()
     model = dense()
@@ -458,7 +509,12 @@ class Without(podium.utils.PyDataset):
 
 @pytest.mark.parametrize(
     "make",
-    [endless, lambda: itertools.repeat((X[:8],)), lambda: Dataset.from_tensor_slices(X).batch(8).repeat(), Without],
+    [
+        endless,
+        lambda: itertools.repeat((X[:8],)),
+        lambda: Dataset.from_tensor_slices(X).batch(8).repeat(),
+        Without,
+    ],
     ids=["generator", "repeat", "dataset", "by number"],
 )
 def test_data_without_an_end_are_walked_for_as_long_as_asked(make, monkeypatch):
@@ -473,7 +529,10 @@ def test_a_generator_of_the_users_keeps_what_was_not_asked_for(eager_to_fuse):
     source = iter([(X[:8],)] * 20)
     with contextlib.closing(dense("auto").predict_iter(source)) as outputs:
         next(outputs), next(outputs)
-    assert len(list(source)) in (17, 18)  # one may have been looked at, to know whether there are more
+    assert len(list(source)) in (
+        17,
+        18,
+    )  # one may have been looked at, to know whether there are more
 
 
 def test_the_model_is_free_between_batches():
@@ -508,7 +567,14 @@ def test_samples_are_known_where_sizes_are():
     def samples(x, **options):
         return podium.data.DataHandler(x, caller="predict", **options).samples
 
-    assert samples(X, batch_size=8) == 41 and samples(X, batch_size=41) == 41 and samples(X, batch_size=99) == 41
-    assert samples(X, batch_size=8, steps_per_epoch=5) == 40 and samples(X, batch_size=8, steps_per_epoch=6) == 41
+    assert (
+        samples(X, batch_size=8) == 41
+        and samples(X, batch_size=41) == 41
+        and samples(X, batch_size=99) == 41
+    )
+    assert (
+        samples(X, batch_size=8, steps_per_epoch=5) == 40
+        and samples(X, batch_size=8, steps_per_epoch=6) == 41
+    )
     assert samples(X, batch_size=8, steps_per_epoch=9) == 41
     assert samples(Numbered()) is None and samples(generator()) is None

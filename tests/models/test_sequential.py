@@ -60,15 +60,21 @@ def test_models_inside_sequential():
 
 
 def test_gradients_by_inner_outputs():
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, activation="tanh", name="h"), layers.Dense(1)])
+    model = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4, activation="tanh", name="h"), layers.Dense(1)]
+    )
     both = podium.Model(model.inputs, [model.get_layer("h").output, model.output])
     with podium.GradientTape() as tape:
         h, y = both(X)
-    np.testing.assert_allclose(tape.gradient(y, h).numpy(), np.tile(model.layers[1].kernel.numpy().T, (2, 1)), rtol=1e-6)
+    np.testing.assert_allclose(
+        tape.gradient(y, h).numpy(), np.tile(model.layers[1].kernel.numpy().T, (2, 1)), rtol=1e-6
+    )
 
 
 def test_summary_is_a_table_with_totals(capsys):
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4), layers.BatchNormalization()], name="net")
+    model = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4), layers.BatchNormalization()], name="net"
+    )
     lines = []
     model.summary(print_fn=lines.append, show_trainable=True)
     text = lines[0]
@@ -98,7 +104,9 @@ def test_summary_is_a_table_with_totals(capsys):
 
 
 def test_configs_make_the_model_again():
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4, activation="relu"), layers.Dense(1)], name="net")
+    model = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4, activation="relu"), layers.Dense(1)], name="net"
+    )
     again = podium.Sequential.from_config(model.get_config())
     assert again.name == "net" and again.output_shape == (None, 1)
     again.set_weights(model.get_weights())
@@ -106,5 +114,8 @@ def test_configs_make_the_model_again():
     lazy = podium.Sequential([layers.Dense(4)])
     lazy(X)
     assert podium.Sequential.from_config(lazy.get_config()).output_shape == (2, 4)
-    with pytest.raises(ValueError, match=r"Unknown layer 'Dnese'. Did you mean 'Dense'.*register_keras_serializable"):
+    with pytest.raises(
+        ValueError,
+        match=r"Unknown layer 'Dnese'. Did you mean 'Dense'.*register_keras_serializable",
+    ):
         layers.deserialize({"class_name": "Dnese", "config": {}})

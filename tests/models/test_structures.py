@@ -14,18 +14,32 @@ Y = X[:, :1] * 2
 
 def two_outputs(keys=("z", "b"), widths=(1, 1)):
     x = podium.Input((4,))
-    return podium.Model(x, {key: layers.Dense(width, name=f"layer_{key}")(x) for key, width in zip(keys, widths, strict=True)})
+    return podium.Model(
+        x,
+        {
+            key: layers.Dense(width, name=f"layer_{key}")(x)
+            for key, width in zip(keys, widths, strict=True)
+        },
+    )
 
 
 def test_outputs_in_a_dictionary_keep_their_own_targets():
     model = two_outputs()
-    model.compile(optimizers.SGD(0.1), {"z": "mse", "b": "mse"}, metrics={"z": ["mae"], "b": ["mae"]})
+    model.compile(
+        optimizers.SGD(0.1), {"z": "mse", "b": "mse"}, metrics={"z": ["mae"], "b": ["mae"]}
+    )
     model.fit(X, {"b": Y * 0 - 1, "z": Y * 0 + 1}, epochs=60, verbose=0)
     means = {key: value.mean() for key, value in model.predict(X, verbose=0).items()}
-    assert means["z"] == pytest.approx(1.0, abs=0.05) and means["b"] == pytest.approx(-1.0, abs=0.05)
+    assert means["z"] == pytest.approx(1.0, abs=0.05) and means["b"] == pytest.approx(
+        -1.0, abs=0.05
+    )
     different = two_outputs(widths=(1, 2))
     different.compile("sgd", "mse")
-    assert list(different.fit(X, {"z": Y, "b": np.c_[Y, Y]}, verbose=0).history) == ["loss", "z_loss", "b_loss"]
+    assert list(different.fit(X, {"z": Y, "b": np.c_[Y, Y]}, verbose=0).history) == [
+        "loss",
+        "z_loss",
+        "b_loss",
+    ]
 
 
 def test_subclass_returning_a_dictionary():
@@ -45,12 +59,20 @@ def test_subclass_returning_a_dictionary():
 
 def test_nested_outputs():
     x = podium.Input((4,))
-    outputs = {"x": [layers.Dense(1, name="p")(x), layers.Dense(1, name="q")(x)], "y": layers.Dense(1, name="r")(x)}
+    outputs = {
+        "x": [layers.Dense(1, name="p")(x), layers.Dense(1, name="q")(x)],
+        "y": layers.Dense(1, name="r")(x),
+    }
     model = podium.Model(x, outputs)
     targets = {"x": [Y, Y], "y": Y}
     for loss in ("mse", {"x": ["mse", "mae"], "y": "mse"}):
         model.compile("sgd", loss)
-        assert list(model.fit(X, targets, verbose=0).history) == ["loss", "p_loss", "q_loss", "r_loss"]
+        assert list(model.fit(X, targets, verbose=0).history) == [
+            "loss",
+            "p_loss",
+            "q_loss",
+            "r_loss",
+        ]
     with pytest.raises(ValueError, match="'w'"):
         model.compile("sgd", {"w": "mse"})
 
@@ -60,7 +82,9 @@ def test_sample_weights_by_name_weigh_their_own_output():
     model = podium.Model(x, [layers.Dense(1, name="a")(x), layers.Dense(1, name="b")(x)])
     model.compile(loss="mse")
     plain = model.evaluate(X, [Y, Y], verbose=0, return_dict=True)
-    weighted = model.evaluate(X, [Y, Y], sample_weight={"a": np.full(20, 0.5)}, verbose=0, return_dict=True)
+    weighted = model.evaluate(
+        X, [Y, Y], sample_weight={"a": np.full(20, 0.5)}, verbose=0, return_dict=True
+    )
     assert weighted["a_loss"] == pytest.approx(plain["a_loss"] / 2, rel=1e-5)
     assert weighted["b_loss"] == pytest.approx(plain["b_loss"], rel=1e-5)
     with pytest.raises(ValueError, match="'c'"):
@@ -90,7 +114,9 @@ def test_a_step_in_the_style_of_keras_3():
             with podium.GradientTape() as tape:
                 y_pred = self(x, training=True)
                 loss = self.compute_loss(y=y, y_pred=y_pred)
-            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            self.optimizer.apply(
+                tape.gradient(loss, self.trainable_variables), self.trainable_variables
+            )
             for metric in self.metrics:
                 if metric.name == "loss":
                     metric.update_state(loss)
@@ -148,7 +174,11 @@ def test_metric_objects_keep_their_log_names_when_compiled_again():
         for _ in range(2):
             model.compile("sgd", "mse", metrics=given)
             keys = [key for key in model.fit(X, [Y, Y], verbose=0).history if "loss" not in key]
-            expected = {1: ["a_mae", "mean_mae"], 0: ["a_mae"], 2: ["a_mean_absolute_error", "mean_mean_absolute_error"]}
+            expected = {
+                1: ["a_mae", "mean_mae"],
+                0: ["a_mae"],
+                2: ["a_mean_absolute_error", "mean_mean_absolute_error"],
+            }
             assert keys == expected[1 if given == [metric] else 0 if isinstance(given, dict) else 2]
 
 
@@ -165,7 +195,9 @@ def test_model_with_nothing_to_train_reports_its_loss():
     model = podium.Sequential([podium.Input((4,)), layers.Dense(1)])
     model.trainable = False
     model.compile("sgd", "mse")
-    assert model.fit(X, Y, verbose=0).history["loss"] == [pytest.approx(model.evaluate(X, Y, verbose=0), rel=1e-5)]
+    assert model.fit(X, Y, verbose=0).history["loss"] == [
+        pytest.approx(model.evaluate(X, Y, verbose=0), rel=1e-5)
+    ]
 
 
 def test_compute_loss_with_the_signature_of_keras_2():
@@ -224,7 +256,9 @@ def test_loss_weights_may_be_numpy_numbers_and_variables():
 def test_lists_of_numbers_are_targets_too():
     model = podium.Sequential([podium.Input((4,)), layers.Dense(1)])
     model.compile(loss="mse")
-    assert model.evaluate(X.tolist(), Y[:, 0].tolist(), verbose=0) == pytest.approx(model.evaluate(X, Y, verbose=0), rel=1e-5)
+    assert model.evaluate(X.tolist(), Y[:, 0].tolist(), verbose=0) == pytest.approx(
+        model.evaluate(X, Y, verbose=0), rel=1e-5
+    )
 
 
 def test_stop_iteration_of_a_callback_is_not_the_end_of_the_data():

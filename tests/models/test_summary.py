@@ -15,4 +15,6 @@ def test_summary_knows_the_shapes_of_models_inside_a_subclass():
 
     lines = []
     Pair().summary(print_fn=lines.append)
-    assert "(None, 5)" in lines[0] and "(None, 6), (None, 7)" in lines[0] and lines[0].count("?") == 1
+    assert (
+        "(None, 5)" in lines[0] and "(None, 6), (None, 7)" in lines[0] and lines[0].count("?") == 1
+    )

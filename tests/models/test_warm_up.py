@@ -16,7 +16,15 @@ def model_with_state(cls=podium.Sequential, **options):
     podium.core.reset_names()
     podium.utils.set_random_seed(1)
     layers = podium.layers
-    model = cls([podium.Input((4,)), layers.Dense(3), layers.BatchNormalization(), layers.Dropout(0.5), layers.Dense(1)])
+    model = cls(
+        [
+            podium.Input((4,)),
+            layers.Dense(3),
+            layers.BatchNormalization(),
+            layers.Dropout(0.5),
+            layers.Dense(1),
+        ]
+    )
     model.compile("adam", "mse", metrics=["mae"], **options)
     return model
 
@@ -29,12 +37,18 @@ class Clipped(podium.Sequential):
         with podium.GradientTape() as tape:
             loss = podium.ops.mean((self(x, training=True) - y) ** 2)
         gradients = tape.gradient(loss, self.trainable_variables)
-        self.optimizer.apply([podium.ops.clip(g, -1.0, 1.0) for g in gradients], self.trainable_variables)
+        self.optimizer.apply(
+            [podium.ops.clip(g, -1.0, 1.0) for g in gradients], self.trainable_variables
+        )
         return {"own": loss}
 
 
 def state(model):
-    everything = [*model.variables, *model.optimizer.variables, *[v for m in model.metrics for v in m.variables]]
+    everything = [
+        *model.variables,
+        *model.optimizer.variables,
+        *[v for m in model.metrics for v in m.variables],
+    ]
     return [variable.numpy().copy() for variable in everything]
 
 
@@ -48,7 +62,11 @@ class Compiled:
         return self
 
     def _note(self, event, seconds, **details):
-        if self._open and event.endswith("backend_compile_duration") and "step" in str(details.get("fun_name")):
+        if (
+            self._open
+            and event.endswith("backend_compile_duration")
+            and "step" in str(details.get("fun_name"))
+        ):
             self.names.append(details["fun_name"])
 
     def __exit__(self, *_):
@@ -65,27 +83,38 @@ def test_a_fit_after_a_warm_up_compiles_nothing_and_gives_the_same_bits(cls, fus
     model = model_with_state(cls, steps_per_execution=fused)
     seconds = model.warm_up(X, Y, batch_size=4)
     assert list(seconds) == ["train", "test", "predict"] and min(seconds.values()) > 0
-    programs = [f.trace_count for f in (model.train_function, model.test_function, model.predict_function)]
+    programs = [
+        f.trace_count for f in (model.train_function, model.test_function, model.predict_function)
+    ]
     assert programs == [2, 2, 2]  # and the last, smaller batch
     with Compiled() as compiled:
         assert model.fit(X, Y, batch_size=4, epochs=2, verbose=0).history == expected
         model.evaluate(X, Y, batch_size=4, verbose=0)
         model.predict(X, batch_size=4, verbose=0)
     assert compiled.names == []
-    assert [f.trace_count for f in (model.train_function, model.test_function, model.predict_function)] == programs
+    assert [
+        f.trace_count for f in (model.train_function, model.test_function, model.predict_function)
+    ] == programs
     assert len(model.train_function.recompilations) == 0  # they were asked for
 
 
 def test_nothing_changes_bit_for_bit():
     model = model_with_state()
     model.fit(X, Y, batch_size=4, verbose=0)
-    before, seed = state(model), podium.random.normal((2,), seed=podium.random.SeedGenerator(3)).numpy()
+    before, seed = (
+        state(model),
+        podium.random.normal((2,), seed=podium.random.SeedGenerator(3)).numpy(),
+    )
     counters = [int(getattr(model, f"_{kind}_counter")) for kind in ("train", "test", "predict")]
     model.warm_up(X[:7], Y[:7], batch_size=7)
     for ours, theirs in zip(state(model), before, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert [int(getattr(model, f"_{kind}_counter")) for kind in ("train", "test", "predict")] == counters
-    np.testing.assert_array_equal(podium.random.normal((2,), seed=podium.random.SeedGenerator(3)).numpy(), seed)
+    assert [
+        int(getattr(model, f"_{kind}_counter")) for kind in ("train", "test", "predict")
+    ] == counters
+    np.testing.assert_array_equal(
+        podium.random.normal((2,), seed=podium.random.SeedGenerator(3)).numpy(), seed
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +122,10 @@ def test_nothing_changes_bit_for_bit():
     [
         {"x": SPECS[0], "y": SPECS[1], "batch_size": 11},
         {"x": podium.TensorSpec((11, 4)), "y": podium.TensorSpec((11, 1))},
-        {"x": jax.ShapeDtypeStruct((11, 4), "float32"), "y": jax.ShapeDtypeStruct((11, 1), "float32")},
+        {
+            "x": jax.ShapeDtypeStruct((11, 4), "float32"),
+            "y": jax.ShapeDtypeStruct((11, 1), "float32"),
+        },
         {"x": podium.data.Dataset.from_tensor_slices((X, Y)).batch(11)},
     ],
     ids=["specs", "specs_with_a_batch_size", "jax_specs", "dataset"],
@@ -123,9 +155,17 @@ def test_a_model_without_weights_gets_those_that_its_first_batch_would_give_it()
         model = Late()
         model.compile("sgd", "mse")
         if warm:
-            model.warm_up({"a": SPECS[0], "b": SPECS[0]}, SPECS[1], podium.TensorSpec((None,)), batch_size=11, kinds="train")
+            model.warm_up(
+                {"a": SPECS[0], "b": SPECS[0]},
+                SPECS[1],
+                podium.TensorSpec((None,)),
+                batch_size=11,
+                kinds="train",
+            )
         data = {"a": X, "b": 2 * X}
-        losses.append(model.fit(data, Y, sample_weight=np.ones(22), batch_size=11, verbose=0).history["loss"])
+        losses.append(
+            model.fit(data, Y, sample_weight=np.ones(22), batch_size=11, verbose=0).history["loss"]
+        )
         assert model.train_function.trace_count == 1
     assert losses[0] == losses[1]
 

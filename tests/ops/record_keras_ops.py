@@ -12,7 +12,20 @@ import pathlib
 import numpy as np
 
 FOLDER = pathlib.Path(__file__).parent / "fixtures"
-DTYPES = ("bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "float16", "bfloat16", "float32", "int", "float")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "float16",
+    "bfloat16",
+    "float32",
+    "int",
+    "float",
+)
 
 # Dtype rules only: every operation over every pair, or every single dtype, of DTYPES ("int" and "float" are Python scalars).
 BINARY = [
@@ -312,13 +325,23 @@ def evaluate(case, ops, values):
 
 def flat(result):
     """Nested tuples and lists as one list."""
-    return [part for each in result for part in flat(each)] if isinstance(result, (tuple, list)) else [result]
+    return (
+        [part for each in result for part in flat(each)]
+        if isinstance(result, (tuple, list))
+        else [result]
+    )
 
 
 def signatures(ops):
     """Parameters and defaults of every operation: `{"sum": ["x", "axis=None", "keepdims=False"]}`."""
     found = {}
-    for prefix, module in (("", ops), ("image.", ops.image), ("linalg.", ops.linalg), ("nn.", ops.nn), ("numpy.", ops.numpy)):
+    for prefix, module in (
+        ("", ops),
+        ("image.", ops.image),
+        ("linalg.", ops.linalg),
+        ("nn.", ops.nn),
+        ("numpy.", ops.numpy),
+    ):
         for name, value in vars(module).items():
             if callable(value) and not name.startswith("_"):
                 parameters = inspect.signature(value).parameters.values()
@@ -343,15 +366,24 @@ def record():
         dtypes[case] = [name_of(part) for part in parts]
         for index, part in enumerate(parts):
             array = np.asarray(part)
-            arrays[f"{number}.{index}"] = array.astype("float32") if array.dtype.name == "bfloat16" else array
+            arrays[f"{number}.{index}"] = (
+                array.astype("float32") if array.dtype.name == "bfloat16" else array
+            )
     rules = {}
     for name in BINARY:
-        rules[name] = {f"{a},{b}": dtype_of(getattr(ops, name), jax, a, b) for a in DTYPES for b in DTYPES}
+        rules[name] = {
+            f"{a},{b}": dtype_of(getattr(ops, name), jax, a, b) for a in DTYPES for b in DTYPES
+        }
     for name in UNARY:
         rules[name] = {a: dtype_of(getattr(ops, name), jax, a) for a in DTYPES[:-2]}
     FOLDER.mkdir(exist_ok=True)
     np.savez_compressed(FOLDER / "keras_ops.npz", **arrays)
-    facts = {"version": keras.__version__, "signatures": signatures(ops), "dtypes": dtypes, "rules": rules}
+    facts = {
+        "version": keras.__version__,
+        "signatures": signatures(ops),
+        "dtypes": dtypes,
+        "rules": rules,
+    }
     (FOLDER / "keras_ops.json").write_text(json.dumps(facts))
 
 

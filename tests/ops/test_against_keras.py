@@ -13,7 +13,9 @@ from one_program import evaluated
 from podium import ops
 from podium.core import convert_to_tensor
 
-_spec = importlib.util.spec_from_file_location("record_keras_ops", pathlib.Path(__file__).with_name("record_keras_ops.py"))
+_spec = importlib.util.spec_from_file_location(
+    "record_keras_ops", pathlib.Path(__file__).with_name("record_keras_ops.py")
+)
 recorded = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(recorded)
 
@@ -22,7 +24,17 @@ ARRAYS = np.load(recorded.FOLDER / "keras_ops.npz")
 CASES = recorded.cases()
 VALUES = {name: convert_to_tensor(array) for name, array in recorded.inputs().items()}
 # Sums of float32 in another order: stft windows and decompositions differ in the last digits.
-LOOSE = ("stft", "istft", "ssim", "lstsq", "pinv", "cholesky_inverse", "inv", "conv_transpose", "image.perspective_transform")
+LOOSE = (
+    "stft",
+    "istft",
+    "ssim",
+    "lstsq",
+    "pinv",
+    "cholesky_inverse",
+    "inv",
+    "conv_transpose",
+    "image.perspective_transform",
+)
 
 # Keras 3.15 takes the wrong threshold here, and its result does not sum to one (`test_nn_ops.py` checks that ours does).
 DEVIATIONS = ("sparsemax(x)", "sparsemax(batch, axis=-1)")
@@ -39,7 +51,11 @@ TOGETHER = 30  # cases that go into one program
 
 @functools.cache
 def answers(first):
-    return evaluated(CASES[first : first + TOGETHER], lambda case, values: recorded.evaluate(case, ops, values), VALUES)
+    return evaluated(
+        CASES[first : first + TOGETHER],
+        lambda case, values: recorded.evaluate(case, ops, values),
+        VALUES,
+    )
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=CASES)
@@ -72,6 +88,8 @@ def test_dtypes_promote_as_in_keras(name):
 
 def test_names_and_signatures_are_those_of_keras():
     ours = recorded.signatures(ops)
-    theirs = {name: given for name, given in KERAS["signatures"].items() if name != "custom_gradient"}
+    theirs = {
+        name: given for name, given in KERAS["signatures"].items() if name != "custom_gradient"
+    }
     assert {name: ours.get(name) for name in theirs} == theirs
     assert set(ours) - set(theirs) == {"custom_gradient", "lift"}

@@ -28,7 +28,12 @@ def test_bodies_see_tensors_and_may_use_operators():
         (lambda w: ops.fori_loop(0, 3, lambda i, x: x * w, ops.array(1.0)), 12.0),
         (lambda w: ops.sum(ops.map(lambda x: x * w, ops.array([1.0, 2.0]))), 3.0),
         (lambda w: ops.sum(ops.vectorized_map(lambda x: x * w, ops.array([1.0, 2.0]))), 3.0),
-        (lambda w: ops.sum(ops.associative_scan(lambda a, b: a * b * w, ops.array([1.0, 1.0, 1.0]))), 1.0 + 2 * 2.0),
+        (
+            lambda w: ops.sum(
+                ops.associative_scan(lambda a, b: a * b * w, ops.array([1.0, 1.0, 1.0]))
+            ),
+            1.0 + 2 * 2.0,
+        ),
         (lambda w: ops.sum(ops.vectorize(lambda x: x * w)(ops.array([1.0, 2.0]))), 3.0),
     ],
 )
@@ -55,7 +60,9 @@ def test_loops_work_inside_a_function():
 
 
 def test_while_loop_keeps_the_structure_of_its_variables():
-    i, x = ops.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), [0, np.ones(2, "float32")])
+    i, x = ops.while_loop(
+        lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), [0, np.ones(2, "float32")]
+    )
     assert int(i) == 3 and x.numpy().tolist() == [8.0, 8.0]
     assert int(ops.while_loop(lambda i: i < 100, lambda i: i + 1, 0, maximum_iterations=5)) == 5
 
@@ -67,14 +74,20 @@ def test_scan_without_xs_counts_steps():
 
 def test_scan_of_structures_and_backwards():
     xs = {"a": np.array([1.0, 2.0], "float32"), "b": np.array([10.0, 20.0], "float32")}
-    carry, outputs = ops.scan(lambda c, x: ((c[0] + x["a"], c[1] * x["b"]), x["a"]), (0.0, 1.0), xs, reverse=True)
+    carry, outputs = ops.scan(
+        lambda c, x: ((c[0] + x["a"], c[1] * x["b"]), x["a"]), (0.0, 1.0), xs, reverse=True
+    )
     assert [float(c) for c in carry] == [3.0, 200.0] and outputs.numpy().tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ops.cond(True, 1.0, lambda: 2.0), TypeError, "`true_fn` must be a function.*lambda"),
+        (
+            lambda: ops.cond(True, 1.0, lambda: 2.0),
+            TypeError,
+            "`true_fn` must be a function.*lambda",
+        ),
         (lambda: ops.scan(lambda c, x: (c, x), 0.0, ops.ones(2), unroll=0), ValueError, "unroll=0"),
         (lambda: ops.vectorize(3), ValueError, "pyfunc"),
     ],

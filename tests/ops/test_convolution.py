@@ -54,7 +54,9 @@ def derivatives(f):
 def assert_same_derivatives(ours, theirs, x_shape, kernel_shape):
     # In double precision: a sine of a large gradient has few digits left in single.
     with jax.enable_x64(True):
-        both = jax.jit(lambda x, kernel: (derivatives(ours)(x, kernel), derivatives(theirs)(x, kernel)))
+        both = jax.jit(
+            lambda x, kernel: (derivatives(ours)(x, kernel), derivatives(theirs)(x, kernel))
+        )
         assert_close(*both(draw(*x_shape), draw(*kernel_shape, seed=1)), 1e-10)
 
 
@@ -162,7 +164,12 @@ TRANSPOSED_CASES = {
 @pytest.mark.parametrize("case", TRANSPOSED_CASES.values(), ids=TRANSPOSED_CASES.keys())
 def test_convolve_transpose_and_its_derivatives_equal_lax(case):
     size, window, channels, features, strides, padding, output_padding, dilation = case
-    options = {"strides": strides, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+    options = {
+        "strides": strides,
+        "padding": padding,
+        "output_padding": output_padding,
+        "dilation": dilation,
+    }
     assert_same_derivatives(
         lambda x, kernel: convolve_transpose(x, kernel, **options),
         lambda x, kernel: transposed_reference(x, kernel, **options),
@@ -212,7 +219,10 @@ def test_kernel_gradient_of_a_batch_in_blocks_equals_lax():
     # so 24 samples are two blocks of 12, and 17 (a prime) are blocks of one.
     for batch in (24, 17):
         x, kernel = draw(batch, 12, 12, 64), draw(3, 3, 64, 32, seed=1)
-        ours, theirs = (jax.jit(jax.grad(lambda kernel, f=f: loss(f, x, kernel, **SAME)))(kernel) for f in (convolve, reference))
+        ours, theirs = (
+            jax.jit(jax.grad(lambda kernel, f=f: loss(f, x, kernel, **SAME)))(kernel)
+            for f in (convolve, reference)
+        )
         assert_close(ours, theirs, 1e-5)
 
 
@@ -287,7 +297,9 @@ def test_low_precision_accumulates_in_float32(convolution, dtype):
 @pytest.mark.parametrize("features, groups", [(1, 1), (8, 8), (4, 2)])
 def test_low_precision_agrees_with_float32(features, groups, dtype="bfloat16"):
     x, kernel = draw(2, 6, 6, 8, dtype=dtype), draw(3, 3, 8 // groups, features, dtype=dtype)
-    gradients = jax.jit(jax.grad(lambda x, k: loss(convolve, x, k, groups=groups, **SAME), argnums=(0, 1)))
+    gradients = jax.jit(
+        jax.grad(lambda x, k: loss(convolve, x, k, groups=groups, **SAME), argnums=(0, 1))
+    )
     low, single = gradients(x, kernel), gradients(x.astype("float32"), kernel.astype("float32"))
     assert [g.dtype for g in low] == [dtype, dtype]
     assert_close(jax.tree.map(lambda g: g.astype("float32"), low), single, 2e-2)
@@ -300,7 +312,11 @@ def depthwise(x, kernel, **options):
 @pytest.mark.parametrize("convolution", [convolve, convolve_transpose, depthwise])
 def test_batch_size_may_be_symbolic(convolution):
     kernel = draw(3, 3, 4, 4, seed=1)
-    f = jax.jit(jax.value_and_grad(lambda x, k: loss(convolution, x, k, **SAME | {"strides": (2, 2)}), (0, 1)))
+    f = jax.jit(
+        jax.value_and_grad(
+            lambda x, k: loss(convolution, x, k, **SAME | {"strides": (2, 2)}), (0, 1)
+        )
+    )
     (batch,) = jax.export.symbolic_shape("batch")
     x = jax.ShapeDtypeStruct((batch, 6, 6, 4), kernel.dtype)
     exported = jax.export.export(f)(x, kernel)
@@ -311,7 +327,9 @@ def test_batch_size_may_be_symbolic(convolution):
 @pytest.mark.parametrize("convolution", [convolve, convolve_transpose, depthwise])
 def test_an_empty_batch_has_zero_gradient(convolution):
     x, kernel = jnp.zeros((0, 6, 6, 4)), draw(3, 3, 4, 4)
-    dx, dkernel = jax.jit(jax.grad(lambda x, k: loss(convolution, x, k, **SAME), argnums=(0, 1)))(x, kernel)
+    dx, dkernel = jax.jit(jax.grad(lambda x, k: loss(convolution, x, k, **SAME), argnums=(0, 1)))(
+        x, kernel
+    )
     assert dx.shape == x.shape
     assert not dkernel.any()
 

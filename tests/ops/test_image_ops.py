@@ -12,21 +12,34 @@ IDENTITY = [1.0, 0, 0, 0, 1.0, 0, 0, 0]
 
 
 def test_a_single_image_is_a_batch_of_one():
-    np.testing.assert_allclose(ops.image.resize(IMAGES[0], (3, 4)).numpy(), ops.image.resize(IMAGES, (3, 4)).numpy()[0])
-    np.testing.assert_allclose(ops.image.gaussian_blur(IMAGES[0]).numpy(), ops.image.gaussian_blur(IMAGES).numpy()[0], rtol=1e-5)
+    np.testing.assert_allclose(
+        ops.image.resize(IMAGES[0], (3, 4)).numpy(), ops.image.resize(IMAGES, (3, 4)).numpy()[0]
+    )
+    np.testing.assert_allclose(
+        ops.image.gaussian_blur(IMAGES[0]).numpy(),
+        ops.image.gaussian_blur(IMAGES).numpy()[0],
+        rtol=1e-5,
+    )
 
 
 def test_identity_transformations_change_nothing():
-    np.testing.assert_allclose(ops.image.affine_transform(IMAGES, IDENTITY).numpy(), IMAGES, rtol=1e-6)
+    np.testing.assert_allclose(
+        ops.image.affine_transform(IMAGES, IDENTITY).numpy(), IMAGES, rtol=1e-6
+    )
     corners = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 5.0], [4.0, 5.0]], "float32")
-    np.testing.assert_allclose(ops.image.perspective_transform(IMAGES[0], corners, corners).numpy(), IMAGES[0], atol=1e-4)
-    np.testing.assert_allclose(ops.image.hsv_to_rgb(ops.image.rgb_to_hsv(IMAGES)).numpy(), IMAGES, atol=1e-5)
+    np.testing.assert_allclose(
+        ops.image.perspective_transform(IMAGES[0], corners, corners).numpy(), IMAGES[0], atol=1e-4
+    )
+    np.testing.assert_allclose(
+        ops.image.hsv_to_rgb(ops.image.rgb_to_hsv(IMAGES)).numpy(), IMAGES, atol=1e-5
+    )
 
 
 def test_one_transform_serves_a_whole_batch():
     shift = [1.0, 0, 1, 0, 1.0, 0, 0, 0]
     np.testing.assert_allclose(
-        ops.image.affine_transform(IMAGES, shift).numpy(), ops.image.affine_transform(IMAGES, [shift, shift]).numpy()
+        ops.image.affine_transform(IMAGES, shift).numpy(),
+        ops.image.affine_transform(IMAGES, [shift, shift]).numpy(),
     )
 
 
@@ -60,13 +73,35 @@ def test_padding_and_cropping_undo_each_other():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: ops.image.resize(IMAGES, (3, 4), interpolation="bilinaer"), ValueError, "Did you mean 'bilinear'.*Choices"),
-        (lambda: ops.image.resize(IMAGES, (3,)), ValueError, r"ops.image.resize\(images=float32\[2,6,5,3\].*height, width"),
+        (
+            lambda: ops.image.resize(IMAGES, (3, 4), interpolation="bilinaer"),
+            ValueError,
+            "Did you mean 'bilinear'.*Choices",
+        ),
+        (
+            lambda: ops.image.resize(IMAGES, (3,)),
+            ValueError,
+            r"ops.image.resize\(images=float32\[2,6,5,3\].*height, width",
+        ),
         (lambda: ops.image.resize(IMAGES[0, 0], (3, 4)), ValueError, r"3D.*4D.*\(5, 3\)"),
-        (lambda: ops.image.resize(IMAGES, (3, 4), crop_to_aspect_ratio=True, pad_to_aspect_ratio=True), ValueError, "only one"),
+        (
+            lambda: ops.image.resize(
+                IMAGES, (3, 4), crop_to_aspect_ratio=True, pad_to_aspect_ratio=True
+            ),
+            ValueError,
+            "only one",
+        ),
         (lambda: ops.image.affine_transform(IMAGES, [1.0]), ValueError, "8 numbers"),
-        (lambda: ops.image.affine_transform(IMAGES, IDENTITY, fill_mode="edge"), ValueError, "fill_mode"),
-        (lambda: ops.image.map_coordinates(np.ones((2, 2)), [[0.5]], order=1), ValueError, "coordinates"),
+        (
+            lambda: ops.image.affine_transform(IMAGES, IDENTITY, fill_mode="edge"),
+            ValueError,
+            "fill_mode",
+        ),
+        (
+            lambda: ops.image.map_coordinates(np.ones((2, 2)), [[0.5]], order=1),
+            ValueError,
+            "coordinates",
+        ),
         (lambda: ops.image.map_coordinates(np.ones(2), [[0.5]], order=3), ValueError, "order"),
         (lambda: ops.image.rgb_to_hsv(IMAGES.astype("uint8")), ValueError, "Divide by 255"),
         (lambda: ops.image.rgb_to_grayscale(IMAGES[..., :2]), ValueError, "3 channels"),

@@ -23,7 +23,10 @@ def test_value_and_gradients(shapes):
     assert _is_narrow(x, kernel)
     np.testing.assert_allclose(product(x, kernel), x @ kernel, rtol=1e-5, atol=1e-4)
     weights = arrays((*x.shape[:-1], kernel.shape[1]))[0]
-    ours, plain = (jax.grad(lambda x, k, f=f: jnp.sum(jnp.tanh(f(x, k)) * weights), (0, 1)) for f in (product, jnp.matmul))
+    ours, plain = (
+        jax.grad(lambda x, k, f=f: jnp.sum(jnp.tanh(f(x, k)) * weights), (0, 1))
+        for f in (product, jnp.matmul)
+    )
     for found, wanted in zip(ours(x, kernel), plain(x, kernel), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
@@ -57,7 +60,9 @@ def test_only_where_it_pays():
 def test_a_symbolic_batch_is_not_asked_for_its_size():
     model = podium.Sequential([podium.Input((512,)), podium.layers.Dense(10)])
     exported = podium.function(model).export(podium.TensorSpec(("batch", 512)))
-    np.testing.assert_allclose(exported.call(jnp.ones((3, 512))), model(np.ones((3, 512), "float32")), rtol=1e-5)
+    np.testing.assert_allclose(
+        exported.call(jnp.ones((3, 512))), model(np.ones((3, 512), "float32")), rtol=1e-5
+    )
 
 
 def test_training_ends_with_the_same_weights(monkeypatch):
@@ -66,7 +71,9 @@ def test_training_ends_with_the_same_weights(monkeypatch):
     for columns in (range(2, 33), range(0)):
         monkeypatch.setattr(_narrow_product, "_COLUMNS", columns)
         podium.utils.set_random_seed(0)
-        model = podium.Sequential([podium.Input((256,)), podium.layers.Dense(64, "relu"), podium.layers.Dense(10)])
+        model = podium.Sequential(
+            [podium.Input((256,)), podium.layers.Dense(64, "relu"), podium.layers.Dense(10)]
+        )
         model.compile("sgd", podium.losses.SparseCategoricalCrossentropy(from_logits=True))
         model.fit(x, y, batch_size=128, epochs=2, verbose=0)
         ends.append(model.get_weights())

@@ -14,7 +14,9 @@ KERNEL = np.ones((3, 3, 3, 4), "float32")
 
 def test_convolution_is_the_same_in_both_layouts():
     last = ops.conv(IMAGE, KERNEL, strides=2, padding="same").numpy()
-    first = ops.conv(IMAGE.transpose(0, 3, 1, 2), KERNEL, strides=2, padding="same", data_format="channels_first").numpy()
+    first = ops.conv(
+        IMAGE.transpose(0, 3, 1, 2), KERNEL, strides=2, padding="same", data_format="channels_first"
+    ).numpy()
     np.testing.assert_allclose(last, first.transpose(0, 2, 3, 1), rtol=1e-6)
 
 
@@ -24,10 +26,14 @@ def test_gradient_of_convolution_is_that_of_lax():
         loss = ops.sum(ops.conv(IMAGE, kernel, padding="same") ** 2)
 
     def plain(kernel):
-        out = jax.lax.conv_general_dilated(IMAGE, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        out = jax.lax.conv_general_dilated(
+            IMAGE, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
         return jnp.sum(out**2)
 
-    np.testing.assert_allclose(tape.gradient(loss, kernel).numpy(), jax.grad(plain)(kernel.numpy()), rtol=1e-4)
+    np.testing.assert_allclose(
+        tape.gradient(loss, kernel).numpy(), jax.grad(plain)(kernel.numpy()), rtol=1e-4
+    )
 
 
 def test_strides_default_to_the_pool_size():
@@ -62,13 +68,17 @@ def test_batch_statistics_do_not_overflow_in_half_precision():
 def test_attention_with_a_soft_cap_equals_attention_for_a_high_cap():
     q = np.random.default_rng(0).normal(size=(1, 3, 2, 4)).astype("float32")
     capped = ops.dot_product_attention(q, q, q, is_causal=True, attn_logits_soft_cap=1e6)
-    np.testing.assert_allclose(capped.numpy(), ops.dot_product_attention(q, q, q, is_causal=True).numpy(), atol=1e-5)
+    np.testing.assert_allclose(
+        capped.numpy(), ops.dot_product_attention(q, q, q, is_causal=True).numpy(), atol=1e-5
+    )
 
 
 def test_crossentropy_from_logits_equals_that_of_probabilities():
     logits = np.array([[2.0, -1.0, 0.5]], "float32")
     direct = ops.sparse_categorical_crossentropy([0], logits, from_logits=True).numpy()
-    np.testing.assert_allclose(ops.sparse_categorical_crossentropy([0], ops.softmax(logits)).numpy(), direct, rtol=1e-5)
+    np.testing.assert_allclose(
+        ops.sparse_categorical_crossentropy([0], ops.softmax(logits)).numpy(), direct, rtol=1e-5
+    )
 
 
 def test_sparsemax_gives_probabilities_with_exact_zeros():
@@ -84,7 +94,9 @@ def test_ctc_loss_has_gradients():
         loss = ops.sum(ops.ctc_loss([[1, 2]], logits, [2], [4]))
     gradient = tape.gradient(loss, logits).numpy()
     assert np.isfinite(gradient).all()
-    np.testing.assert_allclose(gradient.sum(axis=-1), 0.0, atol=1e-5)  # a softmax's gradient sums to zero
+    np.testing.assert_allclose(
+        gradient.sum(axis=-1), 0.0, atol=1e-5
+    )  # a softmax's gradient sums to zero
 
 
 def test_softmax_over_one_class_warns():
@@ -100,22 +112,43 @@ def test_forward_mode_goes_through_convolution():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ops.conv(IMAGE, np.ones((3, 3, 2, 4), "float32")), r"ops.conv\(inputs=float32\[2,5,5,3\].*3 channels.*takes 2"),
+        (
+            lambda: ops.conv(IMAGE, np.ones((3, 3, 2, 4), "float32")),
+            r"ops.conv\(inputs=float32\[2,5,5,3\].*3 channels.*takes 2",
+        ),
         (lambda: ops.conv(IMAGE, np.ones((3, 3, 4), "float32")), "needs 4 axes"),
         (lambda: ops.conv(IMAGE, KERNEL, padding="sane"), "Did you mean 'same'"),
-        (lambda: ops.conv(IMAGE, KERNEL, strides=(1, 1, 1)), "`strides` must be an int of at least 1, or a tuple of 2"),
-        (lambda: ops.conv(IMAGE, KERNEL, data_format="channels_lats"), "Did you mean 'channels_last'"),
+        (
+            lambda: ops.conv(IMAGE, KERNEL, strides=(1, 1, 1)),
+            "`strides` must be an int of at least 1, or a tuple of 2",
+        ),
+        (
+            lambda: ops.conv(IMAGE, KERNEL, data_format="channels_lats"),
+            "Did you mean 'channels_last'",
+        ),
         (lambda: ops.conv(IMAGE[:, :2], KERNEL), "ops.conv"),
         (lambda: ops.conv_transpose(IMAGE, KERNEL), "takes 4"),
-        (lambda: ops.depthwise_conv(IMAGE, np.ones((2, 2, 4, 1), "float32")), "filters 4 channels and inputs have 3"),
+        (
+            lambda: ops.depthwise_conv(IMAGE, np.ones((2, 2, 4, 1), "float32")),
+            "filters 4 channels and inputs have 3",
+        ),
         (lambda: ops.max_pool(IMAGE, 6), "does not fit"),
-        (lambda: ops.categorical_crossentropy(np.ones((2, 3)), np.ones((2, 4))), "sparse_categorical_crossentropy"),
+        (
+            lambda: ops.categorical_crossentropy(np.ones((2, 3)), np.ones((2, 4))),
+            "sparse_categorical_crossentropy",
+        ),
         (lambda: ops.binary_crossentropy(np.ones(2), np.ones((2, 1))), "expand_dims"),
-        (lambda: ops.sparse_categorical_crossentropy(np.ones((2, 3)), np.ones((2, 3))), "ops.categorical_crossentropy"),
+        (
+            lambda: ops.sparse_categorical_crossentropy(np.ones((2, 3)), np.ones((2, 3))),
+            "ops.categorical_crossentropy",
+        ),
         (lambda: ops.one_hot([1], 2, sparse=True), "sparse"),
         (lambda: ops.multi_hot([1]), "num_classes"),
         (lambda: ops.dot_product_attention(*[np.ones((2, 3, 4))] * 3), "4D"),
-        (lambda: ops.ctc_decode(np.ones((1, 2, 3)), [2], strategy="gready"), "Did you mean 'greedy'"),
+        (
+            lambda: ops.ctc_decode(np.ones((1, 2, 3)), [2], strategy="gready"),
+            "Did you mean 'greedy'",
+        ),
         (lambda: ops.normalize([1.0], order=0), "at least 1"),
         (lambda: ops.depth_to_space(np.ones((1, 2, 2, 3)), 2), "multiple of 4"),
     ],

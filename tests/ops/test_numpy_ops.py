@@ -11,7 +11,12 @@ from podium import ops
 
 
 def test_operations_take_lists_scalars_arrays_tensors_and_variables():
-    for value in ([1.0, 2.0], np.array([1.0, 2.0]), jnp.array([1.0, 2.0]), podium.Variable([1.0, 2.0])):
+    for value in (
+        [1.0, 2.0],
+        np.array([1.0, 2.0]),
+        jnp.array([1.0, 2.0]),
+        podium.Variable([1.0, 2.0]),
+    ):
         result = ops.add(value, 1)
         assert isinstance(result, podium.Tensor)
         assert result.numpy().tolist() == [2.0, 3.0]
@@ -103,10 +108,22 @@ def test_lift_makes_any_jax_function_an_operation():
             ValueError,
             r"ops.matmul\(x1=float32\[2,3\], x2=float32\[4,5\]\).*3 and 4",
         ),
-        (lambda: ops.add(np.ones(2), np.ones(3)), ValueError, r"ops.add\(x1=float32\[2\], x2=float32\[3\]\)"),
-        (lambda: ops.reshape(np.ones(6), (4, -1)), ValueError, r"shape \(6,\) cannot take the shape \(4, -1\)"),
+        (
+            lambda: ops.add(np.ones(2), np.ones(3)),
+            ValueError,
+            r"ops.add\(x1=float32\[2\], x2=float32\[3\]\)",
+        ),
+        (
+            lambda: ops.reshape(np.ones(6), (4, -1)),
+            ValueError,
+            r"shape \(6,\) cannot take the shape \(4, -1\)",
+        ),
         (lambda: ops.reshape(np.ones(6), (-1, -1)), ValueError, "at most one"),
-        (lambda: ops.concatenate([np.ones((2, 3)), np.ones((2, 4))]), ValueError, r"\(2, 3\), \(2, 4\).*ops.stack"),
+        (
+            lambda: ops.concatenate([np.ones((2, 3)), np.ones((2, 4))]),
+            ValueError,
+            r"\(2, 3\), \(2, 4\).*ops.stack",
+        ),
         (lambda: ops.stack([np.ones(2), np.ones(3)]), ValueError, "same shape"),
         (lambda: ops.split(np.ones(5), 2), ValueError, "does not divide into 2"),
         (
@@ -116,15 +133,27 @@ def test_lift_makes_any_jax_function_an_operation():
         ),
         (lambda: ops.einsum("ij,jk->ik", np.ones((2, 3))), ValueError, "names 2 operands, and 1"),
         (lambda: ops.where([True], 1.0), ValueError, "both"),
-        (lambda: ops.pad([1, 2], 1, mode="edge", constant_values=3), ValueError, "mode='constant' only"),
+        (
+            lambda: ops.pad([1, 2], 1, mode="edge", constant_values=3),
+            ValueError,
+            "mode='constant' only",
+        ),
         (lambda: ops.searchsorted(np.ones((2, 2)), 1.0), ValueError, "1D"),
         (lambda: ops.ldexp([1.0], [2.0]), TypeError, "integer dtype"),
         (lambda: ops.solve(np.ones((2, 3)), np.ones(2)), ValueError, "must be square"),
         (lambda: ops.cholesky(-np.eye(2)), ValueError, "positive definite"),
         (lambda: ops.qr(np.eye(2), mode="complet"), ValueError, "Did you mean 'complete'"),
         (lambda: ops.cast([1.0], "flaot32"), ValueError, "Did you mean 'float32'"),
-        (lambda: ops.rearrange(np.ones((2, 4)), "a (b c) -> a b c"), ValueError, "Give all but one"),
-        (lambda: ops.scatter_update(np.ones(3), [[0]], [1.0], reduction="sum"), ValueError, "Choices: None, 'add'"),
+        (
+            lambda: ops.rearrange(np.ones((2, 4)), "a (b c) -> a b c"),
+            ValueError,
+            "Give all but one",
+        ),
+        (
+            lambda: ops.scatter_update(np.ones(3), [[0]], [1.0], reduction="sum"),
+            ValueError,
+            "Choices: None, 'add'",
+        ),
         (lambda: ops.add(np.array(["a"]), 1), TypeError, "strings"),
         (lambda: ops.stft(np.ones(16, "float32"), 8, 4, 4), ValueError, "fft_length"),
         (lambda: ops.fft(np.ones(4)), ValueError, "pair of tensors"),

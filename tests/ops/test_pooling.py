@@ -45,7 +45,9 @@ def derivatives(pool, x):
 
     def first(x):
         value, pullback = jax.vjp(pool, x)
-        (dx,) = pullback(jnp.sin(value) + np.cos(np.arange(value.size, dtype=x.dtype)).reshape(value.shape))
+        (dx,) = pullback(
+            jnp.sin(value) + np.cos(np.arange(value.size, dtype=x.dtype)).reshape(value.shape)
+        )
         return jnp.sum(jnp.sin(dx)), (value, dx)
 
     second, (value, dx) = jax.jit(jax.grad(first, has_aux=True))(x)

@@ -68,10 +68,18 @@ def test_a_variable_is_shared():
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (math.nan, ValueError, "learning_rate=nan was given; a finite number of at least 0 was expected"),
+        (
+            math.nan,
+            ValueError,
+            "learning_rate=nan was given; a finite number of at least 0 was expected",
+        ),
         (-0.1, ValueError, "learning_rate=-0.1 was given"),
         (math.inf, ValueError, "learning_rate=inf was given"),
-        ("fast", TypeError, "learning_rate='fast' was given; a number of at least 0, a LearningRateSchedule or a function"),
+        (
+            "fast",
+            TypeError,
+            "learning_rate='fast' was given; a number of at least 0, a LearningRateSchedule or a function",
+        ),
         (None, TypeError, "learning_rate=None was given"),
         (True, TypeError, "learning_rate=True was given"),
     ],
@@ -96,7 +104,10 @@ def test_functions_of_nothing_and_of_the_step():
 
 
 def test_a_schedule_counts_steps_inside_the_compiled_step():
-    optimizer, w = optimizers.SGD(schedules.PiecewiseConstantDecay([0, 1], [0.5, 0.25, 0.125])), Variable(1.0)
+    optimizer, w = (
+        optimizers.SGD(schedules.PiecewiseConstantDecay([0, 1], [0.5, 0.25, 0.125])),
+        Variable(1.0),
+    )
     step = podium.function(lambda: optimizer.apply([Tensor(1.0)], [w]))
     seen = []
     for _ in range(4):
@@ -109,7 +120,10 @@ def test_a_schedule_counts_steps_inside_the_compiled_step():
 @pytest.mark.parametrize("rate", [schedules.CosineDecay(0.1, 10), lambda: 0.1])
 def test_a_number_cannot_replace_a_schedule(rate):
     optimizer = optimizers.SGD(rate)
-    with pytest.raises(TypeError, match=r"learning_rate=0\.5 was set on an optimizer whose learning rate follows a .*schedule"):
+    with pytest.raises(
+        TypeError,
+        match=r"learning_rate=0\.5 was set on an optimizer whose learning rate follows a .*schedule",
+    ):
         optimizer.learning_rate = 0.5
 
 
@@ -128,7 +142,10 @@ def test_keras_2_spellings():
     optimizer.lr = 0.0
     assert after_one_step(optimizer, w) == seen[-1]
     assert optimizers.deserialize(optimizers.serialize(optimizer)).decay == 1.0
-    assert optimizers.deserialize({"class_name": "SGD", "config": {"lr": 0.5, "jit_compile": True}}).lr == 0.5
+    assert (
+        optimizers.deserialize({"class_name": "SGD", "config": {"lr": 0.5, "jit_compile": True}}).lr
+        == 0.5
+    )
 
 
 # --- schedules as configs
@@ -160,8 +177,12 @@ def test_schedules_and_functions_survive_configs():
     config = optimizers.serialize(optimizers.SGD(constant))
     with custom_object_scope({"constant": constant}):
         assert after_one_step(optimizers.deserialize(config)) == 0.5
-    assert after_one_step(optimizers.deserialize(config, custom_objects={"constant": constant})) == 0.5
-    with pytest.raises(ValueError, match=r"is the function 'constant', which is not known\. Register it"):
+    assert (
+        after_one_step(optimizers.deserialize(config, custom_objects={"constant": constant})) == 0.5
+    )
+    with pytest.raises(
+        ValueError, match=r"is the function 'constant', which is not known\. Register it"
+    ):
         optimizers.deserialize(config)
 
 
@@ -178,11 +199,17 @@ def test_a_schedule_without_methods_says_so():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: schedules.CosineDecay(0.1, 0), "decay_steps=0 was given to a schedule; a number of steps above 0"),
+        (
+            lambda: schedules.CosineDecay(0.1, 0),
+            "decay_steps=0 was given to a schedule; a number of steps above 0",
+        ),
         (lambda: schedules.CosineDecayRestarts(0.1, -1), "first_decay_steps=-1"),
         (lambda: schedules.PiecewiseConstantDecay([1], [0.1]), "1 boundaries and 1 values"),
         (lambda: schedules.PiecewiseConstantDecay([2, 1], [0.1, 0.2, 0.3]), "ascending"),
-        (lambda: schedules.deserialize({"class_name": "CosineDekay"}), "Did you mean 'cosine_decay'"),
+        (
+            lambda: schedules.deserialize({"class_name": "CosineDekay"}),
+            "Did you mean 'cosine_decay'",
+        ),
     ],
 )
 def test_wrong_schedules_are_refused(make, message):
@@ -222,7 +249,13 @@ def test_wrong_arguments_are_refused_at_once(make, error, message):
 def test_get_takes_names_configs_classes_and_instances():
     adam = optimizers.Adam()
     assert optimizers.get(adam) is adam and optimizers.get(None) is None
-    for identifier in ("adam", "Adam", "ADAM", {"class_name": "Adam", "config": {}}, optimizers.Adam):
+    for identifier in (
+        "adam",
+        "Adam",
+        "ADAM",
+        {"class_name": "Adam", "config": {}},
+        optimizers.Adam,
+    ):
         assert type(optimizers.get(identifier)) is optimizers.Adam
     with custom_object_scope({"Mine": optimizers.SGD}):
         assert type(optimizers.get("Mine")) is optimizers.SGD
@@ -230,7 +263,9 @@ def test_get_takes_names_configs_classes_and_instances():
 
 @pytest.mark.parametrize("value", [3, 0.001, [optimizers.Adam], constant, int])
 def test_get_refuses_everything_else(value):
-    with pytest.raises(TypeError, match=re.escape(f"optimizer={value!r} was given; a name such as 'adam'")):
+    with pytest.raises(
+        TypeError, match=re.escape(f"optimizer={value!r} was given; a name such as 'adam'")
+    ):
         optimizers.get(value)
 
 

@@ -11,7 +11,9 @@ import pytest
 from podium import optimizers
 from podium.core import Variable
 
-RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "oracle" / "fixtures" / "optimizers.json").read_text())
+RECORDED = json.loads(
+    (pathlib.Path(__file__).parents[1] / "oracle" / "fixtures" / "optimizers.json").read_text()
+)
 SHAPES = {"kernel": (4, 2), "wide": (2, 3), "bias": (2,)}
 # Fifty roundings. In short types Keras rounds after every operation, and Podium after every update.
 TOLERANCES = {
@@ -31,19 +33,30 @@ def optimized():
 
 
 def name_of(case):
-    words = [f"{key}={'...' if isinstance(value, dict) else value}" for key, value in case["arguments"].items()]
-    return "-".join([case["optimizer"], *words, *(f"{key}" for key in ("scale", "dtype") if key in case)])
+    words = [
+        f"{key}={'...' if isinstance(value, dict) else value}"
+        for key, value in case["arguments"].items()
+    ]
+    return "-".join(
+        [case["optimizer"], *words, *(f"{key}" for key in ("scale", "dtype") if key in case)]
+    )
 
 
 def first_values(dtype="float32"):
     rng = np.random.default_rng(0)
-    return [Variable(rng.normal(size=shape).astype("float32"), dtype=dtype, name=name) for name, shape in SHAPES.items()]
+    return [
+        Variable(rng.normal(size=shape).astype("float32"), dtype=dtype, name=name)
+        for name, shape in SHAPES.items()
+    ]
 
 
 def gradients(case):
     rng = np.random.default_rng(1)
     for step in range(50):
-        made = [(rng.normal(size=shape) * case.get("scale", 0.5)).astype("float32") for shape in SHAPES.values()]
+        made = [
+            (rng.normal(size=shape) * case.get("scale", 0.5)).astype("float32")
+            for shape in SHAPES.values()
+        ]
         if step in case.get("infinite", ()):
             made[0][0, 0] = np.inf
         yield made
@@ -51,14 +64,18 @@ def gradients(case):
 
 def close(variables, expected, tolerance):
     for variable, numbers in zip(variables, expected, strict=True):
-        np.testing.assert_allclose(variable.numpy().astype("float32").ravel(), numbers, **tolerance, err_msg=variable.name)
+        np.testing.assert_allclose(
+            variable.numpy().astype("float32").ravel(), numbers, **tolerance, err_msg=variable.name
+        )
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=name_of)
 def test_fifty_updates_equal_those_of_keras(case, optimized):
     dtype = case.get("dtype", "float32")
     tolerance = TOLERANCES[dtype]
-    optimizer = optimizers.deserialize({"class_name": case["optimizer"], "config": case["arguments"]})
+    optimizer = optimizers.deserialize(
+        {"class_name": case["optimizer"], "config": case["arguments"]}
+    )
     if "exclude" in case:
         optimizer.exclude_from_weight_decay(var_names=case["exclude"])
     variables = first_values(dtype)
@@ -69,7 +86,9 @@ def test_fifty_updates_equal_those_of_keras(case, optimized):
     if "final" in case["values"]:
         optimizer.finalize_variable_values(variables)
         close(variables, case["values"]["final"], tolerance)
-    assert [list(variable.shape) for variable in optimizer.variables] == [shape for shape, _ in case["state"]]
+    assert [list(variable.shape) for variable in optimizer.variables] == [
+        shape for shape, _ in case["state"]
+    ]
     if dtype == "float32":
         loose = {"rtol": 1e-5, "atol": 1e-6 * max(1.0, case.get("scale", 1.0))}
         close(optimizer.variables, [numbers for _, numbers in case["state"]], loose)
@@ -83,7 +102,10 @@ def test_state_and_configs_are_named_as_in_keras(case):
     config = optimizer.get_config()
     assert config.pop("learning_rate") == pytest.approx(rate, rel=1e-6)
     assert config == case["config"]
-    if case["optimizer"] not in ("Nadam", "Adafactor"):  # whose names in Keras say less: "variable", and "kernel" twice
+    if case["optimizer"] not in (
+        "Nadam",
+        "Adafactor",
+    ):  # whose names in Keras say less: "variable", and "kernel" twice
         assert [variable.name for variable in optimizer.variables] == case["names"]
     again = optimizers.deserialize(optimizers.serialize(optimizer))
     assert again.get_config() == optimizer.get_config()

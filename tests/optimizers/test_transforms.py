@@ -14,7 +14,9 @@ Y = (X[:, :1] - X[:, 1:2] ** 2).astype("float32")
 
 def small_model(optimizer, **options):
     podium.utils.set_random_seed(3)
-    model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(8, activation="tanh"), podium.layers.Dense(1)])
+    model = podium.Sequential(
+        [podium.Input((4,)), podium.layers.Dense(8, activation="tanh"), podium.layers.Dense(1)]
+    )
     model.compile(optimizer, "mse", **options)
     return model
 
@@ -28,7 +30,9 @@ def values(variables):
 OPTIMIZERS = {
     "sgd": lambda **options: podium.optimizers.SGD(0.1, momentum=0.9, **options),
     "adam": lambda **options: podium.optimizers.Adam(0.01, **options),
-    "clipped": lambda **options: podium.optimizers.SGD(0.1, global_clipnorm=0.1, weight_decay=0.01, **options),
+    "clipped": lambda **options: podium.optimizers.SGD(
+        0.1, global_clipnorm=0.1, weight_decay=0.01, **options
+    ),
 }
 
 
@@ -46,9 +50,13 @@ def test_accumulated_gradients_equal_the_big_batch_and_the_last_group_is_flushed
 
 @pytest.mark.parametrize("fused", [1, 3])
 def test_groups_go_on_over_epochs_and_only_the_end_of_training_cuts_one_short(fused):
-    model = small_model(podium.optimizers.SGD(0.1, gradient_accumulation_steps=4), steps_per_execution=fused)
+    model = small_model(
+        podium.optimizers.SGD(0.1, gradient_accumulation_steps=4), steps_per_execution=fused
+    )
     counts = []
-    noting = podium.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: counts.append(int(model.optimizer.iterations)))
+    noting = podium.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: counts.append(int(model.optimizer.iterations))
+    )
     model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[noting])
     assert counts == [1, 2]  # 5 steps, then 10: two groups, and two steps over
     assert int(model.optimizer.iterations) == 3
@@ -80,7 +88,9 @@ def test_wrappers_flush_the_optimizers_inside():
     both.apply([podium.Tensor(0.5), podium.Tensor(0.25)], [first, second])
     both.flush()
     assert (float(first), float(second)) == (0.5, 0.75)
-    scaled = podium.optimizers.LossScaleOptimizer(podium.optimizers.SGD(1.0, gradient_accumulation_steps=2), initial_scale=4.0)
+    scaled = podium.optimizers.LossScaleOptimizer(
+        podium.optimizers.SGD(1.0, gradient_accumulation_steps=2), initial_scale=4.0
+    )
     scaled.apply([podium.Tensor(2.0)], [first])
     scaled.flush([first])
     assert float(first) == 0.0
@@ -94,7 +104,9 @@ def test_a_float16_fit_skips_steps_that_overflow_and_halves_the_scale(fused):
     podium.utils.set_random_seed(0)
     podium.core.set_dtype_policy("mixed_float16")
     inner = podium.optimizers.SGD(0.01, momentum=0.9)
-    optimizer = podium.optimizers.LossScaleOptimizer(inner, initial_scale=2.0**10, dynamic_growth_steps=3)
+    optimizer = podium.optimizers.LossScaleOptimizer(
+        inner, initial_scale=2.0**10, dynamic_growth_steps=3
+    )
     model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(1, dtype="mixed_float16")])
     model.compile(optimizer, "mse", steps_per_execution=fused)
     x, y = X.copy(), Y.copy()
@@ -103,10 +115,18 @@ def test_a_float16_fit_skips_steps_that_overflow_and_halves_the_scale(fused):
 
     class Noting(podium.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            seen.append((float(optimizer.dynamic_scale), int(optimizer.iterations), model.layers[-1].kernel.numpy().copy()))
+            seen.append(
+                (
+                    float(optimizer.dynamic_scale),
+                    int(optimizer.iterations),
+                    model.layers[-1].kernel.numpy().copy(),
+                )
+            )
 
     model.fit(x, y, batch_size=8, shuffle=False, verbose=0, callbacks=[Noting()])
-    assert float(optimizer.dynamic_scale) == 2.0**10  # halved by the second batch, doubled by the three after it
+    assert (
+        float(optimizer.dynamic_scale) == 2.0**10
+    )  # halved by the second batch, doubled by the three after it
     assert int(optimizer.iterations) == 4
     assert all(np.isfinite(value).all() for value in values(model.variables))
     if fused == 1:
@@ -129,13 +149,17 @@ def test_averages_of_weights_are_kept_in_fit_and_taken_at_its_end():
     model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[Noting()])
     averages = snapshots[0]
     for snapshot in snapshots[1:]:
-        averages = [0.5 * average + 0.5 * value for average, value in zip(averages, snapshot, strict=True)]
+        averages = [
+            0.5 * average + 0.5 * value for average, value in zip(averages, snapshot, strict=True)
+        ]
     for value, average in zip(values(model.trainable_variables), averages, strict=True):
         np.testing.assert_allclose(value, average, rtol=0, atol=1e-6)
 
 
 def test_averages_overwrite_the_weights_as_often_as_asked():
-    model = small_model(podium.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=2))
+    model = small_model(
+        podium.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=2)
+    )
     equal = []
 
     class Noting(podium.callbacks.Callback):
@@ -230,7 +254,9 @@ def test_remat_of_a_function_and_of_a_layer_gives_the_same_gradients_and_state()
         called = wrap(block)
         scaled = wrap(lambda x: podium.ops.sin(x * weight))
         with podium.GradientTape() as tape:
-            loss = podium.ops.sum(called(scaled(podium.Tensor(X[:8])), training=True)) + podium.ops.sum(block.losses[0])
+            loss = podium.ops.sum(
+                called(scaled(podium.Tensor(X[:8])), training=True)
+            ) + podium.ops.sum(block.losses[0])
         gradients = tape.gradient(loss, [weight, *block.trainable_variables])
         rows.append([float(loss), *gradients, *values(block.non_trainable_variables)])
     for ours, theirs in zip(*rows, strict=True):

@@ -13,7 +13,21 @@ import podium
 from podium import constraints, ops, optimizers
 from podium.core import GradientTape, Tensor, Variable
 
-NAMES = ["SGD", "RMSprop", "Adam", "AdamW", "Adadelta", "Adagrad", "Adamax", "Nadam", "Ftrl", "Lion", "Lamb", "Adafactor", "Muon"]
+NAMES = [
+    "SGD",
+    "RMSprop",
+    "Adam",
+    "AdamW",
+    "Adadelta",
+    "Adagrad",
+    "Adamax",
+    "Nadam",
+    "Ftrl",
+    "Lion",
+    "Lamb",
+    "Adafactor",
+    "Muon",
+]
 
 
 def weights():
@@ -50,7 +64,9 @@ def test_all_ways_to_apply_give_the_same():
             if way == "apply":
                 assert optimizer.apply(found, variables) is None
             elif way == "pairs":
-                count = optimizer.apply_gradients(zip(found, variables, strict=True), name="ignored")
+                count = optimizer.apply_gradients(
+                    zip(found, variables, strict=True), name="ignored"
+                )
             else:
                 optimizer.build(variables)
                 optimizer.apply(found)
@@ -87,7 +103,9 @@ def test_an_update_is_not_recorded_on_open_tapes():
 
 def test_missing_gradients_are_mentioned_once_and_their_variables_stay():
     (kernel, bias), optimizer = weights(), optimizers.Adam()
-    with pytest.warns(UserWarning, match=r"Gradients do not exist for variables \['bias'\]") as caught:
+    with pytest.warns(
+        UserWarning, match=r"Gradients do not exist for variables \['bias'\]"
+    ) as caught:
         optimizer.apply_gradients([(gradients()[0], kernel), (None, bias)])
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -97,7 +115,9 @@ def test_missing_gradients_are_mentioned_once_and_their_variables_stay():
 
 
 def test_no_gradient_at_all_is_an_error():
-    with pytest.raises(ValueError, match=r"No gradients provided for any variable: 'sgd' .* \['kernel', 'bias'\]"):
+    with pytest.raises(
+        ValueError, match=r"No gradients provided for any variable: 'sgd' .* \['kernel', 'bias'\]"
+    ):
         optimizers.SGD().apply([None, None], weights())
 
 
@@ -110,15 +130,27 @@ def test_no_variables_is_nothing_to_do():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda o, v: o.apply(gradients()[:1], v), ValueError, "was given 1 gradients for 2 variables"),
+        (
+            lambda o, v: o.apply(gradients()[:1], v),
+            ValueError,
+            "was given 1 gradients for 2 variables",
+        ),
         (
             lambda o, v: o.apply(gradients()[::-1], v),
             ValueError,
             "of shape (2,) for variable 'kernel' of shape (2, 2)",
         ),
         (lambda o, v: o.apply(gradients()), ValueError, "without variables before it knows any"),
-        (lambda o, v: o.apply(gradients(), ["kernel", "bias"]), TypeError, "was given 'kernel' to train; a Variable"),
-        (lambda o, v: o.apply_gradients([(1, 2, 3)]), ValueError, "takes pairs of a gradient and its variable"),
+        (
+            lambda o, v: o.apply(gradients(), ["kernel", "bias"]),
+            TypeError,
+            "was given 'kernel' to train; a Variable",
+        ),
+        (
+            lambda o, v: o.apply_gradients([(1, 2, 3)]),
+            ValueError,
+            "takes pairs of a gradient and its variable",
+        ),
         (lambda o, v: o.set_weights([1]), RuntimeError, "before it has slots"),
         (lambda o, v: o.stateless_apply([], [], v), ValueError, "was given 2 and 0 values"),
     ],
@@ -137,7 +169,14 @@ def test_variables_met_later_get_state_then():
     optimizer.apply(gradients(), [kernel, bias])
     optimizer.apply([gradients()[0]], [kernel])
     names = [variable.name for variable in optimizer.variables]
-    assert names == ["iteration", "learning_rate", "bias_momentum", "bias_velocity", "kernel_momentum", "kernel_velocity"]
+    assert names == [
+        "iteration",
+        "learning_rate",
+        "bias_momentum",
+        "bias_velocity",
+        "kernel_momentum",
+        "kernel_velocity",
+    ]
 
 
 def test_variables_lists_all_state_and_may_be_called_as_in_keras_2():
@@ -180,10 +219,14 @@ def test_stateless_apply_gives_the_new_values_and_changes_nothing():
     optimizer.build(variables)
     before = optimizer.get_weights()
     raw = [gradient.value for gradient in gradients()]
-    values, state = jax.jit(optimizer.stateless_apply)([v.value for v in optimizer.variables], raw, [v.value for v in variables])
+    values, state = jax.jit(optimizer.stateless_apply)(
+        [v.value for v in optimizer.variables], raw, [v.value for v in variables]
+    )
     jax.tree.map(np.testing.assert_array_equal, optimizer.get_weights(), before)
     optimizer.apply(gradients(), variables)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), values, numbers(variables))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), values, numbers(variables)
+    )
     assert int(state[0]) == 1
 
 
@@ -192,8 +235,15 @@ def test_stateless_apply_gives_the_new_values_and_changes_nothing():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_equals_eager_with_state_made_in_the_first_trace(name):
-    options = {"clipnorm": 0.4, "use_ema": True, "gradient_accumulation_steps": 2, "weight_decay": 0.1}
-    eager, compiled = (optimizers.deserialize({"class_name": name, "config": options}) for _ in range(2))
+    options = {
+        "clipnorm": 0.4,
+        "use_ema": True,
+        "gradient_accumulation_steps": 2,
+        "weight_decay": 0.1,
+    }
+    eager, compiled = (
+        optimizers.deserialize({"class_name": name, "config": options}) for _ in range(2)
+    )
     ours, theirs = weights(), weights()
 
     @podium.function
@@ -204,7 +254,11 @@ def test_compiled_equals_eager_with_state_made_in_the_first_trace(name):
         eager.apply(gradients(count), ours)
         step(*gradients(count))
     assert step.trace_count == 1 and int(eager.iterations) == int(compiled.iterations) == 2
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7), numbers(theirs), numbers(ours))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7),
+        numbers(theirs),
+        numbers(ours),
+    )
 
 
 def test_two_optimizers_in_one_step_change_their_own_variables():
@@ -232,7 +286,9 @@ def test_a_schedule_free_first_trace_starts_from_the_values_before_it():
     for count in range(3):
         eager.apply(gradients(count), ours)
         step(*gradients(count))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6), numbers(theirs), numbers(ours))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6), numbers(theirs), numbers(ours)
+    )
 
 
 # --- options
@@ -291,7 +347,11 @@ def test_variables_overwritten_by_their_gradients():
     scale.overwrite_with_gradient = True
     optimizer = optimizers.Adam(0.5)
     optimizer.apply([Tensor(2.0), Tensor(7.0)], [w, scale])
-    assert float(scale) == 7.0 and float(w) == pytest.approx(0.5, rel=1e-4) and len(optimizer.variables) == 4
+    assert (
+        float(scale) == 7.0
+        and float(w) == pytest.approx(0.5, rel=1e-4)
+        and len(optimizer.variables) == 4
+    )
 
 
 # --- optimizers of users
@@ -308,18 +368,24 @@ class Momentum(optimizers.Optimizer):
         if self.built:
             return
         super().build(variables)
-        self.momentums = [self.add_variable_from_reference(variable, name="momentum") for variable in variables]
+        self.momentums = [
+            self.add_variable_from_reference(variable, name="momentum") for variable in variables
+        ]
 
     def update_step(self, gradient, variable, learning_rate):
         m = self.momentums[self._get_variable_index(variable)]
-        self.assign(m, ops.subtract(ops.multiply(m, self.momentum), ops.multiply(gradient, learning_rate)))
+        self.assign(
+            m, ops.subtract(ops.multiply(m, self.momentum), ops.multiply(gradient, learning_rate))
+        )
         self.assign_add(variable, m)
 
     def get_config(self):
         return {**super().get_config(), "momentum": self.momentum}
 
 
-@pytest.mark.parametrize("options", [{}, {"gradient_accumulation_steps": 2, "weight_decay": 0.1, "use_ema": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"gradient_accumulation_steps": 2, "weight_decay": 0.1, "use_ema": True}]
+)
 def test_an_optimizer_written_as_keras_documents_it(options):
     own, ours, theirs = Momentum(0.1, **options), weights(), weights()
     built_in = optimizers.SGD(0.1, momentum=0.9, **options)
@@ -327,9 +393,15 @@ def test_an_optimizer_written_as_keras_documents_it(options):
     for count in range(4):
         step(*gradients(count))
         built_in.apply(gradients(count), theirs)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), numbers(ours), numbers(theirs))
-    assert [variable.shape for variable in own.variables] == [variable.shape for variable in built_in.variables]
-    with pytest.raises(ValueError, match="variables that it was not built with, and Momentum makes its state"):
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), numbers(ours), numbers(theirs)
+    )
+    assert [variable.shape for variable in own.variables] == [
+        variable.shape for variable in built_in.variables
+    ]
+    with pytest.raises(
+        ValueError, match="variables that it was not built with, and Momentum makes its state"
+    ):
         own.apply([Tensor(1.0)], [Variable(1.0)])
 
 
@@ -341,7 +413,9 @@ def test_a_subclass_may_change_the_gradient_of_a_built_in_rule():
     ours, theirs = weights(), weights()
     Doubled(0.1).apply(gradients(), ours)
     optimizers.Adagrad(0.1).apply([2 * gradient for gradient in gradients()], theirs)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), numbers(ours), numbers(theirs))
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), numbers(ours), numbers(theirs)
+    )
 
 
 def test_a_base_without_a_rule_says_what_is_missing():

@@ -19,7 +19,9 @@ INF = np.float32("inf")
 
 def test_the_loss_scale_is_halved_by_overflow_and_doubled_by_good_steps():
     w = Variable(1.0)
-    optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(0.5, momentum=0.9), initial_scale=8.0, dynamic_growth_steps=2)
+    optimizer = optimizers.LossScaleOptimizer(
+        optimizers.SGD(0.5, momentum=0.9), initial_scale=8.0, dynamic_growth_steps=2
+    )
     seen = []
 
     @podium.function
@@ -29,7 +31,13 @@ def test_the_loss_scale_is_halved_by_overflow_and_doubled_by_good_steps():
     for gradient in (1.0, INF, 0.0, 0.0, np.nan):
         step(np.float32(gradient))
         seen.append((round(float(w), 3), float(optimizer.dynamic_scale), int(optimizer.iterations)))
-    assert seen == [(0.5, 8.0, 1), (0.5, 4.0, 1), (0.05, 4.0, 2), (-0.355, 8.0, 3), (-0.355, 4.0, 3)]
+    assert seen == [
+        (0.5, 8.0, 1),
+        (0.5, 4.0, 1),
+        (0.05, 4.0, 2),
+        (-0.355, 8.0, 3),
+        (-0.355, 4.0, 3),
+    ]
     assert step.trace_count == 1
 
 
@@ -56,7 +64,9 @@ def test_the_wrapper_passes_on_the_learning_rate_and_has_a_config():
     again = optimizers.deserialize(optimizers.serialize(optimizer))
     assert again.get_config() == optimizer.get_config() and float(again.lr) == 0.25
     optimizer.build([Variable(1.0)])
-    assert [v.path.split("/")[0] for v in optimizer.variables] == ["loss_scale_optimizer"] * 4 + ["adam"] * 4
+    assert [v.path.split("/")[0] for v in optimizer.variables] == ["loss_scale_optimizer"] * 4 + [
+        "adam"
+    ] * 4
 
 
 def test_the_wrapper_refuses_what_belongs_to_the_inner_optimizer():
@@ -66,14 +76,21 @@ def test_the_wrapper_refuses_what_belongs_to_the_inner_optimizer():
         optimizers.LossScaleOptimizer("sgd", dynamic=False)
     with pytest.raises(TypeError, match="without a loss scale"):
         optimizers.LossScaleOptimizer(optimizers.LossScaleOptimizer("sgd"))
-    assert optimizers.LossScaleOptimizer("sgd", ema_momentum=0.99, use_ema=False, weight_decay=None).dynamic_growth_steps == 2000
+    assert (
+        optimizers.LossScaleOptimizer(
+            "sgd", ema_momentum=0.99, use_ema=False, weight_decay=None
+        ).dynamic_growth_steps
+        == 2000
+    )
 
 
 # --- MultiOptimizer
 
 
 def test_each_variable_goes_to_its_own_optimizer():
-    chosen = optimizers.OptimizerMap(optimizers.SGD(0.5), {"b.*": optimizers.SGD(0.25, name="fine")})
+    chosen = optimizers.OptimizerMap(
+        optimizers.SGD(0.5), {"b.*": optimizers.SGD(0.25, name="fine")}
+    )
     both, a, b = optimizers.MultiOptimizer(chosen), Variable(1.0, name="a"), Variable(1.0, name="b")
     step = podium.function(lambda x: both.apply([x, x], [a, b]))
     step(Tensor(1.0))
@@ -113,8 +130,12 @@ def gradients(step):
 
 TRANSFORMATIONS = {
     "adam": lambda: optax.adam(0.1),
-    "chain": lambda: optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(optax.cosine_decay_schedule(0.1, 5), momentum=0.9)),
-    "masked": lambda: optax.adamw(0.1, weight_decay=0.5, mask=lambda p: {name: name == "kernel" for name in p}),
+    "chain": lambda: optax.chain(
+        optax.clip_by_global_norm(0.5), optax.sgd(optax.cosine_decay_schedule(0.1, 5), momentum=0.9)
+    ),
+    "masked": lambda: optax.adamw(
+        0.1, weight_decay=0.5, mask=lambda p: {name: name == "kernel" for name in p}
+    ),
     "injected": lambda: optax.inject_hyperparams(optax.rmsprop)(learning_rate=0.1),
 }
 
@@ -126,7 +147,11 @@ def test_an_optax_transformation_does_what_it_does_by_hand(name, compiled):
     optimizer = optimizers.get(transformation)
     parameters = {variable.path: jnp.asarray(variable.numpy()) for variable in variables}
     state = transformation.init(parameters)
-    apply = podium.function(lambda *g: optimizer.apply(g, variables)) if compiled else lambda *g: optimizer.apply(g, variables)
+    apply = (
+        podium.function(lambda *g: optimizer.apply(g, variables))
+        if compiled
+        else lambda *g: optimizer.apply(g, variables)
+    )
     update = jax.jit(transformation.update)
     for step in range(4):
         apply(*gradients(step))
@@ -137,11 +162,15 @@ def test_an_optax_transformation_does_what_it_does_by_hand(name, compiled):
     for variable in variables:
         np.testing.assert_allclose(variable.numpy(), parameters[variable.path], rtol=2e-6)
     arrays = [leaf for leaf in jax.tree.leaves(state) if isinstance(leaf, jax.Array)]
-    assert sorted(v.shape for v in optimizer.variables) == sorted([(), *(leaf.shape for leaf in arrays)])
+    assert sorted(v.shape for v in optimizer.variables) == sorted(
+        [(), *(leaf.shape for leaf in arrays)]
+    )
 
 
 def test_an_injected_learning_rate_is_set_without_compiling_again():
-    optimizer = optimizers.from_optax(optax.chain(optax.clip(10.0), optax.inject_hyperparams(optax.sgd)(learning_rate=0.5)))
+    optimizer = optimizers.from_optax(
+        optax.chain(optax.clip(10.0), optax.inject_hyperparams(optax.sgd)(learning_rate=0.5))
+    )
     w = Variable(1.0)
     assert float(optimizer.learning_rate) == 0.5  # before the first step
     step = podium.function(lambda: optimizer.apply([Tensor(1.0)], [w]))
@@ -152,7 +181,11 @@ def test_an_injected_learning_rate_is_set_without_compiling_again():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: optax.sgd(0.5), lambda: optax.inject_hyperparams(optax.sgd)(optax.constant_schedule(0.5))]
+    "make",
+    [
+        lambda: optax.sgd(0.5),
+        lambda: optax.inject_hyperparams(optax.sgd)(optax.constant_schedule(0.5)),
+    ],
 )
 def test_a_learning_rate_that_cannot_be_set_says_so(make):
     optimizer = optimizers.get(make())
@@ -163,7 +196,10 @@ def test_a_learning_rate_that_cannot_be_set_says_so(make):
 
 
 def test_options_work_around_optax_too():
-    optimizer, w = optimizers.from_optax(optax.sgd(0.5), gradient_accumulation_steps=2, clipvalue=1.0), Variable(1.0)
+    optimizer, w = (
+        optimizers.from_optax(optax.sgd(0.5), gradient_accumulation_steps=2, clipvalue=1.0),
+        Variable(1.0),
+    )
     for gradient in (1.0, 9.0, 1.0):
         optimizer.apply([Tensor(gradient)], [w])
     assert float(w) == 0.5

@@ -141,7 +141,8 @@ def pass_masking(api, case, args):
         return args
     masking = api.layers.Masking()
     return [
-        ([masking(x) for x in a] if isinstance(a, list) else masking(a)) if i in case.masking else a for i, a in enumerate(args)
+        ([masking(x) for x in a] if isinstance(a, list) else masking(a)) if i in case.masking else a
+        for i, a in enumerate(args)
     ]
 
 
@@ -164,7 +165,10 @@ def mask_of(api, tensor):
 
 def shape_arguments(args):
     """Arguments for `compute_output_shape`: shapes for arrays, nested the same way."""
-    return [[tuple(x.shape) for x in flatten(a)] if isinstance(a, list) else tuple(a.shape) for a in args]
+    return [
+        [tuple(x.shape) for x in flatten(a)] if isinstance(a, list) else tuple(a.shape)
+        for a in args
+    ]
 
 
 def plain(value):
@@ -225,8 +229,12 @@ class Writer:
         """Writes `<name>.npz` and `<name>.json`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(folder / f"{name}.npz", **{k: np.concatenate(v) for k, v in sorted(self.flat.items())})
-        lines = [f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in metadata.items()]
+        np.savez_compressed(
+            folder / f"{name}.npz", **{k: np.concatenate(v) for k, v in sorted(self.flat.items())}
+        )
+        lines = [
+            f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in metadata.items()
+        ]
         (folder / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

@@ -33,10 +33,16 @@ def write(K, folder):
     for make in MODELS:
         model, inputs = build(K, make)
         found = outputs_of(model, inputs)
-        np.savez(folder / f"{make.__name__}.npz", *inputs, **{f"out{place}": value for place, value in enumerate(found)})
+        np.savez(
+            folder / f"{make.__name__}.npz",
+            *inputs,
+            **{f"out{place}": value for place, value in enumerate(found)},
+        )
         model.compile("adam", "mse")
         for suffix in SUFFIXES:
-            (model.save_weights if "weights" in suffix else model.save)(str(folder / (make.__name__ + suffix)))
+            (model.save_weights if "weights" in suffix else model.save)(
+                str(folder / (make.__name__ + suffix))
+            )
 
 
 def read(K, folder):
@@ -54,9 +60,13 @@ def read(K, folder):
                 else:
                     model = K.models.load_model(path, compile=suffix == ".keras")
                 found = outputs_of(model, inputs)
-                worst_here = max(float(np.abs(a - b).max()) for a, b in zip(found, wanted, strict=True))
+                worst_here = max(
+                    float(np.abs(a - b).max()) for a, b in zip(found, wanted, strict=True)
+                )
             except Exception as error:
-                print(f"{make.__name__ + suffix:32} FAILED {type(error).__name__}: {str(error)[:300]}")
+                print(
+                    f"{make.__name__ + suffix:32} FAILED {type(error).__name__}: {str(error)[:300]}"
+                )
                 worst = np.inf
                 continue
             worst = max(worst, worst_here)
@@ -67,7 +77,9 @@ def read(K, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keras", default=sys.executable)
-    parser.add_argument("--only", nargs=3, metavar=("SIDE", "ACTION", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--only", nargs=3, metavar=("SIDE", "ACTION", "FOLDER"), help=argparse.SUPPRESS
+    )
     given = parser.parse_args()
     if given.only:
         name, action, folder = given.only
@@ -80,7 +92,9 @@ def main():
             print(f"--- written by {writer}, read by {reader}", flush=True)
             for name, action in ((writer, "write"), (reader, "read")):
                 command = [pythons[name], __file__, "--only", name, action, folder]
-                failed |= subprocess.run(command, env={**os.environ, "KERAS_BACKEND": "jax"}, check=False).returncode
+                failed |= subprocess.run(
+                    command, env={**os.environ, "KERAS_BACKEND": "jax"}, check=False
+                ).returncode
     sys.exit(failed)
 
 

@@ -48,7 +48,10 @@ DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
         ("output_shape", "output_shape_batch_none"),
         "Keras takes both directions to be as wide as the forward one; Podium adds up their real widths",
     ),
-    "initializer/Identity/*": (("config[gain]",), "Keras loses `gain` in the config; Podium keeps it"),
+    "initializer/Identity/*": (
+        ("config[gain]",),
+        "Keras loses `gain` in the config; Podium keeps it",
+    ),
     "layer/MultiHeadAttention/scores_mask": (
         ("masks[1]",),
         "Keras's scores carry a mask as a side effect of an inner Softmax; Podium's carry none",
@@ -92,7 +95,10 @@ class Result:
         if ours.shape != theirs.shape:
             self.note(part, f"Podium has shape {ours.shape}, the oracle {theirs.shape}")
             return 0.0
-        error = float(np.max(np.abs(ours - theirs), initial=0.0) / max(1.0, np.max(np.abs(theirs), initial=0.0)))
+        error = float(
+            np.max(np.abs(ours - theirs), initial=0.0)
+            / max(1.0, np.max(np.abs(theirs), initial=0.0))
+        )
         if not error <= tolerance:
             self.note(part, f"differs by {error:.2e}, more than {tolerance:.0e}")
         return error
@@ -103,7 +109,9 @@ class Result:
             self.note(part, f"Podium has {len(ours)} arrays, the oracle {len(theirs)}")
             return 0.0
         pairs = enumerate(zip(ours, theirs, strict=True))
-        return max([self.close(f"{part}[{i}]", a, b, tolerance) for i, (a, b) in pairs], default=0.0)
+        return max(
+            [self.close(f"{part}[{i}]", a, b, tolerance) for i, (a, b) in pairs], default=0.0
+        )
 
 
 @cache
@@ -171,23 +179,36 @@ def _set_weights(case, record, layer):
 
 def _weighted_sum(case, out):
     leaves = [o for o in flatten(out) if "float" in dtype_name(o)]
-    terms = [podium.ops.sum(podium.ops.cast(o, "float32") * cotangent(case, i, tuple(o.shape))) for i, o in enumerate(leaves)]
+    terms = [
+        podium.ops.sum(podium.ops.cast(o, "float32") * cotangent(case, i, tuple(o.shape)))
+        for i, o in enumerate(leaves)
+    ]
     return sum(terms[1:], terms[0])
 
 
 def _compare_layer(case, record, get):
     result = Result()
     numpy_args, numpy_kwargs = inputs(case)
-    args, kwargs = map_arrays(podium.ops.convert_to_tensor, numpy_args), map_arrays(podium.ops.convert_to_tensor, numpy_kwargs)
+    args, kwargs = (
+        map_arrays(podium.ops.convert_to_tensor, numpy_args),
+        map_arrays(podium.ops.convert_to_tensor, numpy_kwargs),
+    )
     layer = _built_layer(case, numpy_args, numpy_kwargs)
     keys = ("name", "shape", "dtype", "trainable")
-    facts = [[{k: w[k] for k in keys} for w in side] for side in (weight_facts(layer), record["weights"])]
+    facts = [
+        [{k: w[k] for k in keys} for w in side] for side in (weight_facts(layer), record["weights"])
+    ]
     result.equal("weights", *facts)
     if facts[0] != facts[1]:
         return result  # nothing below would mean anything
     _set_weights(case, record, layer)
     if record["set"] is not None:
-        result.all_close("adapted", [w.numpy() for w in layer.weights], [get(a) for a in record["set"]], case.tolerance)
+        result.all_close(
+            "adapted",
+            [w.numpy() for w in layer.weights],
+            [get(a) for a in record["set"]],
+            case.tolerance,
+        )
     _compare_calls(case, record, get, layer, args, kwargs, result)
     _compare_shapes(record, layer, numpy_args, result)
     _compare_config(record, layer, result)
@@ -214,9 +235,13 @@ def _compare_calls(case, record, get, layer, args, kwargs, result):
     leaves = flatten(out)
     result.equal("structure", isinstance(out, (list, tuple)), record["structure"] != "tensor")
     result.equal("dtypes", [dtype_name(o) for o in leaves], record["output_dtypes"])
-    result.forward = result.all_close("outputs", leaves, [get(a) for a in record["outputs"]], case.tolerance)
+    result.forward = result.all_close(
+        "outputs", leaves, [get(a) for a in record["outputs"]], case.tolerance
+    )
     for i, (mask, address) in enumerate(zip(masks, record["output_masks"], strict=False)):
-        ours, theirs = (None if m is None else np.asarray(m).tolist() for m in (mask, address and get(address)))
+        ours, theirs = (
+            None if m is None else np.asarray(m).tolist() for m in (mask, address and get(address))
+        )
         result.equal(f"masks[{i}]", ours, theirs)
     result.all_close("losses", [float(loss) for loss in losses], record["losses"], case.tolerance)
     state = {str(i): w.numpy() for i, w in enumerate(layer.weights) if not w.trainable}
@@ -230,20 +255,32 @@ def _compare_calls(case, record, get, layer, args, kwargs, result):
         more = [layer(*args, **kwargs) for _ in range(case.calls - 1)]
         layer.reset_state()
         more.append(layer(*args, **kwargs))
-        result.all_close("later_outputs", flatten(more), [get(a) for a in record["later_outputs"]], case.tolerance)
+        result.all_close(
+            "later_outputs",
+            flatten(more),
+            [get(a) for a in record["later_outputs"]],
+            case.tolerance,
+        )
 
 
 def _compare_shapes(record, layer, args, result):
     shapes = shape_arguments(args)
-    unknown = [[(None, *s[1:]) for s in a] if isinstance(a, list) else (None, *a[1:]) for a in shapes]
+    unknown = [
+        [(None, *s[1:]) for s in a] if isinstance(a, list) else (None, *a[1:]) for a in shapes
+    ]
     for key, given in (("output_shape", shapes), ("output_shape_batch_none", unknown)):
         if not str(record[key]).startswith("error"):  # Keras itself has no answer for these
             result.equal(key, plain(layer.compute_output_shape(*given)), record[key])
 
 
 def _compare_config(record, thing, result):
-    ours, theirs = config_without_details(thing.get_config()), config_without_details(record["config"])
-    before = config_without_details(record.get("config_before_build", {}))  # some layers of Keras change theirs in build
+    ours, theirs = (
+        config_without_details(thing.get_config()),
+        config_without_details(record["config"]),
+    )
+    before = config_without_details(
+        record.get("config_before_build", {})
+    )  # some layers of Keras change theirs in build
     for key in sorted(set(ours) | set(theirs)):
         if key not in before or ours.get(key) != before[key]:
             result.equal(f"config[{key}]", ours.get(key, "absent"), theirs.get(key, "absent"))
@@ -273,12 +310,16 @@ def _compare_function(case, record, get):
             tape.watch(x)
             out = fn(x, **config)
             target = _weighted_sum(case, out) if case.kind == "activation" else podium.ops.sum(out)
-        return out, tape.gradient(target, [x], unconnected_gradients="zero") if "input_gradients" in record else []
+        return out, tape.gradient(
+            target, [x], unconnected_gradients="zero"
+        ) if "input_gradients" in record else []
 
     out, gradients = _as_planned(case, call)(podium.ops.convert_to_tensor(inputs(case)[0][0]))
     result.forward = result.all_close("outputs", [out], [get(record["outputs"][0])], case.tolerance)
     if "input_gradients" in record:
-        result.gradient = result.all_close("gradients", gradients, [get(record["input_gradients"][0])], case.tolerance)
+        result.gradient = result.all_close(
+            "gradients", gradients, [get(record["input_gradients"][0])], case.tolerance
+        )
     return result
 
 
@@ -287,16 +328,23 @@ def _compare_initializer(case, record, get):
     _compare_config(record, make_case(podium, case), result)
     if case.name in EXACT_INITIALIZERS:
         values = make_case(podium, case)(tuple(record["shape"]))
-        result.forward = result.all_close("outputs", [values], [get(record["outputs"][0])], case.tolerance)
+        result.forward = result.all_close(
+            "outputs", [values], [get(record["outputs"][0])], case.tolerance
+        )
         return result
     for theirs in record["statistics"]:
         shape = tuple(theirs["shape"])
-        draws = [np.asarray(getattr(podium.initializers, case.name)(**case.config, seed=i)(shape)) for i in range(24)]
+        draws = [
+            np.asarray(getattr(podium.initializers, case.name)(**case.config, seed=i)(shape))
+            for i in range(24)
+        ]
         _compare_statistics(result, np.concatenate([d.ravel() for d in draws]), theirs)
         if case.name == "Orthogonal":
             flat = draws[0].reshape(-1, shape[-1])
             gram = flat.T @ flat if flat.shape[0] >= flat.shape[1] else flat @ flat.T
-            result.close("orthogonal", gram, np.eye(len(gram)) * case.config.get("gain", 1.0) ** 2, 1e-4)
+            result.close(
+                "orthogonal", gram, np.eye(len(gram)) * case.config.get("gain", 1.0) ** 2, 1e-4
+            )
     return result
 
 
@@ -305,9 +353,13 @@ def _compare_statistics(result, values, theirs):
     result.equal("count", values.size, theirs["count"])
     slack = 6 / np.sqrt(values.size)
     if abs(values.mean() - theirs["mean"]) > slack * theirs["std"] * 1.5:
-        result.note("mean", f"{values.mean()} for shape {theirs['shape']}, the oracle {theirs['mean']}")
+        result.note(
+            "mean", f"{values.mean()} for shape {theirs['shape']}, the oracle {theirs['mean']}"
+        )
     if abs(values.std() / theirs["std"] - 1) > slack:
-        result.note("std", f"{values.std()} for shape {theirs['shape']}, the oracle {theirs['std']}")
+        result.note(
+            "std", f"{values.std()} for shape {theirs['shape']}, the oracle {theirs['std']}"
+        )
     bounded = theirs["limit"] < 2.5 * theirs["std"]
     limit = np.abs(values - values.mean()).max()
     if bounded and abs(limit / theirs["limit"] - 1) > 0.05:

@@ -32,20 +32,28 @@ PIPELINES = {
     "zip_batched": lambda D: D.zip((D.from_tensor_slices(X), D.from_tensor_slices(Y))).batch(4),
     "map": lambda D: D.from_tensor_slices((X, Y)).map(lambda x, y: (x * 2.0, y + 1)),
     "map_to_dict": lambda D: D.range(3).map(lambda n: {"n": n, "twice": n * 2}),
-    "map_batches": lambda D: D.from_tensor_slices({"x": X, "y": Y}).batch(4).map(lambda e: (e["x"], e["y"])),
+    "map_batches": lambda D: (
+        D.from_tensor_slices({"x": X, "y": Y}).batch(4).map(lambda e: (e["x"], e["y"]))
+    ),
     "filter": lambda D: D.range(10).filter(lambda n: n % 3 == 0),
     "filter_then_batch": lambda D: D.range(10).filter(lambda n: n % 3 == 0).batch(3),
     "concatenate": lambda D: D.range(3).concatenate(D.range(5, 7)),
     "enumerate": lambda D: D.from_tensor_slices(Y).enumerate(start=5),
     "enumerate_batches": lambda D: D.range(5).batch(2).enumerate(),
     "flat_map": lambda D: D.range(1, 4).flat_map(lambda n: D.range(3).map(lambda m: m * n)),
-    "interleave": lambda D: D.range(1, 6).interleave(lambda n: D.from_tensors(n).repeat(6), cycle_length=2, block_length=4),
-    "interleave_even": lambda D: D.range(1, 6).interleave(lambda n: D.from_tensors(n).repeat(4), cycle_length=3, block_length=2),
+    "interleave": lambda D: D.range(1, 6).interleave(
+        lambda n: D.from_tensors(n).repeat(6), cycle_length=2, block_length=4
+    ),
+    "interleave_even": lambda D: D.range(1, 6).interleave(
+        lambda n: D.from_tensors(n).repeat(4), cycle_length=3, block_length=2
+    ),
     "interleave_single": lambda D: D.range(1, 6).interleave(lambda n: D.range(n), cycle_length=2),
     "unbatch": lambda D: D.from_tensor_slices((X, Y)).batch(4).unbatch(),
     "unbatch_tensors": lambda D: D.from_tensors((X, Y)).unbatch(),
     "padded_batch": lambda D: D.range(1, 6).map(D.ones).padded_batch(2),
-    "padded_batch_to_shape": lambda D: D.range(1, 4).map(D.ones).padded_batch(2, padded_shapes=(5,), padding_values=9.0),
+    "padded_batch_to_shape": lambda D: (
+        D.range(1, 4).map(D.ones).padded_batch(2, padded_shapes=(5,), padding_values=9.0)
+    ),
     "cache": lambda D: D.range(4).cache().repeat(2),
     "prefetch": lambda D: D.range(4).batch(3).prefetch(2),
 }
@@ -58,7 +66,9 @@ WALKS = [
     for k in (1, 3)
     for epochs in (1, 2)
     for steps in (None, 1, 2)
-    if steps is None or steps <= -(-samples // batch_size)  # with more, tf_keras counts a second pass to the same epoch
+    if steps is None
+    or steps
+    <= -(-samples // batch_size)  # with more, tf_keras counts a second pass to the same epoch
 ]
 
 
@@ -69,6 +79,8 @@ def walk(handler, elements_of):
         executions = []
         with handler.catch_stop_iteration():
             for step in handler.steps():
-                executions.append([step, step + handler.step_increment, elements_of(handler, iterator)])
+                executions.append(
+                    [step, step + handler.step_increment, elements_of(handler, iterator)]
+                )
         epochs.append([epoch, executions])
     return epochs

@@ -56,7 +56,9 @@ def prepared_layer(case, args, kwargs):
 
 def weighted_sum(case, out):
     leaves = [o for o in flatten(out) if jnp.issubdtype(o.dtype, jnp.floating)]
-    return sum(jnp.sum(o.astype("float32") * cotangent(case, i, o.shape)) for i, o in enumerate(leaves))
+    return sum(
+        jnp.sum(o.astype("float32") * cotangent(case, i, o.shape)) for i, o in enumerate(leaves)
+    )
 
 
 def gradients(case, layer, args, kwargs):
@@ -69,11 +71,15 @@ def gradients(case, layer, args, kwargs):
         left = list(floats)
         refill = lambda x: left.pop(0) if x.dtype.kind == "f" else jnp.asarray(x)
         new_args, new_kwargs = map_arrays(refill, args), map_arrays(refill, kwargs)
-        with keras.StatelessScope(state_mapping=list(zip(layer.trainable_variables, weights, strict=True))):
+        with keras.StatelessScope(
+            state_mapping=list(zip(layer.trainable_variables, weights, strict=True))
+        ):
             return weighted_sum(case, layer(*pass_masking(keras, case, new_args), **new_kwargs))
 
     weights = [v.value for v in layer.trainable_variables]
-    value, (by_input, by_weight) = jax.value_and_grad(scalar, argnums=(0, 1))(float_slots(args, kwargs), weights)
+    value, (by_input, by_weight) = jax.value_and_grad(scalar, argnums=(0, 1))(
+        float_slots(args, kwargs), weights
+    )
     return value, by_input, by_weight
 
 
@@ -86,7 +92,9 @@ def record_layer(case, put):
     unbuilt = plain(make_case(keras, case).get_config())
     layer = prepared_layer(case, args, kwargs)
     record = {"weights": weight_facts(layer), "config": plain(layer.get_config())}
-    record["config_before_build"] = {k: unbuilt[k] for k in unbuilt if unbuilt[k] != record["config"].get(k)}
+    record["config_before_build"] = {
+        k: unbuilt[k] for k in unbuilt if unbuilt[k] != record["config"].get(k)
+    }
     record["set"] = [put(w.value) for w in layer.weights] if case.adapt is not None else None
     if case.grads:
         value, by_input, by_weight = gradients(case, layer, args, kwargs)
@@ -103,7 +111,9 @@ def record_layer(case, put):
         record["output_masks"].append(None if mask is None else put(mask))
     record["losses"] = [float(loss) for loss in layer.losses]
     record["state"] = {str(i): put(w.value) for i, w in enumerate(layer.weights) if not w.trainable}
-    record["more_variables"] = [v.path for v in layer.variables if not any(v is w for w in layer.weights)]
+    record["more_variables"] = [
+        v.path for v in layer.variables if not any(v is w for w in layer.weights)
+    ]
     if case.calls > 1:
         more = [layer(*args, **kwargs) for _ in range(case.calls - 1)]
         layer.reset_state()
@@ -112,7 +122,10 @@ def record_layer(case, put):
     shapes = shape_arguments(args)
     for key, batch in (("output_shape", None), ("output_shape_batch_none", "none")):
         if batch:
-            shapes = [[(None, *s[1:]) for s in a] if isinstance(a, list) else (None, *a[1:]) for a in shapes]
+            shapes = [
+                [(None, *s[1:]) for s in a] if isinstance(a, list) else (None, *a[1:])
+                for a in shapes
+            ]
         try:
             record[key] = plain(layer.compute_output_shape(*shapes))
         except Exception as error:  # some layers have none: say so
@@ -162,7 +175,9 @@ def record_initializer(case, put):
     shapes = [s for s in INITIALIZER_SHAPES if not (case.name == "Orthogonal" and len(s) == 1)]
     record["statistics"] = []
     for shape in shapes:
-        draws = [getattr(keras.initializers, case.name)(**case.config, seed=i)(shape) for i in range(24)]
+        draws = [
+            getattr(keras.initializers, case.name)(**case.config, seed=i)(shape) for i in range(24)
+        ]
         record["statistics"].append({"shape": shape, **pooled_facts(draws)})
     return record
 
@@ -179,10 +194,17 @@ RECORDERS = {
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", default=str(FIXTURES))
-    parser.add_argument("--only", default="", help="record ids containing this, print, save nothing")
+    parser.add_argument(
+        "--only", default="", help="record ids containing this, print, save nothing"
+    )
     options = parser.parse_args()
     writer, failures = Writer(), []
-    metadata = {"about": {"oracle": f"keras {keras.__version__} on jax {jax.__version__}", "numpy": np.__version__}}
+    metadata = {
+        "about": {
+            "oracle": f"keras {keras.__version__} on jax {jax.__version__}",
+            "numpy": np.__version__,
+        }
+    }
     for case in CASES:
         if options.only not in case.id:
             continue

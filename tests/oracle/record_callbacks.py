@@ -35,24 +35,39 @@ EARLY_STOPPING = [
     ({"monitor": "accuracy", "mode": "min", "patience": 2}, [1.0, 1.5, 0.4, 0.5, 0.6]),
     ({"monitor": "loss", "patience": 2, "baseline": 1.0}, [3.0, 2.0, 1.5, 1.2, 0.5]),
     ({"monitor": "loss", "patience": 2, "baseline": 1.0}, [3.0, 0.5, 0.6, 0.7, 0.8]),
-    ({"monitor": "loss", "patience": 2, "baseline": 1.0, "restore_best_weights": True}, [3.0, 4.0, 1.5, 6.0, 0.5]),
+    (
+        {"monitor": "loss", "patience": 2, "baseline": 1.0, "restore_best_weights": True},
+        [3.0, 4.0, 1.5, 6.0, 0.5],
+    ),
     ({"monitor": "loss", "patience": 2, "restore_best_weights": True}, [3.0, 2.0, 2.5, 2.6, 1.0]),
     ({"monitor": "loss", "patience": 9, "restore_best_weights": True}, [3.0, 2.0, 2.5, 2.6]),
     ({"monitor": "loss", "patience": 1, "start_from_epoch": 3}, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
     ({"monitor": "loss", "patience": 1}, [NAN, NAN, 1.0, 0.5, NAN, 0.4]),
     ({"monitor": "loss", "patience": 2, "restore_best_weights": True}, [NAN, NAN, NAN, 1.0]),
     ({"monitor": "loss", "patience": 2}, [INF, 1.0, INF, INF, 0.5]),
-    ({"monitor": "loss", "patience": 0, "verbose": 1, "restore_best_weights": True}, [2.0, 1.0, 1.5, 1.0]),
+    (
+        {"monitor": "loss", "patience": 0, "verbose": 1, "restore_best_weights": True},
+        [2.0, 1.0, 1.5, 1.0],
+    ),
     ({"monitor": "loss", "patience": 2.5}, [1.0, 2.0, 3.0, 4.0, 5.0]),
 ]
 
 REDUCE_LR = [
     ({"monitor": "loss", "patience": 1}, [1.0] * 4),
-    ({"monitor": "loss", "patience": 2, "factor": 0.5}, [3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0]),
+    (
+        {"monitor": "loss", "patience": 2, "factor": 0.5},
+        [3.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0],
+    ),
     ({"monitor": "loss", "patience": 1, "factor": 0.5, "cooldown": 2}, [1.0] * 9),
-    ({"monitor": "loss", "patience": 2, "factor": 0.5, "cooldown": 1}, [1.0, 1.0, 1.0, 0.5, 0.6, 0.6, 0.6, 0.6]),
+    (
+        {"monitor": "loss", "patience": 2, "factor": 0.5, "cooldown": 1},
+        [1.0, 1.0, 1.0, 0.5, 0.6, 0.6, 0.6, 0.6],
+    ),
     ({"monitor": "loss", "patience": 1, "factor": 0.1, "min_lr": 0.02}, [1.0] * 6),
-    ({"monitor": "loss", "patience": 1, "min_delta": 0.3, "factor": 0.5}, [1.0, 0.8, 0.6, 0.5, 0.4]),
+    (
+        {"monitor": "loss", "patience": 1, "min_delta": 0.3, "factor": 0.5},
+        [1.0, 0.8, 0.6, 0.5, 0.4],
+    ),
     ({"monitor": "val_accuracy", "patience": 1, "factor": 0.5}, [0.1, 0.5, 0.4, 0.6, 0.6]),
     ({"monitor": "loss", "mode": "max", "patience": 1, "factor": 0.5}, [0.1, 0.5, 0.4, 0.6, 0.6]),
     ({"monitor": "loss", "patience": 0, "factor": 0.5}, [1.0, 1.0, 0.5, 0.5]),
@@ -62,19 +77,61 @@ REDUCE_LR = [
 
 # Each step is (seconds since the last one, how many are done, pairs of name and value, finalize).
 PROGBAR = [
-    ({"target": 3}, [(0.2, 1, [["loss", 3.0]], None), (0.2, 2, [["loss", 2.0]], None), (0.2, 3, [["loss", 1.0]], None)]),
-    ({"target": 3, "stateful_metrics": ["loss"]}, [(0.2, 1, [["loss", 3.0]], None), (0.2, 3, [["loss", 1.5]], None)]),
-    ({"target": 32}, [(0.5, 1, [["loss", 0.5791], ["mae", 0.6232]], None), (0.0223, 32, [["loss", 0.5], ["mae", 0.1]], None)]),
+    (
+        {"target": 3},
+        [
+            (0.2, 1, [["loss", 3.0]], None),
+            (0.2, 2, [["loss", 2.0]], None),
+            (0.2, 3, [["loss", 1.0]], None),
+        ],
+    ),
+    (
+        {"target": 3, "stateful_metrics": ["loss"]},
+        [(0.2, 1, [["loss", 3.0]], None), (0.2, 3, [["loss", 1.5]], None)],
+    ),
+    (
+        {"target": 32},
+        [
+            (0.5, 1, [["loss", 0.5791], ["mae", 0.6232]], None),
+            (0.0223, 32, [["loss", 0.5], ["mae", 0.1]], None),
+        ],
+    ),
     ({"target": 1}, [(0.4321, 1, [["loss", 1234.56789]], None)]),
-    ({"target": 1, "width": 10}, [(1.6, 1, [["loss", -0.25], ["tiny", 0.0001], ["zero", 0.0], ["nan", NAN]], None)]),
-    ({"target": 1000, "width": 20}, [(0.1, n, [["loss", n / 7]], None) for n in (1, 7, 50, 99, 500, 999, 1000)]),
-    ({"target": 12345, "width": 8}, [(5.0, n, [["loss", 1.0]], None) for n in (1, 2, 100, 12344, 12345)]),
+    (
+        {"target": 1, "width": 10},
+        [(1.6, 1, [["loss", -0.25], ["tiny", 0.0001], ["zero", 0.0], ["nan", NAN]], None)],
+    ),
+    (
+        {"target": 1000, "width": 20},
+        [(0.1, n, [["loss", n / 7]], None) for n in (1, 7, 50, 99, 500, 999, 1000)],
+    ),
+    (
+        {"target": 12345, "width": 8},
+        [(5.0, n, [["loss", 1.0]], None) for n in (1, 2, 100, 12344, 12345)],
+    ),
     ({"target": 200, "width": 5}, [(40.0, n, None, None) for n in (1, 2, 30, 150, 200)]),
-    ({"target": None}, [(0.3, 1, [["loss", 3.0]], None), (0.3, 12, [["loss", 2.0]], None), (0.3, 12, [["loss", 1.0]], True)]),
+    (
+        {"target": None},
+        [
+            (0.3, 1, [["loss", 3.0]], None),
+            (0.3, 12, [["loss", 2.0]], None),
+            (0.3, 12, [["loss", 1.0]], True),
+        ],
+    ),
     ({"target": 4, "interval": 0.5}, [(0.2, n, [["loss", float(n)]], None) for n in (1, 2, 3, 4)]),
-    ({"target": 4}, [(0.2, 1, [["loss", 4.0]], None), (0.2, 3, [["a_long_name", 1.0]], None), (0.2, 4, [["loss", 1.0]], True)]),
+    (
+        {"target": 4},
+        [
+            (0.2, 1, [["loss", 4.0]], None),
+            (0.2, 3, [["a_long_name", 1.0]], None),
+            (0.2, 4, [["loss", 1.0]], True),
+        ],
+    ),
     ({"target": 2, "unit_name": "sample"}, [(0.00005, 1, None, None), (0.00005, 2, None, None)]),
-    ({"target": 2, "verbose": 2}, [(0.2, 1, [["loss", 3.0]], None), (0.2, 2, [["loss", 1.0]], None)]),
+    (
+        {"target": 2, "verbose": 2},
+        [(0.2, 1, [["loss", 3.0]], None), (0.2, 2, [["loss", 1.0]], None)],
+    ),
     ({"target": 101, "verbose": 2}, [(0.538, 101, None, True)]),
     ({"target": 32, "verbose": 2}, [(0.012, 32, [["loss", 0.5], ["tiny", 0.0001]], True)]),
     ({"target": 20, "verbose": 2}, [(130.0, 20, [["loss", 0.5], ["val_loss", 0.25]], True)]),
@@ -83,10 +140,22 @@ PROGBAR = [
 
 # Whole runs: parameters, then the figures of each batch of each epoch, then what the epoch ends with.
 RUNS = [
-    ({"verbose": 1, "epochs": 2, "steps": 3}, [[3.0, 2.5, 2.0], [1.5, 1.0, 0.5]], [{}, {"val_loss": 0.75}]),
-    ({"verbose": 1, "epochs": 1, "steps": 3}, [[3.0, 2.5, 2.0]], [{"val_loss": 0.75, "lr": 0.0005}]),
+    (
+        {"verbose": 1, "epochs": 2, "steps": 3},
+        [[3.0, 2.5, 2.0], [1.5, 1.0, 0.5]],
+        [{}, {"val_loss": 0.75}],
+    ),
+    (
+        {"verbose": 1, "epochs": 1, "steps": 3},
+        [[3.0, 2.5, 2.0]],
+        [{"val_loss": 0.75, "lr": 0.0005}],
+    ),
     ({"verbose": 1, "epochs": 2, "steps": None}, [[3.0, 2.5, 2.0], [1.5, 1.0, 0.5]], [{}, {}]),
-    ({"verbose": 2, "epochs": 2, "steps": 3}, [[3.0, 2.5, 2.0], [1.5, 1.0, 0.5]], [{"val_loss": 2.0}, {"val_loss": 0.75}]),
+    (
+        {"verbose": 2, "epochs": 2, "steps": 3},
+        [[3.0, 2.5, 2.0], [1.5, 1.0, 0.5]],
+        [{"val_loss": 2.0}, {"val_loss": 0.75}],
+    ),
     ({"verbose": 0, "epochs": 2, "steps": 3}, [[3.0, 2.5, 2.0], [1.5, 1.0, 0.5]], [{}, {}]),
 ]
 
@@ -150,8 +219,18 @@ def run_early_stopping(arguments, figures):
             if model.stop_training:
                 break
         callback.on_train_end()
-    state = {"wait": callback.wait, "stopped_epoch": callback.stopped_epoch, "best": float(callback.best)}
-    return {"ran": epoch + 1, "stopped": model.stop_training, "restored": model.restored, "printed": texts, **state}
+    state = {
+        "wait": callback.wait,
+        "stopped_epoch": callback.stopped_epoch,
+        "best": float(callback.best),
+    }
+    return {
+        "ran": epoch + 1,
+        "stopped": model.stop_training,
+        "restored": model.restored,
+        "printed": texts,
+        **state,
+    }
 
 
 def run_reduce_lr(arguments, figures):
@@ -208,7 +287,10 @@ def run_csv(arguments, epochs):
 
 
 def run_scheduler():
-    callback, model = tf_keras.callbacks.LearningRateScheduler(lambda epoch, lr: 0.5**epoch, verbose=1), FakeModel()
+    callback, model = (
+        tf_keras.callbacks.LearningRateScheduler(lambda epoch, lr: 0.5**epoch, verbose=1),
+        FakeModel(),
+    )
     callback.set_model(model)
     with printed() as texts:
         for epoch in range(3):
@@ -217,7 +299,10 @@ def run_scheduler():
 
 
 def cases(table, run):
-    return [{"arguments": arguments, "script": script, **run(arguments, *script)} for arguments, *script in table]
+    return [
+        {"arguments": arguments, "script": script, **run(arguments, *script)}
+        for arguments, *script in table
+    ]
 
 
 def main():

@@ -24,13 +24,19 @@ MOST = 40  # elements of an endless pipeline
 def plain(value):
     if isinstance(value, dict):
         return {key: plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+    return (
+        [plain(part) for part in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+    )
 
 
 def shapes(spec):
     if isinstance(spec, dict):
         return {key: shapes(part) for key, part in spec.items()}
-    return [shapes(part) for part in spec] if isinstance(spec, tuple) else {"shape": spec.shape.as_list()}
+    return (
+        [shapes(part) for part in spec]
+        if isinstance(spec, tuple)
+        else {"shape": spec.shape.as_list()}
+    )
 
 
 def pipeline(make):

@@ -36,7 +36,12 @@ CASES = {
     "kl": ("kl_divergence", "KLDivergence", PROBABLE, {}),
     "poisson": ("poisson", "Poisson", ("counts", "probability"), {}),
     "bce": ("binary_crossentropy", "BinaryCrossentropy", YES_NO, {}),
-    "bce_logits": ("binary_crossentropy", "BinaryCrossentropy", ("bits", "real"), {"from_logits": True}),
+    "bce_logits": (
+        "binary_crossentropy",
+        "BinaryCrossentropy",
+        ("bits", "real"),
+        {"from_logits": True},
+    ),
     "bce_smooth": ("binary_crossentropy", "BinaryCrossentropy", YES_NO, {"label_smoothing": 0.2}),
     "bce_saturated": ("binary_crossentropy", "BinaryCrossentropy", ("bits", "hard"), {}),
     "focal": ("binary_focal_crossentropy", "BinaryFocalCrossentropy", YES_NO, {}),
@@ -44,12 +49,33 @@ CASES = {
         "binary_focal_crossentropy",
         "BinaryFocalCrossentropy",
         ("bits", "real"),
-        {"from_logits": True, "apply_class_balancing": True, "alpha": 0.4, "gamma": 1.5, "label_smoothing": 0.1},
+        {
+            "from_logits": True,
+            "apply_class_balancing": True,
+            "alpha": 0.4,
+            "gamma": 1.5,
+            "label_smoothing": 0.1,
+        },
     ),
     "cce": ("categorical_crossentropy", "CategoricalCrossentropy", ONE_HOT, {}),
-    "cce_logits": ("categorical_crossentropy", "CategoricalCrossentropy", ("one_hot", "real"), {"from_logits": True}),
-    "cce_smooth": ("categorical_crossentropy", "CategoricalCrossentropy", ONE_HOT, {"label_smoothing": 0.1}),
-    "cce_unnormalized": ("categorical_crossentropy", "CategoricalCrossentropy", ("one_hot", "probability"), {}),
+    "cce_logits": (
+        "categorical_crossentropy",
+        "CategoricalCrossentropy",
+        ("one_hot", "real"),
+        {"from_logits": True},
+    ),
+    "cce_smooth": (
+        "categorical_crossentropy",
+        "CategoricalCrossentropy",
+        ONE_HOT,
+        {"label_smoothing": 0.1},
+    ),
+    "cce_unnormalized": (
+        "categorical_crossentropy",
+        "CategoricalCrossentropy",
+        ("one_hot", "probability"),
+        {},
+    ),
     "cfocal": ("categorical_focal_crossentropy", "CategoricalFocalCrossentropy", ONE_HOT, {}),
     "cfocal_logits": (
         "categorical_focal_crossentropy",
@@ -57,14 +83,24 @@ CASES = {
         ("one_hot", "real"),
         {"from_logits": True, "alpha": [0.1, 0.2, 0.3], "gamma": 3.0, "label_smoothing": 0.1},
     ),
-    "scce": ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy", ("labels", "distribution"), {}),
+    "scce": (
+        "sparse_categorical_crossentropy",
+        "SparseCategoricalCrossentropy",
+        ("labels", "distribution"),
+        {},
+    ),
     "scce_logits": (
         "sparse_categorical_crossentropy",
         "SparseCategoricalCrossentropy",
         ("labels", "real"),
         {"from_logits": True},
     ),
-    "scce_column": ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy", ("label_column", "distribution"), {}),
+    "scce_column": (
+        "sparse_categorical_crossentropy",
+        "SparseCategoricalCrossentropy",
+        ("label_column", "distribution"),
+        {},
+    ),
     "scce_ignore": (
         "sparse_categorical_crossentropy",
         "SparseCategoricalCrossentropy",
@@ -137,7 +173,8 @@ def draw(kind, shape, seed):
         "label_vector": lambda: random.randint(0, 2, shape[0]),
         "label_column": lambda: labels[..., None],
         "label_sequences": lambda: np.minimum(
-            np.array([[1, 2, 2], [1, 0, 0], [2, 1, 0], [1, 1, 0], [2, 0, 0], [1, 2, 1]]), classes - 1
+            np.array([[1, 2, 2], [1, 0, 0], [2, 1, 0], [1, 1, 0], [2, 0, 0], [1, 2, 1]]),
+            classes - 1,
         ),
         "logit_sequences": lambda: random.normal(size=(shape[0], 7, classes)),
     }[kind]()
@@ -151,7 +188,11 @@ def inputs(case, shape):
 
 def weights_and_mask(shape, weight, mask):
     random = np.random.RandomState(7)
-    drawn = None if weight is None else random.randint(0, 4, weight).astype("float32") + (0.5 if weight == () else 0.0)
+    drawn = (
+        None
+        if weight is None
+        else random.randint(0, 4, weight).astype("float32") + (0.5 if weight == () else 0.0)
+    )
     leading = SHAPES[shape][:-1]
     return drawn, (np.random.RandomState(8).uniform(size=leading) < 0.6) if mask else None
 
@@ -168,7 +209,14 @@ def record_keras():
     import jax
     import keras
 
-    found = {"version": keras.__version__, "functions": {}, "objects": {}, "gradients": {}, "weights": [], "configs": {}}
+    found = {
+        "version": keras.__version__,
+        "functions": {},
+        "objects": {},
+        "gradients": {},
+        "weights": [],
+        "configs": {},
+    }
     for case, (function, cls, _, options) in CASES.items():
         loss = getattr(keras.losses, cls)(**options)
         config = loss.get_config()
@@ -176,10 +224,14 @@ def record_keras():
         for shape in shapes_of(case):
             y_true, y_pred = inputs(case, shape)
             key = f"{case}/{shape}"
-            found["functions"][key] = listed(getattr(keras.losses, function)(y_true, jax.numpy.asarray(y_pred), **options))
+            found["functions"][key] = listed(
+                getattr(keras.losses, function)(y_true, jax.numpy.asarray(y_pred), **options)
+            )
             found["objects"][key] = listed(loss(y_true, y_pred))
             if shape == "flat":
-                gradient = jax.grad(lambda pred, loss=loss, y_true=y_true: loss(y_true, pred))(jax.numpy.asarray(y_pred))
+                gradient = jax.grad(lambda pred, loss=loss, y_true=y_true: loss(y_true, pred))(
+                    jax.numpy.asarray(y_pred)
+                )
                 found["gradients"][key] = listed(gradient)
     for case, shape, weight, mask, reduction in WEIGHTS:
         y_true, y_pred = inputs(case, shape)
@@ -202,7 +254,9 @@ def record_tf_keras():
         for shape in shapes_of(case):
             y_true, y_pred = inputs(case, shape)
             key = f"{case}/{shape}"
-            found["functions"][key] = listed(getattr(tf_keras.losses, function)(y_true, y_pred, **options))
+            found["functions"][key] = listed(
+                getattr(tf_keras.losses, function)(y_true, y_pred, **options)
+            )
             found["objects"][key] = listed(getattr(tf_keras.losses, cls)(**options)(y_true, y_pred))
     return found
 
@@ -212,5 +266,11 @@ if __name__ == "__main__":
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--tf-keras", action="store_true")
     given = parser.parse_args()
-    name, record = ("losses_tf_keras.json", record_tf_keras) if given.tf_keras else ("losses.json", record_keras)
-    (given.out / name).write_text(json.dumps(record(), indent=None, separators=(",", ":"), sort_keys=True) + "\n")
+    name, record = (
+        ("losses_tf_keras.json", record_tf_keras)
+        if given.tf_keras
+        else ("losses.json", record_keras)
+    )
+    (given.out / name).write_text(
+        json.dumps(record(), indent=None, separators=(",", ":"), sort_keys=True) + "\n"
+    )

@@ -40,7 +40,9 @@ def make_batch(kind, r, n):
     if kind == "labels":
         return r.randint(0, 2, (n, 4)), r.rand(n, 4).astype("float32")
     if kind == "one_hot":
-        return np.eye(5, dtype="float32")[r.randint(0, 5, n)], _softmax(2 * r.randn(n, 5)).astype("float32")
+        return np.eye(5, dtype="float32")[r.randint(0, 5, n)], _softmax(2 * r.randn(n, 5)).astype(
+            "float32"
+        )
     if kind == "one_hot_logits":
         return np.eye(5, dtype="float32")[r.randint(0, 5, n)], (2 * r.randn(n, 5)).astype("float32")
     if kind == "sparse":
@@ -103,7 +105,16 @@ def _cases():
         for weight in weights:
             options = ",".join(f"{k}={v}" for k, v in config.items())
             title = f"{name}/{data}/{options}/{weight}" + (f"/mask={mask}" if mask else "")
-            cases.append({"id": title, "name": name, "data": data, "weight": weight, "mask": mask, "config": config})
+            cases.append(
+                {
+                    "id": title,
+                    "name": name,
+                    "data": data,
+                    "weight": weight,
+                    "mask": mask,
+                    "config": config,
+                }
+            )
 
     cases = []
     plain, both, all_of = (None,), (None, "sample"), (None, "sample", "entry")
@@ -239,7 +250,9 @@ def run(metric, case, with_mask):
         if step == RESET_BEFORE:
             metric.reset_state()
         *first, last = args
-        metric.update_state(*first, last if mask is None else with_mask(last, mask), sample_weight=weight)
+        metric.update_state(
+            *first, last if mask is None else with_mask(last, mask), sample_weight=weight
+        )
         results.append(np.asarray(metric.result(), "float64").tolist())
     return results
 
@@ -262,7 +275,9 @@ def _record():
             results = run(metric, case, with_mask)
         except Exception as error:
             raise RuntimeError(f"Keras cannot run {case['id']}") from error
-        shapes = [[variable.name, list(variable.shape), variable.dtype] for variable in metric.variables]
+        shapes = [
+            [variable.name, list(variable.shape), variable.dtype] for variable in metric.variables
+        ]
         recorded["cases"][case["id"]] = {
             "results": results,
             "variables": shapes,
@@ -282,7 +297,9 @@ def _rounded(value):
         return float(f"{value:.9g}")
     if isinstance(value, list):
         return [_rounded(item) for item in value]
-    return {key: _rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: _rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+    )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ def schedule(name, **config):
 
 
 FALLING = schedule("ExponentialDecay", initial_learning_rate=0.1, decay_steps=10, decay_rate=0.5)
-WARMUP = schedule("CosineDecay", initial_learning_rate=0.0, decay_steps=30, warmup_target=0.1, warmup_steps=10)
+WARMUP = schedule(
+    "CosineDecay", initial_learning_rate=0.0, decay_steps=30, warmup_target=0.1, warmup_steps=10
+)
 
 # (optimizer, arguments, further settings of the case)
 CASES = [
@@ -97,19 +99,52 @@ CASES = [
 SCHEDULES = [
     FALLING,
     WARMUP,
-    schedule("ExponentialDecay", initial_learning_rate=0.5, decay_steps=7, decay_rate=0.9, staircase=True),
+    schedule(
+        "ExponentialDecay", initial_learning_rate=0.5, decay_steps=7, decay_rate=0.9, staircase=True
+    ),
     schedule("InverseTimeDecay", initial_learning_rate=0.5, decay_steps=7, decay_rate=0.9),
-    schedule("InverseTimeDecay", initial_learning_rate=0.5, decay_steps=7, decay_rate=0.9, staircase=True),
+    schedule(
+        "InverseTimeDecay", initial_learning_rate=0.5, decay_steps=7, decay_rate=0.9, staircase=True
+    ),
     schedule("PiecewiseConstantDecay", boundaries=[5, 20, 100], values=[1.0, 0.5, 0.1, 0.05]),
     schedule("PolynomialDecay", initial_learning_rate=0.5, decay_steps=40),
-    schedule("PolynomialDecay", initial_learning_rate=0.5, decay_steps=40, end_learning_rate=0.1, power=2.0),
-    schedule("PolynomialDecay", initial_learning_rate=0.5, decay_steps=15, end_learning_rate=0.1, power=0.5, cycle=True),
+    schedule(
+        "PolynomialDecay",
+        initial_learning_rate=0.5,
+        decay_steps=40,
+        end_learning_rate=0.1,
+        power=2.0,
+    ),
+    schedule(
+        "PolynomialDecay",
+        initial_learning_rate=0.5,
+        decay_steps=15,
+        end_learning_rate=0.1,
+        power=0.5,
+        cycle=True,
+    ),
     schedule("CosineDecay", initial_learning_rate=0.5, decay_steps=40),
     schedule("CosineDecay", initial_learning_rate=0.5, decay_steps=40, alpha=0.2),
-    schedule("CosineDecay", initial_learning_rate=0.1, decay_steps=40, alpha=0.1, warmup_target=0.7, warmup_steps=13),
+    schedule(
+        "CosineDecay",
+        initial_learning_rate=0.1,
+        decay_steps=40,
+        alpha=0.1,
+        warmup_target=0.7,
+        warmup_steps=13,
+    ),
     schedule("CosineDecayRestarts", initial_learning_rate=0.5, first_decay_steps=9),
-    schedule("CosineDecayRestarts", initial_learning_rate=0.5, first_decay_steps=9, t_mul=1.0, m_mul=0.8),
-    schedule("CosineDecayRestarts", initial_learning_rate=0.5, first_decay_steps=9, t_mul=1.5, m_mul=0.9, alpha=0.1),
+    schedule(
+        "CosineDecayRestarts", initial_learning_rate=0.5, first_decay_steps=9, t_mul=1.0, m_mul=0.8
+    ),
+    schedule(
+        "CosineDecayRestarts",
+        initial_learning_rate=0.5,
+        first_decay_steps=9,
+        t_mul=1.5,
+        m_mul=0.9,
+        alpha=0.1,
+    ),
 ]
 SCHEDULE_STEPS = [*range(0, 60, 3), 5, 6, 20, 21, 40, 41, 99, 100, 101, 1000]
 
@@ -123,7 +158,10 @@ def gradients(case):
     """The gradients of each step, as the test makes them too."""
     rng = np.random.default_rng(1)
     for step in range(STEPS):
-        made = [(rng.normal(size=shape) * case.get("scale", 0.5)).astype("float32") for shape in SHAPES.values()]
+        made = [
+            (rng.normal(size=shape) * case.get("scale", 0.5)).astype("float32")
+            for shape in SHAPES.values()
+        ]
         if step in case.get("infinite", ()):
             made[0][0, 0] = np.inf
         yield made
@@ -136,7 +174,9 @@ def numbers(value):
 def make(name, arguments):
     arguments = dict(arguments)
     if isinstance(arguments.get("learning_rate"), dict):
-        arguments["learning_rate"] = keras.optimizers.schedules.deserialize(arguments["learning_rate"])
+        arguments["learning_rate"] = keras.optimizers.schedules.deserialize(
+            arguments["learning_rate"]
+        )
     if "inner_optimizer" in arguments:
         inner = arguments["inner_optimizer"]
         arguments["inner_optimizer"] = make(inner["class_name"], inner["config"])
@@ -149,9 +189,13 @@ def record(name, arguments, settings):
     if "exclude" in settings:
         optimizer.exclude_from_weight_decay(var_names=settings["exclude"])
     dtype = settings.get("dtype", "float32")
-    variables = [keras.Variable(value, name=key, dtype=dtype) for key, value in first_values().items()]
+    variables = [
+        keras.Variable(value, name=key, dtype=dtype) for key, value in first_values().items()
+    ]
     optimizer.build(variables)
-    update = jax.jit(optimizer.stateless_apply)  # what Keras runs in `fit`; LossScaleOptimizer has no other way
+    update = jax.jit(
+        optimizer.stateless_apply
+    )  # what Keras runs in `fit`; LossScaleOptimizer has no other way
     values, state = [v.value for v in variables], [v.value for v in optimizer.variables]
     case["values"] = {}
     for step, made in enumerate(gradients(case), start=1):
@@ -174,12 +218,25 @@ def main():
     parser.add_argument("--out", required=True, type=pathlib.Path)
     cases = [record(*case) for case in CASES]
     steps = [
-        {**config, "rates": [float(keras.optimizers.schedules.deserialize(config)(step)) for step in SCHEDULE_STEPS]}
+        {
+            **config,
+            "rates": [
+                float(keras.optimizers.schedules.deserialize(config)(step))
+                for step in SCHEDULE_STEPS
+            ],
+        }
         for config in SCHEDULES
     ]
-    made = {"keras": keras.__version__, "cases": cases, "schedule_steps": SCHEDULE_STEPS, "schedules": steps}
+    made = {
+        "keras": keras.__version__,
+        "cases": cases,
+        "schedule_steps": SCHEDULE_STEPS,
+        "schedules": steps,
+    }
     text = json.dumps(shortened(made), separators=(",", ":"))
-    (parser.parse_args().out / "optimizers.json").write_text(text.replace('{"optimizer"', '\n{"optimizer"') + "\n")
+    (parser.parse_args().out / "optimizers.json").write_text(
+        text.replace('{"optimizer"', '\n{"optimizer"') + "\n"
+    )
 
 
 def shortened(value):

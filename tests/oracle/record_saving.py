@@ -24,11 +24,19 @@ def main():
         model, inputs = build(keras, make)
         model.compile(keras.optimizers.SGD(0.01, momentum=0.5), "mse", metrics=None)
         before = [output + 1.0 for output in outputs_of(model, inputs)]
-        targets = dict(zip(("first", "second"), before, strict=True)) if make.__name__ == "two_ends" else before
-        model.train_on_batch(inputs if len(inputs) > 1 else inputs[0], targets if len(before) > 1 else targets[0])
+        targets = (
+            dict(zip(("first", "second"), before, strict=True))
+            if make.__name__ == "two_ends"
+            else before
+        )
+        model.train_on_batch(
+            inputs if len(inputs) > 1 else inputs[0], targets if len(before) > 1 else targets[0]
+        )
         model.save(folder / f"{make.__name__}.keras")
         for kind, values in (("input", inputs), ("output", outputs_of(model, inputs))):
-            arrays |= {f"{make.__name__}/{kind}/{place}": value for place, value in enumerate(values)}
+            arrays |= {
+                f"{make.__name__}/{kind}/{place}": value for place, value in enumerate(values)
+            }
     np.savez_compressed(folder / "values.npz", **arrays)
 
 

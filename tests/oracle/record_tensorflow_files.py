@@ -15,7 +15,9 @@ from tensorflow_file_models import functional, subclassed
 
 def randomized(model, seed):
     draw = np.random.default_rng(seed)
-    model.set_weights([draw.uniform(0.1, 1.0, weight.shape).astype("float32") for weight in model.get_weights()])
+    model.set_weights(
+        [draw.uniform(0.1, 1.0, weight.shape).astype("float32") for weight in model.get_weights()]
+    )
     return model
 
 
@@ -34,9 +36,15 @@ def main():
     own.fit(own_x, np.ones((len(own_x), 2), "float32"), verbose=0)
     randomized(own, 2).save_weights(str(folder / "subclassed"))
     np.savez(folder / "outputs.npz", functional=model(x).numpy(), subclassed=own(own_x).numpy())
-    for path in [folder / "checkpoint", folder / "saved" / "keras_metadata.pb", folder / "saved" / "fingerprint.pb"]:
+    for path in [
+        folder / "checkpoint",
+        folder / "saved" / "keras_metadata.pb",
+        folder / "saved" / "fingerprint.pb",
+    ]:
         path.unlink()
-    (folder / "saved" / "saved_model.pb").write_bytes(b"")  # large, and never read: weights are in `variables`
+    (folder / "saved" / "saved_model.pb").write_bytes(
+        b""
+    )  # large, and never read: weights are in `variables`
     shutil.rmtree(folder / "saved" / "assets")
 
 

@@ -35,7 +35,15 @@ from building import (
 )
 from cases import CASES, EXACT_INITIALIZERS
 
-DETAILS = {"name", "dtype", "module", "registered_name", "build_config", "input_axes", "output_axes"}  # not defaults
+DETAILS = {
+    "name",
+    "dtype",
+    "module",
+    "registered_name",
+    "build_config",
+    "input_axes",
+    "output_axes",
+}  # not defaults
 RENAMED = {("LeakyReLU", "negative_slope"): "alpha"}  # Keras 2's word for the argument
 
 
@@ -49,11 +57,16 @@ def weight_names(layer):
 
 
 def run_layer(case):
-    args, kwargs = map_arrays(tf.constant, inputs(case)[0]), map_arrays(tf.constant, inputs(case)[1])
+    args, kwargs = (
+        map_arrays(tf.constant, inputs(case)[0]),
+        map_arrays(tf.constant, inputs(case)[1]),
+    )
     layer = make_case(tf_keras, case)
     if case.adapt is not None:
         layer.adapt(fill_specs(case, case.adapt, "adapt"))
-    layer(*pass_masking(tf_keras, case, args), **{k: v for k, v in kwargs.items() if k != "training"})
+    layer(
+        *pass_masking(tf_keras, case, args), **{k: v for k, v in kwargs.items() if k != "training"}
+    )
     if case.adapt is None:
         for i, (weight, name) in enumerate(zip(layer.weights, weight_names(layer), strict=True)):
             value = weight_value(case, i, name, tuple(weight.shape), weight.dtype.name)
@@ -66,13 +79,24 @@ def run_layer(case):
         tape.watch(floats)
         out = layer(*pass_masking(tf_keras, case, args), **kwargs)
         leaves = flatten(out)
-        target = tf.add_n([tf.reduce_sum(tf.cast(o, "float32") * cotangent(case, i, o.shape)) for i, o in enumerate(leaves)])
+        target = tf.add_n(
+            [
+                tf.reduce_sum(tf.cast(o, "float32") * cotangent(case, i, o.shape))
+                for i, o in enumerate(leaves)
+            ]
+        )
     found = tape.gradient(target, floats + layer.trainable_weights, unconnected_gradients="zero")
     found = [tf.convert_to_tensor(g).numpy() for g in found]
     return {
-        "weights": [{"name": n, "shape": list(w.shape)} for n, w in zip(weight_names(layer), layer.weights, strict=True)],
+        "weights": [
+            {"name": n, "shape": list(w.shape)}
+            for n, w in zip(weight_names(layer), layer.weights, strict=True)
+        ],
         "outputs": [np.asarray(o) for o in leaves],
-        "output_masks": [None if mask is None else np.asarray(mask) for mask in (mask_of(tf_keras, leaf) for leaf in leaves)],
+        "output_masks": [
+            None if mask is None else np.asarray(mask)
+            for mask in (mask_of(tf_keras, leaf) for leaf in leaves)
+        ],
         "input_gradients": found[: len(floats)] if case.grads else [],
         "weight_gradients": found[len(floats) :] if case.grads else [],
         "losses": [float(x) for x in layer.losses],
@@ -87,10 +111,16 @@ def run_function(case):
     with tf.GradientTape() as tape:
         tape.watch(x)
         out = fn(x, **config)
-        weighted = tf.reduce_sum(out * cotangent(case, 0, out.shape)) if case.kind == "activation" else tf.reduce_sum(out)
+        weighted = (
+            tf.reduce_sum(out * cotangent(case, 0, out.shape))
+            if case.kind == "activation"
+            else tf.reduce_sum(out)
+        )
     result = {"outputs": [np.asarray(out)]}
     if case.grads and case.kind != "constraint":
-        result["input_gradients"] = [np.asarray(tape.gradient(weighted, x, unconnected_gradients="zero"))]
+        result["input_gradients"] = [
+            np.asarray(tape.gradient(weighted, x, unconnected_gradients="zero"))
+        ]
     return result
 
 
@@ -99,14 +129,18 @@ def distance(ours, theirs):
     ours, theirs = np.asarray(ours, "float64"), np.asarray(theirs, "float64")
     if ours.shape != theirs.shape:
         return float("inf")
-    return float(np.max(np.abs(ours - theirs), initial=0) / max(1.0, np.max(np.abs(theirs), initial=0)))
+    return float(
+        np.max(np.abs(ours - theirs), initial=0) / max(1.0, np.max(np.abs(theirs), initial=0))
+    )
 
 
 def differences(mine, reader, record, tolerance):
     """What differs from the Keras 3 record: {part: largest difference or a sentence}."""
     found = {}
     if "weights" in mine:
-        ours, theirs = ([(w["name"], list(w["shape"])) for w in side["weights"]] for side in (mine, record))
+        ours, theirs = (
+            [(w["name"], list(w["shape"])) for w in side["weights"]] for side in (mine, record)
+        )
         if ours != theirs:
             found["weights"] = {"tf_keras": ours, "keras3": theirs}
     for part in ("outputs", "input_gradients", "weight_gradients"):
@@ -118,13 +152,18 @@ def differences(mine, reader, record, tolerance):
         if worst > tolerance:
             found[part] = worst
     worst = max(
-        [distance(v, reader.get(record["state"][i])) for i, v in mine.get("state", {}).items() if i in record["state"]],
+        [
+            distance(v, reader.get(record["state"][i]))
+            for i, v in mine.get("state", {}).items()
+            if i in record["state"]
+        ],
         default=0.0,
     )
     if worst > tolerance:
         found["state"] = worst
     if "losses" in mine and (
-        len(mine["losses"]) != len(record["losses"]) or distance(mine["losses"], record["losses"]) > tolerance
+        len(mine["losses"]) != len(record["losses"])
+        or distance(mine["losses"], record["losses"]) > tolerance
     ):
         found["losses"] = {"tf_keras": mine["losses"], "keras3": record["losses"]}
     if "output_masks" in mine:
@@ -134,7 +173,10 @@ def differences(mine, reader, record, tolerance):
             for a, b in zip(mine["output_masks"], theirs, strict=True)
         )
         if not same:
-            found["output_masks"] = {"tf_keras": plain(mine["output_masks"]), "keras3": plain(theirs)}
+            found["output_masks"] = {
+                "tf_keras": plain(mine["output_masks"]),
+                "keras3": plain(theirs),
+            }
     return found
 
 
@@ -155,7 +197,8 @@ def changed_defaults(config_of_keras_3):
         except Exception:
             continue
         for key in sorted(
-            (set(mine) | set(config)) - {"dtype", "batch_input_shape", "name", "layer", "backward_layer", "cell", "cells"}
+            (set(mine) | set(config))
+            - {"dtype", "batch_input_shape", "name", "layer", "backward_layer", "cell", "cells"}
         ):
             a, b = short(mine.get(key, "absent")), short(config.get(key, "absent"))
             if a != b and key not in case.config and key not in RENAMED.values():
@@ -170,7 +213,9 @@ def short(value):
     if isinstance(value, dict):
         return {k: short(v) for k, v in value.items() if k not in DETAILS}
     if isinstance(value, list):
-        return value[0] if value and all(v == value[0] for v in value) else [short(v) for v in value]
+        return (
+            value[0] if value and all(v == value[0] for v in value) else [short(v) for v in value]
+        )
     return value
 
 
@@ -187,7 +232,11 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     reader, writer = Reader("keras3", options.out), Writer()
-    about = {"oracle": f"tf_keras {tf_keras.__version__} on tensorflow {tf.__version__}", "same": 0, "unsupported": {}}
+    about = {
+        "oracle": f"tf_keras {tf_keras.__version__} on tensorflow {tf.__version__}",
+        "same": 0,
+        "unsupported": {},
+    }
     metadata = {"about": about}
     for case in CASES:
         random = case.kind == "initializer" and case.name not in EXACT_INITIALIZERS
@@ -196,22 +245,29 @@ def main():
         try:
             mine = run(case)
         except Exception as error:
-            about["unsupported"][case.id] = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:110]}"
+            about["unsupported"][case.id] = (
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0][:110]}"
+            )
             continue
         found = differences(mine, reader, reader.cases[case.id], max(case.tolerance, 1e-5))
         if not found:
             about["same"] += 1
             continue
         stored = {
-            part: [writer.put(x) for x in mine.get(part, [])] for part in ("outputs", "input_gradients", "weight_gradients")
+            part: [writer.put(x) for x in mine.get(part, [])]
+            for part in ("outputs", "input_gradients", "weight_gradients")
         }
         metadata[case.id] = {"differs": found, **stored}
-    about["defaults"] = changed_defaults({key: record["config"] for key, record in reader.cases.items() if "config" in record})
+    about["defaults"] = changed_defaults(
+        {key: record["config"] for key, record in reader.cases.items() if "config" in record}
+    )
     if options.only:
         print(metadata)
         return
     writer.save("tf_keras", metadata, options.out)
-    print(f"{about['same']} the same, {len(metadata) - 1} differ, {len(about['unsupported'])} not in tf_keras")
+    print(
+        f"{about['same']} the same, {len(metadata) - 1} differ, {len(about['unsupported'])} not in tf_keras"
+    )
 
 
 if __name__ == "__main__":

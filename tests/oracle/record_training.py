@@ -88,7 +88,9 @@ def main():
     out = Path(options.out)
     lines = [f'"about": {json.dumps(about)}']
     for part, found in (("runs", runs), ("events", events)):
-        inner = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items())
+        inner = ",\n".join(
+            f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()
+        )
         lines.append(f'"{part}": {{\n{inner}\n}}')
     (out / "training.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
     np.savez_compressed(out / "training.npz", **arrays)

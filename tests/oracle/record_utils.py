@@ -45,7 +45,10 @@ def told(array):
 def pads():
     cases = [{**case, "dtype": object} if case.get("dtype") == "object" else case for case in PADS]
     return [
-        {"keras": told(keras.utils.pad_sequences(**case)), "tf_keras": told(tf_keras.utils.pad_sequences(**case))}
+        {
+            "keras": told(keras.utils.pad_sequences(**case)),
+            "tf_keras": told(tf_keras.utils.pad_sequences(**case)),
+        }
         for case in cases
     ]
 
@@ -53,21 +56,37 @@ def pads():
 def timeseries(case):
     data, targets, options = series(case)
     found = keras.utils.timeseries_dataset_from_array(data, targets, **options)
-    return [[part.tolist() for part in (batch if isinstance(batch, tuple) else (batch,))] for batch in found.as_numpy_iterator()]
+    return [
+        [part.tolist() for part in (batch if isinstance(batch, tuple) else (batch,))]
+        for batch in found.as_numpy_iterator()
+    ]
 
 
 def split(count, options):
-    return [[int(x) for x in part] for part in keras.utils.split_dataset(np.arange(count), **options)]
+    return [
+        [int(x) for x in part] for part in keras.utils.split_dataset(np.arange(count), **options)
+    ]
 
 
 def folder(options):
     with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()) as said:
         make_tree(root, tf.io.encode_png(image("grey")).numpy())
-        made = keras.utils.image_dataset_from_directory(root, image_size=(2, 2), batch_size=None, **options)
+        made = keras.utils.image_dataset_from_directory(
+            root, image_size=(2, 2), batch_size=None, **options
+        )
         elements = list(made.as_numpy_iterator())
-        labels = [np.asarray(e[1]).tolist() for e in elements] if isinstance(elements[0], tuple) else None
+        labels = (
+            [np.asarray(e[1]).tolist() for e in elements]
+            if isinstance(elements[0], tuple)
+            else None
+        )
         paths = [os.path.relpath(path, root) for path in made.file_paths]
-        return {"paths": paths, "class_names": made.class_names, "labels": labels, "said": said.getvalue().splitlines()}
+        return {
+            "paths": paths,
+            "class_names": made.class_names,
+            "labels": labels,
+            "said": said.getvalue().splitlines(),
+        }
 
 
 def pictures():
@@ -76,16 +95,32 @@ def pictures():
 
         def read(name, content, **options):
             Path(root, "one.png").write_bytes(content)
-            read_ = keras.utils.image_dataset_from_directory(root, labels=None, batch_size=None, verbose=False, **options)
+            read_ = keras.utils.image_dataset_from_directory(
+                root, labels=None, batch_size=None, verbose=False, **options
+            )
             found[name] = next(read_.as_numpy_iterator())
 
-        pixels = {name: tf.io.encode_png(image(name)).numpy() for name in ("rgb", "rgba", "grey", "deep")}
+        pixels = {
+            name: tf.io.encode_png(image(name)).numpy() for name in ("rgb", "rgba", "grey", "deep")
+        }
         for method in INTERPOLATIONS:
             for size in SIZES:
                 read(f"{method}/{size}", pixels["rgb"], image_size=size, interpolation=method)
                 if method in ("bilinear", "nearest"):
-                    read(f"{method}/{size}/crop", pixels["rgb"], image_size=size, interpolation=method, crop_to_aspect_ratio=True)
-                    read(f"{method}/{size}/pad", pixels["rgb"], image_size=size, interpolation=method, pad_to_aspect_ratio=True)
+                    read(
+                        f"{method}/{size}/crop",
+                        pixels["rgb"],
+                        image_size=size,
+                        interpolation=method,
+                        crop_to_aspect_ratio=True,
+                    )
+                    read(
+                        f"{method}/{size}/pad",
+                        pixels["rgb"],
+                        image_size=size,
+                        interpolation=method,
+                        pad_to_aspect_ratio=True,
+                    )
         for name, content in pixels.items():
             for mode in ("rgb", "rgba", "grayscale"):
                 read(f"{name}/{mode}", content, image_size=image(name).shape[:2], color_mode=mode)
@@ -103,9 +138,12 @@ def main():
     facts = {
         "pads": pads(),
         "categorical": [
-            [told(keras.utils.to_categorical(*case)), told(tf_keras.utils.to_categorical(*case))] for case in CATEGORICAL
+            [told(keras.utils.to_categorical(*case)), told(tf_keras.utils.to_categorical(*case))]
+            for case in CATEGORICAL
         ],
-        "normalize": [told(tf_keras.utils.normalize(np.array(x), axis, order)) for x, axis, order in NORMALIZE],
+        "normalize": [
+            told(tf_keras.utils.normalize(np.array(x), axis, order)) for x, axis, order in NORMALIZE
+        ],
         "timeseries": [timeseries(case) for case in TIMESERIES],
         "splits": [split(*case) for case in SPLITS],
         "folders": {name: folder(options) for name, options in FOLDERS.items()},

@@ -52,7 +52,8 @@ def keras_2_rows():
     rows = []
     for name, record in oracle("tf_keras").cases.items():
         numbers = [
-            f"{part} {v:.1e}" if isinstance(v, float) and np.isfinite(v) else part for part, v in record["differs"].items()
+            f"{part} {v:.1e}" if isinstance(v, float) and np.isfinite(v) else part
+            for part, v in record["differs"].items()
         ]
         rows.append((f"`{name}`", ", ".join(numbers)))
     return rows
@@ -72,13 +73,24 @@ def page(results):
     clean = sum(not result.problems for _, result in results)
     parts = [
         HEADER.format(
-            keras=oracle().about["oracle"], tf_keras=oracle("tf_keras").about["oracle"], count=len(results), clean=clean
+            keras=oracle().about["oracle"],
+            tf_keras=oracle("tf_keras").about["oracle"],
+            count=len(results),
+            clean=clean,
         )
     ]
-    parts += [table(summary(results), ("kind", "name", "cases", "forward error", "gradient error", "cases that differ"))]
+    parts += [
+        table(
+            summary(results),
+            ("kind", "name", "cases", "forward error", "gradient error", "cases that differ"),
+        )
+    ]
     parts += [
         "\n## Deviations\n",
-        table([(f"`{p}`", ", ".join(parts_), why) for p, (parts_, why) in DEVIATIONS.items()], ("cases", "what", "reason"))
+        table(
+            [(f"`{p}`", ", ".join(parts_), why) for p, (parts_, why) in DEVIATIONS.items()],
+            ("cases", "what", "reason"),
+        )
         if DEVIATIONS
         else "None.",
     ]
@@ -86,8 +98,13 @@ def page(results):
         "\nConfig keys that are not compared:\n",
         table([(f"`{k}`", why) for k, why in CONFIG_KEYS.items()], ("key", "reason")),
     ]
-    differing = [(f"`{case.id}`", "; ".join(result.problems)) for case, result in results if result.problems]
-    parts += ["\n## Differences found in this run\n", table(differing, ("case", "difference")) if differing else "None."]
+    differing = [
+        (f"`{case.id}`", "; ".join(result.problems)) for case, result in results if result.problems
+    ]
+    parts += [
+        "\n## Differences found in this run\n",
+        table(differing, ("case", "difference")) if differing else "None.",
+    ]
     same = oracle("tf_keras").about["same"]
     parts += [
         f"\n## Where tf_keras (Keras 2) differs from Keras 3\n\n{same} cases agree. Podium is held to Keras 3 in the others:\n",
@@ -103,7 +120,9 @@ def found(case):
     try:
         return compare(case)
     except Exception as error:
-        return Result(problems=[f"raises {type(error).__name__}: {str(error).strip().splitlines()[0]}"])
+        return Result(
+            problems=[f"raises {type(error).__name__}: {str(error).strip().splitlines()[0]}"]
+        )
 
 
 def main():

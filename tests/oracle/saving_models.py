@@ -4,14 +4,29 @@ import numpy as np
 
 
 def dense_stack(K):
-    layers = [K.layers.Dense(4, activation="relu", kernel_regularizer=K.regularizers.L2(0.01)), K.layers.Dropout(0.3)]
-    return K.Sequential([K.Input((5,)), *layers, K.layers.Dense(3, activation="softmax")], name="dense_stack"), [(2, 5)]
+    layers = [
+        K.layers.Dense(4, activation="relu", kernel_regularizer=K.regularizers.L2(0.01)),
+        K.layers.Dropout(0.3),
+    ]
+    return K.Sequential(
+        [K.Input((5,)), *layers, K.layers.Dense(3, activation="softmax")], name="dense_stack"
+    ), [(2, 5)]
 
 
 def convolutions(K):
     L = K.layers
-    stack = [L.Conv2D(4, 3, padding="same", use_bias=False), L.BatchNormalization(), L.ReLU(), L.MaxPooling2D()]
-    stack += [L.SeparableConv2D(5, 3), L.BatchNormalization(scale=False), L.GlobalAveragePooling2D(), L.Dense(2)]
+    stack = [
+        L.Conv2D(4, 3, padding="same", use_bias=False),
+        L.BatchNormalization(),
+        L.ReLU(),
+        L.MaxPooling2D(),
+    ]
+    stack += [
+        L.SeparableConv2D(5, 3),
+        L.BatchNormalization(scale=False),
+        L.GlobalAveragePooling2D(),
+        L.Dense(2),
+    ]
     return K.Sequential([K.Input((10, 10, 3)), *stack], name="convolutions"), [(2, 10, 10, 3)]
 
 
@@ -19,7 +34,10 @@ def two_ends(K):
     L = K.layers
     a, b = K.Input((4,), name="a"), K.Input((6,), name="b")
     joined = L.Concatenate(name="joined")([L.Dense(3, name="da")(a), L.Dense(3, name="db")(b)])
-    out = {"first": L.Dense(2, name="first")(joined), "second": L.Dense(1, activation="tanh", name="second")(joined)}
+    out = {
+        "first": L.Dense(2, name="first")(joined),
+        "second": L.Dense(1, activation="tanh", name="second")(joined),
+    }
     return K.Model([a, b], out, name="two_ends"), [(2, 4), (2, 6)]
 
 
@@ -27,18 +45,28 @@ def shared_and_nested(K):
     L = K.layers
     start = K.Input((4,), name="start")
     inner_start = K.Input((4,), name="inner_start")
-    inner = K.Model(inner_start, [L.Dense(4, name="ia")(inner_start), L.Dense(2, name="ib")(inner_start)], name="inner")
+    inner = K.Model(
+        inner_start,
+        [L.Dense(4, name="ia")(inner_start), L.Dense(2, name="ib")(inner_start)],
+        name="inner",
+    )
     stack = K.Sequential([K.Input((4,)), L.Dense(4, name="sa")], name="stack")
     shared = L.Dense(4, name="shared")
     x = shared(shared(start))
     first, _ = inner(x)
     _, second = inner(stack(x))
-    return K.Model(start, [first, L.Add(name="sum")([x, first]), second], name="shared_and_nested"), [(2, 4)]
+    return K.Model(
+        start, [first, L.Add(name="sum")([x, first]), second], name="shared_and_nested"
+    ), [(2, 4)]
 
 
 def recurrent(K):
     L = K.layers
-    layers = [L.Bidirectional(L.LSTM(3, return_sequences=True)), L.TimeDistributed(L.Dense(4)), L.GRU(3)]
+    layers = [
+        L.Bidirectional(L.LSTM(3, return_sequences=True)),
+        L.TimeDistributed(L.Dense(4)),
+        L.GRU(3),
+    ]
     return K.Sequential([K.Input((5, 2)), *layers], name="recurrent"), [(2, 5, 2)]
 
 
@@ -71,7 +99,9 @@ def operations(K):
     y = K.ops.concatenate([K.ops.relu(y), K.ops.reshape(y, (-1, 2, 6)), -y], axis=-1)
     y = K.ops.mean(y, axis=1) ** 2 - K.ops.softmax(K.ops.sum(y, axis=1, keepdims=False))
     y = K.layers.Dense(2, name="dense")(K.ops.where(y > 0.5, y, 0.0))
-    return K.Model(x, [y, K.ops.expand_dims(K.ops.cast(y, "float32"), -1)], name="operations"), [(2, 4, 6)]
+    return K.Model(x, [y, K.ops.expand_dims(K.ops.cast(y, "float32"), -1)], name="operations"), [
+        (2, 4, 6)
+    ]
 
 
 def branches(K):
@@ -80,7 +110,9 @@ def branches(K):
     x = K.Input((4,), name="x")
     short = L.Dense(3, name="short")(x)
     long = L.Dense(3, name="third")(L.Dense(3, name="second")(L.Dense(3, name="first")(x)))
-    return K.Model(x, L.Dense(2, name="last")(L.Multiply(name="product")([short, long])), name="branches"), [(2, 4)]
+    return K.Model(
+        x, L.Dense(2, name="last")(L.Multiply(name="product")([short, long])), name="branches"
+    ), [(2, 4)]
 
 
 MODELS = (
@@ -102,9 +134,14 @@ def build(K, make):
     """Return a model with weights from a fixed seed, and inputs for it."""
     model, shapes = make(K)
     draw = np.random.default_rng(7)
-    model.set_weights([draw.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()])
+    model.set_weights(
+        [draw.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()]
+    )
     whole = make is embedded
-    inputs = [draw.integers(0, 7, s).astype("int32") if whole else draw.normal(size=s).astype("float32") for s in shapes]
+    inputs = [
+        draw.integers(0, 7, s).astype("int32") if whole else draw.normal(size=s).astype("float32")
+        for s in shapes
+    ]
     return model, inputs
 
 

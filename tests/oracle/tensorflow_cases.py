@@ -16,20 +16,18 @@ ARRAYS = {
     "j": np.array([3, 2, -5, 4], "int32"),
     "t": np.array([True, False, True]),
     "m": _rng.normal(size=(2, 4, 4)).astype("float32"),
-    "s": (lambda m: m @ m.T + 2 * np.eye(3, dtype="float32"))(_rng.normal(size=(3, 3)).astype("float32")),
+    "s": (lambda m: m @ m.T + 2 * np.eye(3, dtype="float32"))(
+        _rng.normal(size=(3, 3)).astype("float32")
+    ),
     "img": _rng.uniform(size=(2, 6, 8, 3)).astype("float32"),
     "u8": _rng.integers(0, 256, size=(6, 8, 3)).astype("uint8"),
     "k": _rng.normal(size=(3, 3, 3, 2)).astype("float32"),
     "sig": _rng.normal(size=(2, 40)).astype("float32"),
 }
 
-_UNARY = (
-    "abs ceil cos cosh erf erfc exp expm1 floor negative round rsqrt sigmoid sign sin sinh softplus softsign sqrt square tan tanh"
-)
+_UNARY = "abs ceil cos cosh erf erfc exp expm1 floor negative round rsqrt sigmoid sign sin sinh softplus softsign sqrt square tan tanh"
 _INSIDE = "acos asin atan asinh atanh digamma erfinv lgamma log log1p log_sigmoid reciprocal"
-_BINARY = (
-    "add atan2 divide divide_no_nan floordiv floormod maximum minimum multiply squared_difference subtract xdivy multiply_no_nan"
-)
+_BINARY = "add atan2 divide divide_no_nan floordiv floormod maximum minimum multiply squared_difference subtract xdivy multiply_no_nan"
 _REDUCE = "logsumexp max mean min prod std sum variance euclidean_norm"
 
 CASES = [

@@ -5,7 +5,9 @@ import numpy as np
 
 def functional(K):
     L = K.layers
-    inner = K.Sequential([L.Input((4,)), L.BatchNormalization(name="first"), L.Dense(4, name="middle")], name="inner")
+    inner = K.Sequential(
+        [L.Input((4,)), L.BatchNormalization(name="first"), L.Dense(4, name="middle")], name="inner"
+    )
     x = L.Input((5, 3))
     attended = L.MultiHeadAttention(2, 3, name="attention")(x, x)
     y = inner(L.LSTM(4, name="lstm")(attended))

@@ -55,16 +55,26 @@ def record():
 def differences(ours, theirs, where=""):
     """Sentences for everything that differs: floats within the tolerance, all else exactly, dicts in their order."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
-        order = [] if list(ours) == list(theirs) else [f"{where}: Podium has {list(ours)}, tf_keras {list(theirs)}"]
+        order = (
+            []
+            if list(ours) == list(theirs)
+            else [f"{where}: Podium has {list(ours)}, tf_keras {list(theirs)}"]
+        )
         both = [key for key in theirs if key in ours]
-        return order + [text for key in both for text in differences(ours[key], theirs[key], f"{where}[{key}]")]
+        return order + [
+            text for key in both for text in differences(ours[key], theirs[key], f"{where}[{key}]")
+        ]
     if isinstance(theirs, list) and isinstance(ours, list):
         if len(ours) != len(theirs):
-            return [f"{where}: Podium has {len(ours)} of them, tf_keras {len(theirs)}:\n{ours}\n{theirs}"]
+            return [
+                f"{where}: Podium has {len(ours)} of them, tf_keras {len(theirs)}:\n{ours}\n{theirs}"
+            ]
         pairs = enumerate(zip(ours, theirs, strict=True))
         return [text for i, (a, b) in pairs for text in differences(a, b, f"{where}[{i}]")]
     if isinstance(theirs, (float, np.ndarray)):
-        same = np.shape(ours) == np.shape(theirs) and np.allclose(ours, theirs, rtol=TOLERANCE, atol=1e-5)
+        same = np.shape(ours) == np.shape(theirs) and np.allclose(
+            ours, theirs, rtol=TOLERANCE, atol=1e-5
+        )
     else:
         same = type(ours) is type(theirs) and ours == theirs
     return [] if same else [f"{where}: Podium has {ours!r}, tf_keras {theirs!r}"]
@@ -76,7 +86,10 @@ def differences(ours, theirs, where=""):
 def mean_over_batches(run, sizes):
     """The run with the History that Podium keeps of raw values: means over epochs, weighted by the size of batches."""
     raw = run["batches"]
-    means = {name: [float(np.average([logs[name] for logs in epoch], weights=sizes)) for epoch in raw] for name in raw[0][0]}
+    means = {
+        name: [float(np.average([logs[name] for logs in epoch], weights=sizes)) for epoch in raw]
+        for name in raw[0][0]
+    }
     return {**run, "history": means}
 
 
@@ -126,7 +139,9 @@ def ends_what_has_begun(name, k):
     heard = record()["events"][f"{name}/{k}"]
     *events, raised = heard["events"]
     for mode in ("test", "train", "predict"):  # validation is inside training
-        if f"first on_{mode}_begin" in events and not any(line.startswith(f"first on_{mode}_end") for line in events):
+        if f"first on_{mode}_begin" in events and not any(
+            line.startswith(f"first on_{mode}_end") for line in events
+        ):
             events += [f"{callback} on_{mode}_end" for callback in ("first", "raiser", "last")]
     return {**heard, "events": [*events, raised]}
 
@@ -139,14 +154,27 @@ def no_step_without_data(name, k):
         for line, after in pairwise([*heard["events"], ""])
         if "batch_begin" not in line or after.startswith(line.replace("begin", "end"))
     ]
-    return {**heard, "events": in_executions(events, k), "iterations": heard["steps"]["_train_counter"]}
+    return {
+        **heard,
+        "events": in_executions(events, k),
+        "iterations": heard["steps"]["_train_counter"],
+    }
 
 
 def no_epoch_without_data(name, k):
     """As before, and no epoch of nothing: tf_keras logs a loss of 0.0 for it."""
     heard = no_step_without_data(name, k)
-    events = [line for line in heard["events"] if line.split()[:2] not in (["on_epoch_begin", "1"], ["on_epoch_end", "1"])]
-    return {**heard, "events": events, "epochs": [0], "history": {key: [v[0]] for key, v in heard["history"].items()}}
+    events = [
+        line
+        for line in heard["events"]
+        if line.split()[:2] not in (["on_epoch_begin", "1"], ["on_epoch_end", "1"])
+    ]
+    return {
+        **heard,
+        "events": events,
+        "epochs": [0],
+        "history": {key: [v[0]] for key, v in heard["history"].items()},
+    }
 
 
 def in_executions(events, k):
@@ -163,11 +191,26 @@ def in_executions(events, k):
 
 # pattern of names -> (what Podium shall do, why)
 EVENTS_THAT_DIFFER = {
-    "exception_*": (ends_what_has_begun, "files, threads and bars of callbacks are closed even when training breaks off"),
-    "generator_of_unknown_length": (no_step_without_data, "tf_keras begins a step to find out that data has ended"),
-    "generator_in_evaluate": (no_step_without_data, "tf_keras begins a step to find out that data has ended"),
-    "dataset_that_runs_out": (no_step_without_data, "tf_keras begins a step to find out, and loses the end of others"),
-    "generator_that_is_spent": (no_epoch_without_data, "tf_keras begins an epoch to find out that data has ended"),
+    "exception_*": (
+        ends_what_has_begun,
+        "files, threads and bars of callbacks are closed even when training breaks off",
+    ),
+    "generator_of_unknown_length": (
+        no_step_without_data,
+        "tf_keras begins a step to find out that data has ended",
+    ),
+    "generator_in_evaluate": (
+        no_step_without_data,
+        "tf_keras begins a step to find out that data has ended",
+    ),
+    "dataset_that_runs_out": (
+        no_step_without_data,
+        "tf_keras begins a step to find out, and loses the end of others",
+    ),
+    "generator_that_is_spent": (
+        no_epoch_without_data,
+        "tf_keras begins an epoch to find out that data has ended",
+    ),
 }
 
 
@@ -195,4 +238,6 @@ def test_every_case_was_recorded_and_every_record_has_a_case():
 def test_tf_keras_refuses_executions_of_unknown_length():
     """So that what Podium does there is derived from the record of single steps."""
     refused = {key for key, heard in record()["events"].items() if "refused" in heard}
-    assert refused == {f"generator_{name}/3" for name in ("of_unknown_length", "that_is_spent", "in_evaluate")}
+    assert refused == {
+        f"generator_{name}/3" for name in ("of_unknown_length", "that_is_spent", "in_evaluate")
+    }

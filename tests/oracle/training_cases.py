@@ -19,7 +19,9 @@ def regression(library, k=1, listen=True):
     keras, draws = library.keras, Draws("regression")
     x, y = draws.normal(50, 4), draws.normal(50)
     inputs = keras.Input((4,))
-    hidden = keras.layers.Dense(6, activation="tanh", kernel_regularizer=keras.regularizers.L2(0.01))(inputs)
+    hidden = keras.layers.Dense(
+        6, activation="tanh", kernel_regularizer=keras.regularizers.L2(0.01)
+    )(inputs)
     model = keras.Model(inputs, keras.layers.Dense(1)(hidden))
     draws.weights(model)
     model.compile(
@@ -29,7 +31,17 @@ def regression(library, k=1, listen=True):
         steps_per_execution=k,
     )
     validation = (draws.normal(18, 4), draws.normal(18))
-    run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, validation_data=validation, listen=listen)
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        validation_data=validation,
+        listen=listen,
+    )
     return {**run, **judge(model, x, y, batch_size=8), **answers(model, x[:11], batch_size=4)}
 
 
@@ -47,11 +59,23 @@ def validation_split(library):
     def cubic(y_true, y_pred):
         return library.mean(library.square(y_true - y_pred) * (y_true - y_pred + 4.0), axis=-1)
 
-    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)])
+    model = keras.Sequential(
+        [keras.Input((3,)), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)]
+    )
     draws.weights(model)
     model.compile(optimizer=keras.optimizers.SGD(0.01), loss=cubic, metrics=[cubic])
     x, y = draws.normal(43, 3), draws.normal(43, 2)
-    run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, validation_split=0.25, validation_freq=2)
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        validation_split=0.25,
+        validation_freq=2,
+    )
     return {**run, **judge(model, x[:8], y[:8]), **answers(model, x[:4])}
 
 
@@ -62,11 +86,24 @@ def classify(library, draws, y, units, activation, loss, optimizer, metrics):
     keras = library.keras
     x = draws.normal(len(y), 5)
     model = keras.Sequential(
-        [keras.Input((5,)), keras.layers.Dense(8, activation="tanh"), keras.layers.Dense(units, activation=activation)]
+        [
+            keras.Input((5,)),
+            keras.layers.Dense(8, activation="tanh"),
+            keras.layers.Dense(units, activation=activation),
+        ]
     )
     draws.weights(model)
     model.compile(optimizer=optimizer, loss=loss, metrics=metrics)
-    run = train(library, model, x, y, batch_size=16, epochs=3, shuffle=False, validation_data=(x[:16], y[:16]))
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=16,
+        epochs=3,
+        shuffle=False,
+        validation_data=(x[:16], y[:16]),
+    )
     return {**run, **judge(model, x, y, batch_size=16), **answers(model, x[:16])}
 
 
@@ -75,14 +112,19 @@ def binary_probabilities(library):
     keras, draws = library.keras, Draws("binary_probabilities")
     metrics = ["accuracy", keras.metrics.Precision(name="precision"), keras.metrics.AUC(name="auc")]
     optimizer = keras.optimizers.RMSprop(0.01)
-    return classify(library, draws, draws.labels(2, 48), 1, "sigmoid", "binary_crossentropy", optimizer, metrics)
+    return classify(
+        library, draws, draws.labels(2, 48), 1, "sigmoid", "binary_crossentropy", optimizer, metrics
+    )
 
 
 @COMPILED.add
 def binary_logits(library):
     keras, draws = library.keras, Draws("binary_logits")
     loss = keras.losses.BinaryCrossentropy(from_logits=True, label_smoothing=0.1)
-    metrics = [keras.metrics.BinaryAccuracy(threshold=0.0), keras.metrics.BinaryCrossentropy(from_logits=True, name="bce")]
+    metrics = [
+        keras.metrics.BinaryAccuracy(threshold=0.0),
+        keras.metrics.BinaryCrossentropy(from_logits=True, name="bce"),
+    ]
     labels = draws.labels(2, 48, 1).astype("float32")
     return classify(library, draws, labels, 1, None, loss, keras.optimizers.Adagrad(0.1), metrics)
 
@@ -92,7 +134,9 @@ def categorical_probabilities(library):
     keras, draws = library.keras, Draws("categorical_probabilities")
     labels = one_hot(draws.labels(3, 48), 3)
     optimizer = keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True)
-    return classify(library, draws, labels, 3, "softmax", "categorical_crossentropy", optimizer, ["accuracy"])
+    return classify(
+        library, draws, labels, 3, "softmax", "categorical_crossentropy", optimizer, ["accuracy"]
+    )
 
 
 @COMPILED.add
@@ -110,14 +154,26 @@ def sparse_probabilities(library):
     rate = keras.optimizers.schedules.ExponentialDecay(0.05, decay_steps=4, decay_rate=0.8)
     metrics = ["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(k=2, name="top2")]
     loss = "sparse_categorical_crossentropy"
-    return classify(library, draws, draws.labels(4, 48), 4, "softmax", loss, keras.optimizers.Adam(rate), metrics)
+    return classify(
+        library,
+        draws,
+        draws.labels(4, 48),
+        4,
+        "softmax",
+        loss,
+        keras.optimizers.Adam(rate),
+        metrics,
+    )
 
 
 @COMPILED.add
 def sparse_logits(library):
     keras, draws = library.keras, Draws("sparse_logits")
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    metrics = ["accuracy", keras.metrics.SparseCategoricalCrossentropy(from_logits=True, name="entropy")]
+    metrics = [
+        "accuracy",
+        keras.metrics.SparseCategoricalCrossentropy(from_logits=True, name="entropy"),
+    ]
     optimizer = keras.optimizers.Adam(0.02, clipnorm=0.5)
     return classify(library, draws, draws.labels(4, 48, 1), 4, None, loss, optimizer, metrics)
 
@@ -134,7 +190,11 @@ def two_outputs(library, draws):
     kind = keras.layers.Dense(3, activation="softmax", name="kind")(hidden)
     model = keras.Model([left, right], [position, kind])
     draws.weights(model)
-    return model, {"left": draws.normal(32, 3), "right": draws.normal(32, 2)}, [draws.normal(32, 2), draws.labels(3, 32)]
+    return (
+        model,
+        {"left": draws.normal(32, 3), "right": draws.normal(32, 2)},
+        [draws.normal(32, 2), draws.labels(3, 32)],
+    )
 
 
 @COMPILED.add
@@ -150,7 +210,11 @@ def outputs_by_name(library):
     )
     y = {"position": position, "kind": kind}
     run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, validation_data=(x, y))
-    return {**run, **judge(model, x, y, batch_size=8), **answers(model, {name: value[:3] for name, value in x.items()})}
+    return {
+        **run,
+        **judge(model, x, y, batch_size=8),
+        **answers(model, {name: value[:3] for name, value in x.items()}),
+    }
 
 
 @COMPILED.add
@@ -167,7 +231,17 @@ def outputs_in_order(library):
     )
     x = [x["left"], x["right"]]
     weights = [draws.uniform(32), draws.uniform(32)]
-    run = train(library, model, x, y, batch_size=8, epochs=2, shuffle=False, sample_weight=weights, validation_data=(x, y))
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=2,
+        shuffle=False,
+        sample_weight=weights,
+        validation_data=(x, y),
+    )
     return {**run, **judge(model, x, y, batch_size=8), **answers(model, [value[:3] for value in x])}
 
 
@@ -178,13 +252,34 @@ def outputs_in_order(library):
 def sample_weights(library):
     """Plain metrics do not see the weights, weighted ones do; validation has weights too."""
     keras, draws = library.keras, Draws("sample_weights")
-    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(5, activation="relu"), keras.layers.Dense(1)])
+    model = keras.Sequential(
+        [keras.Input((3,)), keras.layers.Dense(5, activation="relu"), keras.layers.Dense(1)]
+    )
     draws.weights(model)
-    model.compile(optimizer=keras.optimizers.SGD(0.05), loss="mse", metrics=["mae"], weighted_metrics=["mse", "mae"])
+    model.compile(
+        optimizer=keras.optimizers.SGD(0.05),
+        loss="mse",
+        metrics=["mae"],
+        weighted_metrics=["mse", "mae"],
+    )
     x, y, weights = draws.normal(30, 3), draws.normal(30, 1), draws.uniform(30)
     validation = (x[:14], y[:14], weights[:14])
-    run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, sample_weight=weights, validation_data=validation)
-    return {**run, **judge(model, x, y, sample_weight=weights, batch_size=8), **answers(model, x[:3])}
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        sample_weight=weights,
+        validation_data=validation,
+    )
+    return {
+        **run,
+        **judge(model, x, y, sample_weight=weights, batch_size=8),
+        **answers(model, x[:3]),
+    }
 
 
 def three_classes(library, draws):
@@ -192,7 +287,9 @@ def three_classes(library, draws):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
     draws.weights(model)
     loss = "sparse_categorical_crossentropy"
-    model.compile(keras.optimizers.Adam(0.05), loss, metrics=["accuracy"], weighted_metrics=["accuracy"])
+    model.compile(
+        keras.optimizers.Adam(0.05), loss, metrics=["accuracy"], weighted_metrics=["accuracy"]
+    )
     return model, draws.normal(32, 4), draws.labels(3, 32), {0: 1.0, 1: 3.0, 2: 0.25}
 
 
@@ -233,7 +330,16 @@ def batch_norm(library):
     draws.weights(model)
     model.compile(optimizer=keras.optimizers.SGD(0.05, momentum=0.8), loss="mse", metrics=["mae"])
     x, y = draws.normal(44, 4), draws.normal(44, 2)
-    run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, validation_data=(x[:12] + 1, y[:12]))
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        validation_data=(x[:12] + 1, y[:12]),
+    )
     return {**run, **judge(model, x, y, batch_size=8), **answers(model, x[:3])}
 
 
@@ -255,8 +361,19 @@ def masked_sequences(library):
         metrics=["accuracy"],
         weighted_metrics=["accuracy"],
     )
-    plain = train(library, model, tokens, labels, batch_size=8, epochs=2, shuffle=False, validation_data=(tokens, labels))
-    run = train(library, model, tokens, labels, batch_size=8, epochs=2, shuffle=False, sample_weight=weights)
+    plain = train(
+        library,
+        model,
+        tokens,
+        labels,
+        batch_size=8,
+        epochs=2,
+        shuffle=False,
+        validation_data=(tokens, labels),
+    )
+    run = train(
+        library, model, tokens, labels, batch_size=8, epochs=2, shuffle=False, sample_weight=weights
+    )
     run["history"] |= {f"plain_{name}": values for name, values in plain["history"].items()}
     return {**run, **judge(model, tokens, labels, batch_size=8), **answers(model, tokens[:3])}
 
@@ -271,7 +388,16 @@ def masked_summary(library):
     x, y = draws.normal(20, 5, 3), draws.normal(20, 1)
     x[np.arange(5)[None] >= draws.labels(5, 20, 1) + 1] = 0
     model.compile(optimizer=keras.optimizers.RMSprop(0.02), loss="mse", metrics=["mae"])
-    run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, validation_data=(x[:12], y[:12]))
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        validation_data=(x[:12], y[:12]),
+    )
     return {**run, **judge(model, x, y, batch_size=8), **answers(model, x[:3])}
 
 

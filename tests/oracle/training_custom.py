@@ -39,8 +39,13 @@ def custom_step(library):
             self.compiled_metrics.update_state(y, y_pred)
             return {m.name: m.result() for m in self.metrics}
 
-    model, x, y, _ = custom(library, "custom_step", CustomModel, optimizer="adam", loss="mse", metrics=["mae"])
-    return {**train(library, model, x, y, batch_size=8, epochs=3, shuffle=False), **judge(model, x, y, batch_size=8)}
+    model, x, y, _ = custom(
+        library, "custom_step", CustomModel, optimizer="adam", loss="mse", metrics=["mae"]
+    )
+    return {
+        **train(library, model, x, y, batch_size=8, epochs=3, shuffle=False),
+        **judge(model, x, y, batch_size=8),
+    }
 
 
 @CUSTOM.add
@@ -80,14 +85,30 @@ def custom_step_weighted(library):
             x, y, sample_weight = data if len(data) == 3 else (*data, None)
             with library.GradientTape() as tape:
                 y_pred = self(x, training=True)
-                loss = self.compiled_loss(y, y_pred, sample_weight=sample_weight, regularization_losses=self.losses)
+                loss = self.compiled_loss(
+                    y, y_pred, sample_weight=sample_weight, regularization_losses=self.losses
+                )
             self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
             self.compiled_metrics.update_state(y, y_pred, sample_weight=sample_weight)
             return {m.name: m.result() for m in self.metrics}
 
-    options = {"optimizer": library.keras.optimizers.SGD(0.05), "loss": "mse", "metrics": ["mae"], "weighted_metrics": ["mae"]}
+    options = {
+        "optimizer": library.keras.optimizers.SGD(0.05),
+        "loss": "mse",
+        "metrics": ["mae"],
+        "weighted_metrics": ["mae"],
+    }
     model, x, y, draws = custom(library, "custom_step_weighted", CustomModel, **options)
-    return train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, sample_weight=draws.uniform(45, 1))
+    return train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=3,
+        shuffle=False,
+        sample_weight=draws.uniform(45, 1),
+    )
 
 
 @CUSTOM.add
@@ -110,8 +131,19 @@ def custom_step_newer(library):
             self.compiled_metrics.update_state(y, y_pred)
             return {m.name: m.result() for m in self.metrics}
 
-    model, x, y, _ = custom(library, "custom_step_newer", CustomModel, optimizer="sgd", loss="mse", metrics=["mae"])
-    run = train(library, model, x, y, batch_size=8, epochs=2, shuffle=False, validation_data=(x[:13], y[:13]))
+    model, x, y, _ = custom(
+        library, "custom_step_newer", CustomModel, optimizer="sgd", loss="mse", metrics=["mae"]
+    )
+    run = train(
+        library,
+        model,
+        x,
+        y,
+        batch_size=8,
+        epochs=2,
+        shuffle=False,
+        validation_data=(x[:13], y[:13]),
+    )
     return {**run, **judge(model, x, y, batch_size=8)}
 
 
@@ -171,21 +203,27 @@ def gan(library, k=1, listen=True):
             batch_size = library.shape(real_images)[0]
             generated_images = self.generator(first_noise)
             combined_images = library.concat([generated_images, real_images], axis=0)
-            labels = library.concat([library.ones((batch_size, 1)), library.zeros((batch_size, 1))], axis=0)
+            labels = library.concat(
+                [library.ones((batch_size, 1)), library.zeros((batch_size, 1))], axis=0
+            )
             labels += 0.05 * library.concat([label_noise[:, :1], label_noise[:, 1:]], axis=0)
 
             with library.GradientTape() as tape:
                 predictions = self.discriminator(combined_images)
                 d_loss = self.loss_fn(labels, predictions)
             grads = tape.gradient(d_loss, self.discriminator.trainable_weights)
-            self.d_optimizer.apply_gradients(zip(grads, self.discriminator.trainable_weights, strict=True))
+            self.d_optimizer.apply_gradients(
+                zip(grads, self.discriminator.trainable_weights, strict=True)
+            )
 
             misleading_labels = library.zeros((batch_size, 1))
             with library.GradientTape() as tape:
                 predictions = self.discriminator(self.generator(second_noise))
                 g_loss = self.loss_fn(misleading_labels, predictions)
             grads = tape.gradient(g_loss, self.generator.trainable_weights)
-            self.g_optimizer.apply_gradients(zip(grads, self.generator.trainable_weights, strict=True))
+            self.g_optimizer.apply_gradients(
+                zip(grads, self.generator.trainable_weights, strict=True)
+            )
             return {"d_loss": d_loss, "g_loss": g_loss}
 
     draws = Draws("gan")
@@ -198,8 +236,15 @@ def gan(library, k=1, listen=True):
         loss_fn=keras.losses.BinaryCrossentropy(from_logits=True),
         steps_per_execution=k,
     )
-    arrays = (draws.uniform(20, 8, 8, 1), draws.normal(20, 5), draws.normal(20, 5), draws.uniform(20, 2))
-    run = train(library, model, library.Dataset.from_tensor_slices(arrays).batch(8), epochs=2, listen=listen)
+    arrays = (
+        draws.uniform(20, 8, 8, 1),
+        draws.normal(20, 5),
+        draws.normal(20, 5),
+        draws.uniform(20, 2),
+    )
+    run = train(
+        library, model, library.Dataset.from_tensor_slices(arrays).batch(8), epochs=2, listen=listen
+    )
     return {**run, **answers(model.generator, arrays[1][:2])}
 
 
@@ -246,7 +291,9 @@ def vae(library):
     images = keras.Input((4, 4, 1))
     hidden = layers.Conv2D(3, 3, activation="relu", strides=2, padding="same")(images)
     hidden = layers.Dense(6, activation="relu")(layers.Flatten()(hidden))
-    encoder = keras.Model(images, [layers.Dense(2, name="z_mean")(hidden), layers.Dense(2, name="z_log_var")(hidden)])
+    encoder = keras.Model(
+        images, [layers.Dense(2, name="z_mean")(hidden), layers.Dense(2, name="z_log_var")(hidden)]
+    )
     code = keras.Input((2,))
     shown = layers.Reshape((2, 2, 3))(layers.Dense(12, activation="relu")(code))
     shown = layers.Conv2DTranspose(1, 3, activation="sigmoid", strides=2, padding="same")(shown)

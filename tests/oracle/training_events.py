@@ -14,7 +14,11 @@ SCENARIOS = Table()
 
 MODES = ("train", "test", "predict")
 PLAIN = [f"on_{mode}_{edge}" for mode in MODES for edge in ("begin", "end")]
-INDEXED = [f"on_{what}_{edge}" for what in ("epoch", *(f"{mode}_batch" for mode in MODES)) for edge in ("begin", "end")]
+INDEXED = [
+    f"on_{what}_{edge}"
+    for what in ("epoch", *(f"{mode}_batch" for mode in MODES))
+    for edge in ("begin", "end")
+]
 
 
 def recorder(library, events, label="", react=None):
@@ -40,7 +44,9 @@ def small_model(library, k, model_class=None):
     keras = library.keras
     model = (model_class or keras.Sequential)([keras.Input((2,)), keras.layers.Dense(1)])
     Draws("events").weights(model)
-    model.compile(optimizer=keras.optimizers.SGD(0.05), loss="mse", metrics=["mae"], steps_per_execution=k)
+    model.compile(
+        optimizer=keras.optimizers.SGD(0.05), loss="mse", metrics=["mae"], steps_per_execution=k
+    )
     return model
 
 
@@ -64,11 +70,19 @@ def listen(library, k, act, react=None):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         history = act(model, [callback])
-    found = {"events": events, "params": {name: callback.params.get(name) for name in ("epochs", "steps")}}
+    found = {
+        "events": events,
+        "params": {name: callback.params.get(name) for name in ("epochs", "steps")},
+    }
     if hasattr(history, "history"):
         found["epochs"] = list(history.epoch)
-        found["history"] = {name: [float(value) for value in values] for name, values in history.history.items()}
-    found["steps"] = {name: int(np.asarray(getattr(model, name).numpy())) for name in ("_train_counter", "_test_counter")}
+        found["history"] = {
+            name: [float(value) for value in values] for name, values in history.history.items()
+        }
+    found["steps"] = {
+        name: int(np.asarray(getattr(model, name).numpy()))
+        for name in ("_train_counter", "_test_counter")
+    }
     found["iterations"] = int(np.asarray(model.optimizer.iterations.numpy()))
     found["ran_out"] = any("ran out of data" in str(warning.message) for warning in caught)
     return found
@@ -82,7 +96,9 @@ def fit(*source, epochs=2, **options):
     if not source:
         source = data()
         options = {"batch_size": 4, "shuffle": False, "validation_data": data(12), **options}
-    return lambda model, callbacks: model.fit(*source, epochs=epochs, verbose=0, callbacks=callbacks, **options)
+    return lambda model, callbacks: model.fit(
+        *source, epochs=epochs, verbose=0, callbacks=callbacks, **options
+    )
 
 
 def judge(*source, **options):
@@ -90,12 +106,16 @@ def judge(*source, **options):
     if not source:
         source = data()
         options["batch_size"] = 4
-    return lambda model, callbacks: model.evaluate(*source, verbose=0, callbacks=callbacks, **options)
+    return lambda model, callbacks: model.evaluate(
+        *source, verbose=0, callbacks=callbacks, **options
+    )
 
 
 def answer():
     """Predicts for the arrays."""
-    return lambda model, callbacks: model.predict(data()[0], batch_size=4, verbose=0, callbacks=callbacks)
+    return lambda model, callbacks: model.predict(
+        data()[0], batch_size=4, verbose=0, callbacks=callbacks
+    )
 
 
 # --- from begin to end

@@ -89,11 +89,15 @@ def batch_logs(library):
 def train(library, model, *args, listen=True, **options):
     """Fits without shuffling; returns History, the logs of batches, the steps done and the weights' norms."""
     listener, epochs = batch_logs(library)
-    callbacks = [listener, *options.pop("callbacks", [])] if listen else options.pop("callbacks", [])
+    callbacks = (
+        [listener, *options.pop("callbacks", [])] if listen else options.pop("callbacks", [])
+    )
     history = model.fit(*args, verbose=0, callbacks=callbacks, **options)
     return {
         "epochs": list(history.epoch),
-        "history": {name: [float(value) for value in values] for name, values in history.history.items()},
+        "history": {
+            name: [float(value) for value in values] for name, values in history.history.items()
+        },
         "batches": epochs,
         "trainable": norms(model.trainable_weights),
         "non_trainable": norms(model.non_trainable_weights),
@@ -102,7 +106,9 @@ def train(library, model, *args, listen=True, **options):
 
 def norms(weights):
     """Shape and length of every weight."""
-    return [[list(w.shape), float(np.linalg.norm(np.asarray(w.numpy(), "float64")))] for w in weights]
+    return [
+        [list(w.shape), float(np.linalg.norm(np.asarray(w.numpy(), "float64")))] for w in weights
+    ]
 
 
 def judge(model, *args, **options):
@@ -116,4 +122,8 @@ def judge(model, *args, **options):
 def answers(model, *args, **options):
     """What predict returns: one array or a list."""
     found = model.predict(*args, verbose=0, **options)
-    return {"predict": [np.asarray(x) for x in found] if isinstance(found, (list, tuple)) else [np.asarray(found)]}
+    return {
+        "predict": [np.asarray(x) for x in found]
+        if isinstance(found, (list, tuple))
+        else [np.asarray(found)]
+    }

@@ -37,9 +37,30 @@ TIMESERIES = [
     {"steps": 10, "targets": None, "sequence_length": 3, "batch_size": 4},
     {"steps": 10, "targets": 10, "sequence_length": 3, "batch_size": 4},
     {"steps": 10, "targets": 5, "sequence_length": 3, "batch_size": None},
-    {"steps": 20, "targets": 20, "sequence_length": 3, "sequence_stride": 2, "sampling_rate": 3, "batch_size": 3},
-    {"steps": 20, "targets": 20, "sequence_length": 4, "start_index": 3, "end_index": 15, "batch_size": 5},
-    {"steps": 20, "targets": 20, "sequence_length": 2, "sequence_stride": 5, "start_index": 2, "batch_size": 128},
+    {
+        "steps": 20,
+        "targets": 20,
+        "sequence_length": 3,
+        "sequence_stride": 2,
+        "sampling_rate": 3,
+        "batch_size": 3,
+    },
+    {
+        "steps": 20,
+        "targets": 20,
+        "sequence_length": 4,
+        "start_index": 3,
+        "end_index": 15,
+        "batch_size": 5,
+    },
+    {
+        "steps": 20,
+        "targets": 20,
+        "sequence_length": 2,
+        "sequence_stride": 5,
+        "start_index": 2,
+        "batch_size": 128,
+    },
     {"steps": 9, "targets": None, "sequence_length": 9, "batch_size": 2},
 ]
 SPLITS = [
@@ -53,7 +74,18 @@ SPLITS = [
     (12, {"left_size": 5, "shuffle": True, "seed": 7}),
     (30, {"left_size": 0.9, "right_size": 2, "shuffle": True, "seed": 1337}),
 ]
-TREE = ["b/1.png", "b/10.png", "b/2.PNG", "b/deep/3.png", "b/note.md", "a-b/x.png", "a/x.png", "a/y.png", "c/z.png", ".d/w.png"]
+TREE = [
+    "b/1.png",
+    "b/10.png",
+    "b/2.PNG",
+    "b/deep/3.png",
+    "b/note.md",
+    "a-b/x.png",
+    "a/x.png",
+    "a/y.png",
+    "c/z.png",
+    ".d/w.png",
+]
 FOLDERS = {
     "sorted": {"shuffle": False},
     "chosen": {"shuffle": False, "class_names": ["c", "a"]},
@@ -67,7 +99,16 @@ FOLDERS = {
     "binary": {"shuffle": False, "label_mode": "binary", "class_names": ["b", "a"]},
     "listed": {"shuffle": False, "labels": [0, 1, 1, 0, 2, 2, 0, 1, 0]},
 }
-INTERPOLATIONS = ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
+INTERPOLATIONS = (
+    "bilinear",
+    "nearest",
+    "bicubic",
+    "area",
+    "lanczos3",
+    "lanczos5",
+    "gaussian",
+    "mitchellcubic",
+)
 SIZES = ((4, 5), (11, 13), (9, 7), (6, 14))
 
 

@@ -21,7 +21,11 @@ def mean_cosine(vectors):
 CASES = [
     (regularizers.L1(0.3), 0.3 * np.abs(W).sum(), 0.3 * np.sign(W)),
     (regularizers.L2(0.3), 0.3 * (W**2).sum(), 0.6 * W),
-    (regularizers.L1L2(0.1, 0.2), 0.1 * np.abs(W).sum() + 0.2 * (W**2).sum(), 0.1 * np.sign(W) + 0.4 * W),
+    (
+        regularizers.L1L2(0.1, 0.2),
+        0.1 * np.abs(W).sum() + 0.2 * (W**2).sum(),
+        0.1 * np.sign(W) + 0.4 * W,
+    ),
     (regularizers.L1L2(l1=0.1), 0.1 * np.abs(W).sum(), 0.1 * np.sign(W)),
     (regularizers.L1L2(l2=0.2), 0.2 * (W**2).sum(), 0.4 * W),
 ]
@@ -35,7 +39,9 @@ def test_values_and_gradients(regularizer, value, gradient):
     assert isinstance(penalty, Tensor)
     np.testing.assert_allclose(penalty.numpy(), value, rtol=1e-6)
     found = tape.gradient(penalty, weight).numpy()
-    np.testing.assert_allclose(found[W != 0], gradient[W != 0], rtol=1e-6)  # abs has no gradient at 0
+    np.testing.assert_allclose(
+        found[W != 0], gradient[W != 0], rtol=1e-6
+    )  # abs has no gradient at 0
 
 
 def test_gradients_pass_through_watched_tensors():
@@ -47,10 +53,17 @@ def test_gradients_pass_through_watched_tensors():
 
 
 def test_orthogonal_penalty_is_the_mean_cosine():
-    rows, columns = regularizers.OrthogonalRegularizer(0.5), regularizers.OrthogonalRegularizer(0.5, mode="columns")
+    rows, columns = (
+        regularizers.OrthogonalRegularizer(0.5),
+        regularizers.OrthogonalRegularizer(0.5, mode="columns"),
+    )
     np.testing.assert_allclose(rows(convert_to_tensor(W)).numpy(), 0.5 * mean_cosine(W), rtol=1e-5)
-    np.testing.assert_allclose(columns(convert_to_tensor(W)).numpy(), 0.5 * mean_cosine(W.T), rtol=1e-5)
-    assert float(rows(convert_to_tensor(W[:1]))) == 0.0  # one vector has nothing to be orthogonal to
+    np.testing.assert_allclose(
+        columns(convert_to_tensor(W)).numpy(), 0.5 * mean_cosine(W.T), rtol=1e-5
+    )
+    assert (
+        float(rows(convert_to_tensor(W[:1]))) == 0.0
+    )  # one vector has nothing to be orthogonal to
 
 
 def test_orthogonal_gradient_is_that_of_finite_differences_and_finite_at_zero():
@@ -60,7 +73,10 @@ def test_orthogonal_gradient_is_that_of_finite_differences_and_finite_at_zero():
         penalty = regularizer(weight)
     nudge = np.zeros_like(W)
     nudge[0, 1] = 1e-3
-    slope = (float(regularizer(convert_to_tensor(W + nudge))) - float(regularizer(convert_to_tensor(W - nudge)))) / 2e-3
+    slope = (
+        float(regularizer(convert_to_tensor(W + nudge)))
+        - float(regularizer(convert_to_tensor(W - nudge)))
+    ) / 2e-3
     assert tape.gradient(penalty, weight).numpy()[0, 1] == pytest.approx(slope, rel=2e-2)
     zeros = Variable(np.zeros((2, 3), "float32"))
     with GradientTape() as tape:
@@ -115,17 +131,33 @@ def test_get_takes_names_classes_instances_functions_and_none():
     ("make", "error", "message"),
     [
         (lambda: regularizers.get("orthogonal"), ValueError, "Unknown regularizer 'orthogonal'."),
-        (lambda: regularizers.get("l1_l3"), ValueError, "Did you mean 'l1_l2'? Choices: 'l1', 'l1_l2'"),
-        (lambda: regularizers.L2(-0.1), ValueError, "l2=-0.1 was given; a finite number, zero or more, was expected"),
+        (
+            lambda: regularizers.get("l1_l3"),
+            ValueError,
+            "Did you mean 'l1_l2'? Choices: 'l1', 'l1_l2'",
+        ),
+        (
+            lambda: regularizers.L2(-0.1),
+            ValueError,
+            "l2=-0.1 was given; a finite number, zero or more, was expected",
+        ),
         (lambda: regularizers.L1(float("nan")), ValueError, "l1=nan was given"),
         (lambda: regularizers.L1("0.1"), TypeError, "l1='0.1' was given; a number was expected"),
-        (lambda: regularizers.OrthogonalRegularizer(mode="row"), ValueError, "Unknown mode 'row'. Did you mean 'rows'?"),
+        (
+            lambda: regularizers.OrthogonalRegularizer(mode="row"),
+            ValueError,
+            "Unknown mode 'row'. Did you mean 'rows'?",
+        ),
         (
             lambda: regularizers.OrthogonalRegularizer()(convert_to_tensor([1.0])),
             ValueError,
             "a value of shape (1,); a matrix",
         ),
-        (lambda: regularizers.Regularizer().get_config(), NotImplementedError, "Regularizer has no `get_config`"),
+        (
+            lambda: regularizers.Regularizer().get_config(),
+            NotImplementedError,
+            "Regularizer has no `get_config`",
+        ),
     ],
 )
 def test_mistakes_are_explained(make, error, message):

@@ -17,7 +17,13 @@ ext, wext, config, weights = ".keras", ".weights.h5", "config.json", "model.weig
 
 def model():
     podium.utils.set_random_seed(0)
-    made = podium.Sequential([podium.layers.Input((4,)), podium.layers.Dense(3, name="d"), podium.layers.Dense(2, name="e")])
+    made = podium.Sequential(
+        [
+            podium.layers.Input((4,)),
+            podium.layers.Dense(3, name="d"),
+            podium.layers.Dense(2, name="e"),
+        ]
+    )
     made.compile("sgd", "mse")
     return made
 
@@ -63,5 +69,11 @@ def restore_backup(folder):
         raise NotImplementedError
     made = model()
     backup = podium.callbacks.BackupAndRestore(folder, delete_checkpoint=False)
-    made.fit(np.zeros((8, 4), "float32"), np.zeros((8, 2), "float32"), epochs=2, verbose=0, callbacks=[backup])
+    made.fit(
+        np.zeros((8, 4), "float32"),
+        np.zeros((8, 2), "float32"),
+        epochs=2,
+        verbose=0,
+        callbacks=[backup],
+    )
     return made

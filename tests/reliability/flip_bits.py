@@ -22,7 +22,8 @@ NAMES = ("m.keras", "m.h5", "w.weights.h5", "w.h5", "w.safetensors")
 
 def small_model():
     made = podium.Sequential(
-        [podium.Input((4,)), podium.layers.Dense(6, name="d"), podium.layers.Dense(2, name="e")], name="small"
+        [podium.Input((4,)), podium.layers.Dense(6, name="d"), podium.layers.Dense(2, name="e")],
+        name="small",
     )
     made.compile(podium.optimizers.Adam(0.01), "mse")
     return made

@@ -25,7 +25,9 @@ WIDTH = 400
 def small_model():
     import podium
 
-    layers = [podium.layers.Dense(WIDTH, kernel_initializer="zeros", name=name) for name in ("a", "b")]
+    layers = [
+        podium.layers.Dense(WIDTH, kernel_initializer="zeros", name=name) for name in ("a", "b")
+    ]
     return podium.Sequential([podium.Input((WIDTH,)), *layers], name="small")
 
 
@@ -34,7 +36,9 @@ def save_for_ever(path):
     model = small_model()
     save = model.save if path.name.startswith("m.") else model.save_weights
     for number in range(1_000_000):
-        model.set_weights([np.full(value.shape, number, "float32") for value in model.get_weights()])
+        model.set_weights(
+            [np.full(value.shape, number, "float32") for value in model.get_weights()]
+        )
         save(path)
         if number == 0:
             print("started", flush=True)

@@ -17,7 +17,13 @@ class Subclassed(podium.Model):
 
 
 def sequential(width=4, name="b"):
-    return podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, name="a"), podium.layers.Dense(width, name=name)])
+    return podium.Sequential(
+        [
+            podium.Input((3,)),
+            podium.layers.Dense(4, name="a"),
+            podium.layers.Dense(width, name=name),
+        ]
+    )
 
 
 def randomized(model, seed=1):

@@ -23,7 +23,9 @@ X, Y = np.random.default_rng(0).normal(size=(24, 3)).astype("float32"), np.ones(
 
 
 def make_model():
-    model = podium.Sequential([podium.Input((3,)), layers.Dense(4), layers.Dropout(0.5), layers.Dense(1)])
+    model = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4), layers.Dropout(0.5), layers.Dense(1)]
+    )
     model.compile("adam", "mse", metrics=["mae"])
     return model
 
@@ -56,14 +58,19 @@ def damage(path, name="arrays.safetensors", at=-1):
 
 @pytest.mark.parametrize("format", ["safetensors", "orbax"])
 def test_a_new_model_gets_all_state_back(trained, tmp_path, format):
-    CheckpointManager(tmp_path, format=format).save(7, trained, state={"history": [1.5, float("nan")], "at": (3, None)})
+    CheckpointManager(tmp_path, format=format).save(
+        7, trained, state={"history": [1.5, float("nan")], "at": (3, None)}
+    )
     podium.utils.set_random_seed(2)
     other = make_model()
     found = CheckpointManager(tmp_path).restore(other)
     assert (found.step, found.skipped) == (7, {})
     assert found.state["at"] == (3, None) and np.isnan(found.state["history"][1])
     assert_same(all_state(other)[:5], all_state(trained)[:5])
-    assert_same([v.numpy() for v in other.optimizer.variables], [v.numpy() for v in trained.optimizer.variables])
+    assert_same(
+        [v.numpy() for v in other.optimizer.variables],
+        [v.numpy() for v in trained.optimizer.variables],
+    )
     shape = trained.layers[1].seed_generator.state.numpy()
     assert shape.tolist() == other.layers[1].seed_generator.state.numpy().tolist() and shape[1] == 3
 
@@ -87,7 +94,9 @@ def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp
     ):
         assert said in text
     assert sorted(found.skipped) == [2, 3, 4] and manager.latest_step() == 1
-    with pytest.raises(ValueError, match=r"No checkpoint in .* could be restored\. .*checkpoint 4 is damaged"):
+    with pytest.raises(
+        ValueError, match=r"No checkpoint in .* could be restored\. .*checkpoint 4 is damaged"
+    ):
         manager.restore(step=4)
     assert CheckpointManager(tmp_path / "none").restore() is None
 
@@ -107,7 +116,9 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path):
         except _checkpoint_folder.Damaged:
             pass
         else:  # a space of the manifest's became another one
-            assert found.arrays["a"].tolist() == [0, 1, 2, 3, 4] and found.state["c"] == [1, 2], name
+            assert found.arrays["a"].tolist() == [0, 1, 2, 3, 4] and found.state["c"] == [1, 2], (
+                name
+            )
         (path / name).write_bytes(before)
     assert _checkpoint_folder.read(str(path)).state["c"] == [1, 2]
 
@@ -126,10 +137,15 @@ def test_only_the_last_are_kept_and_leftovers_of_killed_processes_go(tmp_path):
 
 def test_a_model_of_other_shapes_is_refused_and_nothing_changes(trained, tmp_path):
     CheckpointManager(tmp_path).save(0, trained)
-    other = podium.Sequential([podium.Input((3,)), layers.Dense(5), layers.Dropout(0.5), layers.Dense(1)])
+    other = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(5), layers.Dropout(0.5), layers.Dense(1)]
+    )
     other.compile("adam", "mse")
     before = all_state(other)[:4]
-    with pytest.raises(ValueError, match=r"does not fit the model, and nothing was restored: 'layers/dense/vars/0' is float32\["):
+    with pytest.raises(
+        ValueError,
+        match=r"does not fit the model, and nothing was restored: 'layers/dense/vars/0' is float32\[",
+    ):
         CheckpointManager(tmp_path).restore(other)
     assert_same(before, all_state(other)[:4])
 
@@ -144,7 +160,9 @@ def test_a_failed_write_is_told_and_leaves_the_one_before(tmp_path, monkeypatch,
         raise OSError(28, "No space left on device", path)
 
     with monkeypatch.context() as broken:
-        broken.setattr(_checkpoint_folder, "_write_manifest", lambda folder, files: full(folder, None))
+        broken.setattr(
+            _checkpoint_folder, "_write_manifest", lambda folder, files: full(folder, None)
+        )
         if asynchronous:
             manager.save(1, {"a": np.ones(2)})
             manager._thread.join()
@@ -164,7 +182,10 @@ def test_a_failed_write_is_told_and_leaves_the_one_before(tmp_path, monkeypatch,
 
 
 def _other_threads():
-    return sum(thread.name != "MainThread" and not thread.name.startswith("podium") for thread in threading.enumerate())
+    return sum(
+        thread.name != "MainThread" and not thread.name.startswith("podium")
+        for thread in threading.enumerate()
+    )
 
 
 @pytest.mark.parametrize("format", ["safetensors", "orbax"])
@@ -190,7 +211,11 @@ def test_what_asynchronous_saves_hold_does_not_change_with_later_steps(trained, 
     model.fit(X, Y, batch_size=8, verbose=0)
     manager.wait()
     found = manager.restore().arrays
-    assert found["layers/dense/vars/0"].tobytes() == before[0].tobytes() != model.get_weights()[0].tobytes()
+    assert (
+        found["layers/dense/vars/0"].tobytes()
+        == before[0].tobytes()
+        != model.get_weights()[0].tobytes()
+    )
 
 
 def test_two_processes_do_not_save_into_one_directory(tmp_path):
@@ -222,7 +247,9 @@ def test_load_weights_takes_a_directory_of_checkpoints_or_one_of_them(trained, t
     manager.save(1, trained)
     other = make_model()
     manager.save(2, other)
-    fresh = podium.Sequential([podium.Input((3,)), layers.Dense(4), layers.Dropout(0.5), layers.Dense(1)])  # not compiled
+    fresh = podium.Sequential(
+        [podium.Input((3,)), layers.Dense(4), layers.Dropout(0.5), layers.Dense(1)]
+    )  # not compiled
     fresh.load_weights(tmp_path)
     assert_same(fresh.get_weights(), other.get_weights())
     fresh.load_weights(tmp_path / "checkpoint-00000001")
@@ -244,10 +271,14 @@ def test_the_newest_file_that_can_be_read_is_loaded(trained, tmp_path):
         os.utime(tmp_path / f"0{epoch + 1}-0.50.keras", ns=(epoch, epoch))
     assert_same(podium.saving.load_latest(template).get_weights(), models[2])
     os.truncate(tmp_path / "03-0.50.keras", 1000)
-    with pytest.warns(UserWarning, match=r"02-0.50.keras' was loaded; newer files were skipped: .*03-0.50.keras"):
+    with pytest.warns(
+        UserWarning, match=r"02-0.50.keras' was loaded; newer files were skipped: .*03-0.50.keras"
+    ):
         assert_same(podium.saving.load_latest(tmp_path).get_weights(), models[1])
     with pytest.warns(UserWarning, match="newer files were skipped"):
-        assert_same(podium.saving.load_latest(tmp_path / "*.keras", make_model()).get_weights(), models[1])
+        assert_same(
+            podium.saving.load_latest(tmp_path / "*.keras", make_model()).get_weights(), models[1]
+        )
     os.truncate(tmp_path / "02-0.50.keras", 0)
     (tmp_path / "01-0.50.keras").write_bytes(b"no model")
     with pytest.raises(ValueError, match="none of 3 files could be loaded"):
@@ -285,7 +316,11 @@ def test_processes_write_one_checkpoint_together(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(podium.__file__)), "PJRT_NPROC": "8"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.path.dirname(os.path.dirname(podium.__file__)),
+        "PJRT_NPROC": "8",
+    }
     started = [
         subprocess.Popen(
             [sys.executable, "-c", PROCESS, str(rank), str(tmp_path), address],
@@ -310,14 +345,18 @@ def test_checkpoints_with_digests_of_whole_files_alone_are_still_read(tmp_path):
     path = tmp_path / "checkpoint-00000000"
     about = json.loads((path / "manifest.json").read_text())
     whole = {name: (path / name).read_bytes() for name in about["files"]}
-    files = {name: [len(content), hashlib.sha256(content).hexdigest()] for name, content in whole.items()}
+    files = {
+        name: [len(content), hashlib.sha256(content).hexdigest()] for name, content in whole.items()
+    }
     earlier = {"kind": "podium checkpoint 1", "files": files}
     digest = hashlib.sha256(json.dumps(earlier, sort_keys=True).encode()).hexdigest()
     (path / "manifest.json").write_text(json.dumps({**earlier, "sha256": digest}))
     found = CheckpointManager(tmp_path).restore()
     assert found.arrays["a"].tolist() == [0, 1, 2] and found.state["b"].tolist() == [1, 1]
     damage(path)
-    with pytest.raises(ValueError, match=r"the digest of arrays\.safetensors is not the one that was written"):
+    with pytest.raises(
+        ValueError, match=r"the digest of arrays\.safetensors is not the one that was written"
+    ):
         CheckpointManager(tmp_path).restore()
 
 

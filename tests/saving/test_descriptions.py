@@ -30,7 +30,9 @@ class Doubled(podium.layers.Layer):
 def tangled():
     """A graph with a shared layer, a model inside a model that is used twice, and a layer that holds a layer."""
     L = podium.layers
-    inner = podium.Sequential([podium.Input((4,)), L.Dense(4, activation="tanh", name="i")], name="inner")
+    inner = podium.Sequential(
+        [podium.Input((4,)), L.Dense(4, activation="tanh", name="i")], name="inner"
+    )
     shared = L.Dense(4, name="shared")
     a, b = podium.Input((4,), name="a"), podium.Input((4,), name="b")
     joined = L.Concatenate()([shared(inner(a)), shared(inner(shared(b)))])
@@ -49,7 +51,9 @@ def test_a_tangled_graph_comes_back(tmp_path, way):
     else:
         model.save(tmp_path / "m.keras")
         other = podium.models.load_model(tmp_path / "m.keras")
-    assert [w.shape for w in other.weights] == [w.shape for w in model.weights] and len(model.weights) == 6
+    assert [w.shape for w in other.weights] == [w.shape for w in model.weights] and len(
+        model.weights
+    ) == 6
     assert not {id(w) for w in other.weights} & {id(w) for w in model.weights}
     other.set_weights(model.get_weights())
     found, wanted = other([X, X + 1]), model([X, X + 1])
@@ -66,7 +70,9 @@ def test_custom_objects_are_known_in_their_scope_alone():
     def own(x):
         return x * 3
 
-    text = podium.Sequential([podium.Input((4,)), Plus(name="p"), podium.layers.Dense(2, activation=own)]).to_json()
+    text = podium.Sequential(
+        [podium.Input((4,)), Plus(name="p"), podium.layers.Dense(2, activation=own)]
+    ).to_json()
     with podium.saving.custom_object_scope({"Plus": Plus, "own": own}):
         inside = podium.models.model_from_json(text)
     handed = podium.models.model_from_json(text, custom_objects={"Plus": Plus, "own": own})

@@ -35,30 +35,53 @@ def test_a_script_without_the_models_code_runs_it(tmp_path):
     model(np.ones((1, 3), "float32"))
     model.export(tmp_path / "model.jax")
     for rows in (2, 5):
-        np.save(tmp_path / f"in{rows}.npy", np.random.default_rng(rows).normal(size=(rows, 3)).astype("float32"))
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "JAX_PLATFORMS")}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, env=environment)
+        np.save(
+            tmp_path / f"in{rows}.npy",
+            np.random.default_rng(rows).normal(size=(rows, 3)).astype("float32"),
+        )
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "JAX_PLATFORMS")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     for rows in (2, 5):
         wanted = model(np.load(tmp_path / f"in{rows}.npy")).numpy()
-        np.testing.assert_allclose(np.load(tmp_path / f"out{rows}.npy"), wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            np.load(tmp_path / f"out{rows}.npy"), wanted, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_structures_of_inputs_and_outputs_are_kept(tmp_path):
     layers = podium.layers
-    words, picture = podium.Input((4,), dtype="int32", name="words"), podium.Input((6, 6, 2), name="picture")
+    words, picture = (
+        podium.Input((4,), dtype="int32", name="words"),
+        podium.Input((6, 6, 2), name="picture"),
+    )
     read = layers.LSTM(3)(layers.Embedding(10, 5)(words))
     seen = layers.GlobalMaxPooling2D()(layers.Conv2D(3, 3)(picture))
     model = podium.Model({"words": words, "picture": picture}, {"sum": read + seen, "seen": seen})
     model.export(tmp_path / "m.jax")
     run = podium.saving.load_exported(tmp_path / "m.jax")
     draw = np.random.default_rng(0)
-    given = {"words": draw.integers(0, 10, (3, 4)).astype("int32"), "picture": draw.normal(size=(3, 6, 6, 2)).astype("float32")}
+    given = {
+        "words": draw.integers(0, 10, (3, 4)).astype("int32"),
+        "picture": draw.normal(size=(3, 6, 6, 2)).astype("float32"),
+    }
     found, wanted = run(given), model(given)
     assert sorted(found) == ["seen", "sum"]
     for name in found:
         np.testing.assert_allclose(found[name], wanted[name].numpy(), rtol=1e-5, atol=1e-5)
-    with pytest.raises(ValueError, match=r"inputs of shapes \[\(3, 6, 5, 2\), \(3, 4\)\].*\(batch, 6, 6, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"inputs of shapes \[\(3, 6, 5, 2\), \(3, 4\)\].*\(batch, 6, 6, 2\)"
+    ):
         run(given | {"picture": given["picture"][:, :, :5]})
 
 
@@ -68,7 +91,9 @@ def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch):
             return inputs * 2 if inputs.shape[0] > 1 else inputs
 
     model = Branching()
-    with pytest.raises(ValueError, match=r"'branching' \(Branching\), which is not built.*Call it on a batch first"):
+    with pytest.raises(
+        ValueError, match=r"'branching' \(Branching\), which is not built.*Call it on a batch first"
+    ):
         model.export(tmp_path / "m")
     model(np.ones((2, 3), "float32"))
     with pytest.raises(ValueError, match="'branching' cannot be exported with an open batch size"):
@@ -84,7 +109,10 @@ def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch):
         model.export(tmp_path / "m", format="jaxx")
 
 
-@pytest.mark.parametrize(("format", "module"), [("tf_saved_model", "tensorflow"), ("onnx", "jax2onnx"), ("jax", "flatbuffers")])
+@pytest.mark.parametrize(
+    ("format", "module"),
+    [("tf_saved_model", "tensorflow"), ("onnx", "jax2onnx"), ("jax", "flatbuffers")],
+)
 def test_a_missing_converter_is_named(tmp_path, monkeypatch, format, module):
     monkeypatch.setitem(sys.modules, module, None)
     model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])

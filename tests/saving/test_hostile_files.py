@@ -20,7 +20,8 @@ import podium
 
 def small_model():
     return podium.Sequential(
-        [podium.Input((4,)), podium.layers.Dense(3, name="d"), podium.layers.Dense(2, name="e")], name="small"
+        [podium.Input((4,)), podium.layers.Dense(3, name="d"), podium.layers.Dense(2, name="e")],
+        name="small",
     )
 
 
@@ -66,7 +67,11 @@ def with_config(good, path, change):
             if name == "config.json":
                 config = json.loads(content)
                 changed = change(config)
-                content = changed if isinstance(changed, bytes) else json.dumps(config if changed is None else changed).encode()
+                content = (
+                    changed
+                    if isinstance(changed, bytes)
+                    else json.dumps(config if changed is None else changed).encode()
+                )
             new.writestr(name, content)
     return path
 
@@ -76,13 +81,30 @@ def layer(config, place=1):
 
 
 def add(class_name, module="keras.layers", **config):
-    described = {"module": module, "class_name": class_name, "registered_name": None, "config": config}
+    described = {
+        "module": module,
+        "class_name": class_name,
+        "registered_name": None,
+        "config": config,
+    }
     return lambda whole: whole["config"]["layers"].append(described)
 
 
-CODE = {"class_name": "__lambda__", "config": {"code": "4wEAAAA=", "defaults": None, "closure": None}}
-NESTED = {"class_name": "Lambda", "module": "keras.layers", "config": {"name": "l", "function": CODE}}
-FUNCTION = {"module": "os", "class_name": "function", "config": "system", "registered_name": "system"}
+CODE = {
+    "class_name": "__lambda__",
+    "config": {"code": "4wEAAAA=", "defaults": None, "closure": None},
+}
+NESTED = {
+    "class_name": "Lambda",
+    "module": "keras.layers",
+    "config": {"name": "l", "function": CODE},
+}
+FUNCTION = {
+    "module": "os",
+    "class_name": "function",
+    "config": "system",
+    "registered_name": "system",
+}
 
 
 def deep(config):
@@ -97,28 +119,45 @@ def deep(config):
     [
         (add("Lambda", name="l", function=CODE), "holds the code of a function.*not safe"),
         (add("TimeDistributed", name="t", layer=NESTED), "not safe"),
-        (add("Lambda", name="l", function=["code", None, None], function_type="lambda"), "not safe"),
+        (
+            add("Lambda", name="l", function=["code", None, None], function_type="lambda"),
+            "not safe",
+        ),
         (add("Lambda", name="l", function=FUNCTION), "'system'.*not registered|Lambda.*system"),
         (lambda c: c["compile_config"].update(loss=CODE), "not safe"),
         (lambda c: c["compile_config"].update(loss=FUNCTION), "'system'.*not registered"),
         (lambda c: layer(c)["config"].update(activation=FUNCTION), "Unknown activation 'system'"),
         (
-            lambda c: layer(c)["config"].update(kernel_initializer=FUNCTION | {"class_name": "system"}),
+            lambda c: layer(c)["config"].update(
+                kernel_initializer=FUNCTION | {"class_name": "system"}
+            ),
             "Unknown initializer 'system'",
         ),
-        (add("X", module="hostile_module"), "'X' of module 'hostile_module', which is not registered"),
+        (
+            add("X", module="hostile_module"),
+            "'X' of module 'hostile_module', which is not registered",
+        ),
         (add("Dense.__init__.__globals__"), "not registered"),
         (add("podium.layers.Dense"), "not registered"),
         (add("__import__", module="builtins"), "'__import__'.*not registered"),
         (add("_ROOMS", module="podium.saving._objects"), "not registered"),
-        (add("Unheard", module="keras.layers"), "'Unheard' of module 'keras.layers', which is not registered"),
+        (
+            add("Unheard", module="keras.layers"),
+            "'Unheard' of module 'keras.layers', which is not registered",
+        ),
         (lambda c: c.update(class_name=["Sequential"]), "class_name"),
         (lambda c: layer(c)["config"].update(name="../../x"), "without '/'"),
         (deep, "deep"),
         (lambda c: b"[" * 100_000 + b"]" * 100_000, "levels deep"),
-        (lambda c: json.dumps(c).replace('"units": 3', '"units": 7, "units": 3').encode(), "duplicate key 'units'"),
+        (
+            lambda c: json.dumps(c).replace('"units": 3', '"units": 7, "units": 3').encode(),
+            "duplicate key 'units'",
+        ),
         (lambda c: json.dumps(c).replace('"units": 3', '"units": NaN').encode(), "NaN"),
-        (lambda c: json.dumps(c).replace('"units": 3', '"units": 1' + "0" * 5000).encode(), "invalid JSON|units"),
+        (
+            lambda c: json.dumps(c).replace('"units": 3', '"units": 1' + "0" * 5000).encode(),
+            "invalid JSON|units",
+        ),
         (lambda c: json.dumps(c).encode()[:-40], "invalid JSON"),
         (lambda c: b"\xff\xfe{}", "invalid JSON"),
         (lambda c: [1, 2], "an object with `class_name`"),
@@ -127,11 +166,16 @@ def deep(config):
         (lambda c: layer(c)["config"].update(units=-5), "units=-5"),
         (lambda c: layer(c)["config"].update(units="abc"), "units='abc'"),
         (lambda c: layer(c)["config"].update(units=5), "does not fit"),
-        (lambda c: layer(c)["config"].update(activation="relu"), "config.json' does not fit the checksum"),
+        (
+            lambda c: layer(c)["config"].update(activation="relu"),
+            "config.json' does not fit the checksum",
+        ),
     ],
 )
 def test_hostile_descriptions(good, tmp_path, monkeypatch, change, match):
-    (tmp_path / "hostile_module.py").write_text(f"open({str(tmp_path / 'CANARY')!r}, 'w').close()\nclass X: pass\n")
+    (tmp_path / "hostile_module.py").write_text(
+        f"open({str(tmp_path / 'CANARY')!r}, 'w').close()\nclass X: pass\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     refused(with_config(good, tmp_path / "m.keras", change), match)
     assert not (tmp_path / "CANARY").exists()
@@ -151,7 +195,10 @@ def test_the_same_descriptions_are_refused_as_json_and_as_objects():
 
 
 def zipped(good, path, extra=(), method=zipfile.ZIP_STORED):
-    with zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive, zipfile.ZipFile(path, "w", method) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive,
+        zipfile.ZipFile(path, "w", method) as new,
+    ):
         for name in archive.namelist():
             new.writestr(name, archive.read(name))
         for name, content in extra:
@@ -183,14 +230,22 @@ def link(name):
     ],
 )
 def test_hostile_members(good, tmp_path, extra, match):
-    path = zipped(good, tmp_path / "m.keras", extra, zipfile.ZIP_DEFLATED if "bomb" in match else zipfile.ZIP_STORED)
+    path = zipped(
+        good,
+        tmp_path / "m.keras",
+        extra,
+        zipfile.ZIP_DEFLATED if "bomb" in match else zipfile.ZIP_STORED,
+    )
     refused(path, match)
     refused(path, match, load_weights)
     assert os.listdir(tmp_path) == ["m.keras"]
 
 
 def test_too_many_members(good, tmp_path):
-    refused(zipped(good, tmp_path / "m.keras", [(f"assets/{place}", b"") for place in range(10_001)]), "10004 members")
+    refused(
+        zipped(good, tmp_path / "m.keras", [(f"assets/{place}", b"") for place in range(10_001)]),
+        "10004 members",
+    )
 
 
 def directory_entries(content):
@@ -237,7 +292,10 @@ def test_archives_that_are_odd_as_a_whole(good, tmp_path, change, match):
 
 @pytest.mark.parametrize("name", ["config.json", "model.weights.h5"])
 def test_members_that_are_missing(good, tmp_path, name):
-    with zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive, zipfile.ZipFile(tmp_path / "m.keras", "w") as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive,
+        zipfile.ZipFile(tmp_path / "m.keras", "w") as new,
+    ):
         for one in archive.namelist():
             if one != name:
                 new.writestr(one, archive.read(one))
@@ -258,7 +316,11 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, load):
 def first_of(file):
     """The path of the first matrix."""
     found = []
-    file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) and item.ndim == 2 else None)
+    file.visititems(
+        lambda name, item: (
+            found.append(name) if isinstance(item, h5py.Dataset) and item.ndim == 2 else None
+        )
+    )
     return sorted(found)[0]
 
 
@@ -290,7 +352,9 @@ def foreign_filter(group, key, folder):
     settings.set_chunk((4, 3))
     settings.set_filter(32099, h5py.h5z.FLAG_OPTIONAL, (0,))
     space = h5py.h5s.create_simple((4, 3))
-    h5py.h5d.create(group.id, key.encode(), h5py.h5t.IEEE_F32LE, space, dcpl=settings).write_direct_chunk((0, 0), bytes(48), 0)
+    h5py.h5d.create(
+        group.id, key.encode(), h5py.h5t.IEEE_F32LE, space, dcpl=settings
+    ).write_direct_chunk((0, 0), bytes(48), 0)
 
 
 def outside(group, key, folder):
@@ -306,7 +370,9 @@ def linked_group(file, folder):
 
 
 def huge(shape):
-    return lambda group, key, folder: group.create_dataset(key, shape, "float32", chunks=True, compression="gzip")
+    return lambda group, key, folder: group.create_dataset(
+        key, shape, "float32", chunks=True, compression="gzip"
+    )
 
 
 def holding(value):
@@ -314,8 +380,18 @@ def holding(value):
 
 
 HDF5 = [
-    (instead(lambda group, key, folder: group.__setitem__(key, h5py.ExternalLink(other_file(folder), "/x"))), "External"),
-    (instead(lambda group, key, folder: group.__setitem__(key, h5py.SoftLink("/elsewhere"))), "soft links"),
+    (
+        instead(
+            lambda group, key, folder: group.__setitem__(
+                key, h5py.ExternalLink(other_file(folder), "/x")
+            )
+        ),
+        "External",
+    ),
+    (
+        instead(lambda group, key, folder: group.__setitem__(key, h5py.SoftLink("/elsewhere"))),
+        "soft links",
+    ),
     (linked_group, "External"),
     (instead(outside), "external or virtual storage"),
     (instead(virtual), "external or virtual storage"),
@@ -323,13 +399,28 @@ HDF5 = [
     (instead(huge((1 << 20, 1 << 18))), "declares the shape"),
     (instead(huge((400 << 20,))), "declares the shape"),
     (instead(holding(np.full((4, 3), b"1.5", "S8"))), "has the type"),
-    (instead(lambda g, key, folder: g.create_dataset(key, (4, 3), h5py.string_dtype())), "has the type"),
+    (
+        instead(lambda g, key, folder: g.create_dataset(key, (4, 3), h5py.string_dtype())),
+        "has the type",
+    ),
     (instead(lambda g, key, folder: g.create_dataset(key, (4, 3), h5py.ref_dtype)), "has the type"),
-    (instead(lambda g, key, folder: g.create_dataset(key, (4, 3), h5py.vlen_dtype("float32"))), "has the type"),
+    (
+        instead(lambda g, key, folder: g.create_dataset(key, (4, 3), h5py.vlen_dtype("float32"))),
+        "has the type",
+    ),
     (instead(holding(np.zeros((4, 3), [("a", "f4"), ("b", "f4")]))), "has the type"),
-    (instead(lambda g, key, folder: g.create_dataset(key, data=h5py.Empty("float32"))), "holds no numbers"),
-    (instead(lambda g, key, folder: g.create_group(key)), "a dataset was expected|holds no numbers"),
-    (instead(holding(np.zeros((3, 4), "float32"))), r"has shape \(4, 3\), and .* in the file has \(3, 4\)"),
+    (
+        instead(lambda g, key, folder: g.create_dataset(key, data=h5py.Empty("float32"))),
+        "holds no numbers",
+    ),
+    (
+        instead(lambda g, key, folder: g.create_group(key)),
+        "a dataset was expected|holds no numbers",
+    ),
+    (
+        instead(holding(np.zeros((3, 4), "float32"))),
+        r"has shape \(4, 3\), and .* in the file has \(3, 4\)",
+    ),
     (instead(holding(np.zeros((4, 3), "float32"))), "has no checksum"),
     (instead(lambda g, key, folder: None), "missing|no such member"),
 ]
@@ -408,7 +499,10 @@ def entry(shape=(12,), offsets=(0, 48), dtype="F32"):
         (tensors({"a": entry((1000,), (0, 4000))}), "truncated"),
         (tensors({"a": entry()}, bytes(80)), "trailing bytes"),
         (tensors({"__metadata__": {"a": {"b": 1}}, "a": entry()}), "strings were expected"),
-        (tensors({f"layers/x{place}/kernel": entry((0,), (0, 0)) for place in range(3000)}, b""), "unexpected"),
+        (
+            tensors({f"layers/x{place}/kernel": entry((0,), (0, 0)) for place in range(3000)}, b""),
+            "unexpected",
+        ),
     ],
 )
 def test_hostile_safetensors(tmp_path, content, match):

@@ -16,7 +16,9 @@ WIDTH = 1500  # a kernel of 9 MB
 
 
 def make_model():
-    return podium.Sequential([podium.Input((WIDTH,)), podium.layers.Dense(WIDTH, kernel_initializer="zeros", name="d")])
+    return podium.Sequential(
+        [podium.Input((WIDTH,)), podium.layers.Dense(WIDTH, kernel_initializer="zeros", name="d")]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +53,25 @@ def refuse_to_write(monkeypatch):
     monkeypatch.setattr(os, "pwrite", refusing)
 
 
-@pytest.mark.parametrize("hindrance", [None, refuse_to_open, refuse_to_write], ids=["none", "open", "write"])
+@pytest.mark.parametrize(
+    "hindrance", [None, refuse_to_open, refuse_to_write], ids=["none", "open", "write"]
+)
 def test_bytes_arrive_at_any_offset_whatever_the_system_refuses(tmp_path, monkeypatch, hindrance):
     if hindrance:
         hindrance(monkeypatch)
     content = np.random.default_rng(1).integers(0, 256, 2 * PART + 12345, "u1")
-    runs = [(5, 100), (4096, 4096), (3 * 4096 + 7, PART + 4096), (2 * PART, PART - 1), (3 * PART + 3, 4090)]
+    runs = [
+        (5, 100),
+        (4096, 4096),
+        (3 * 4096 + 7, PART + 4096),
+        (2 * PART, PART - 1),
+        (3 * PART + 3, 4090),
+    ]
     expected = np.zeros(3 * PART + 3 + 4090, "u1")
-    with open(tmp_path / "file", "xb") as file, _direct.LargeWriter(file, 2 * PART, len(expected)) as out:
+    with (
+        open(tmp_path / "file", "xb") as file,
+        _direct.LargeWriter(file, 2 * PART, len(expected)) as out,
+    ):
         for offset, length in runs:
             out.write(offset, content[:length].data)
             expected[offset : offset + length] = content[:length]
@@ -76,7 +89,10 @@ def test_a_full_disk_is_told_and_no_descriptor_is_left(tmp_path, monkeypatch):
     for name in ("pwrite", "posix_fallocate"):
         with monkeypatch.context() as broken, open(tmp_path / name, "xb") as file:
             broken.setattr(os, name, full)
-            with pytest.raises(OSError, match="No space left"), _direct.LargeWriter(file, 2 * PART, 2 * PART) as out:
+            with (
+                pytest.raises(OSError, match="No space left"),
+                _direct.LargeWriter(file, 2 * PART, 2 * PART) as out,
+            ):
                 out.write(0, np.zeros(2 * PART, "u1").data)
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -113,4 +129,8 @@ def test_digests_on_threads_are_those_of_the_whole(tmp_path):
         notes = _numbers.write_pieces(file, pieces, with_crc32=True)
     for piece, note in zip(pieces, notes, strict=True):
         head = f"{piece.name} float32 {piece.array.shape}\n".encode()
-        assert note.sha256 == hashlib.sha256(head + piece.array.tobytes()).hexdigest() == _numbers.sha256_of(*piece[:2])
+        assert (
+            note.sha256
+            == hashlib.sha256(head + piece.array.tobytes()).hexdigest()
+            == _numbers.sha256_of(*piece[:2])
+        )

@@ -24,7 +24,9 @@ X = np.random.default_rng(0).normal(size=(4, 3)).astype("float32")
 
 
 def small(compiled=True):
-    model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, name="a"), podium.layers.Dense(2, name="b")])
+    model = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(4, name="a"), podium.layers.Dense(2, name="b")]
+    )
     if compiled:
         model.compile(podium.optimizers.Adam(0.01), "mse", metrics=["mae"])
         model.train_on_batch(X, np.ones((4, 2)))
@@ -61,15 +63,24 @@ def twice(x):
 @pytest.mark.parametrize("make", saving_models.RECORDED, ids=lambda make: make.__name__)
 def test_files_of_keras_3_give_the_same_predictions(make):
     stored = np.load(SAVED / "values.npz")
-    kinds = {kind: [stored[n] for n in stored.files if n.startswith(f"{make.__name__}/{kind}/")] for kind in ("input", "output")}
+    kinds = {
+        kind: [stored[n] for n in stored.files if n.startswith(f"{make.__name__}/{kind}/")]
+        for kind in ("input", "output")
+    }
     model = podium.saving.load_model(SAVED / f"{make.__name__}.keras")
-    outputs = model(kinds["input"] if len(kinds["input"]) > 1 else kinds["input"][0], training=False)
+    outputs = model(
+        kinds["input"] if len(kinds["input"]) > 1 else kinds["input"][0], training=False
+    )
     if isinstance(outputs, dict):
         outputs = [outputs[key] for key in sorted(outputs)]
-    for ours, theirs in zip(outputs if isinstance(outputs, (list, tuple)) else [outputs], kinds["output"], strict=True):
+    for ours, theirs in zip(
+        outputs if isinstance(outputs, (list, tuple)) else [outputs], kinds["output"], strict=True
+    ):
         np.testing.assert_allclose(ours.numpy(), theirs, atol=1e-5)
     assert int(model.optimizer.iterations.numpy()) == 1 and model.optimizer.momentum == 0.5
-    assert any(np.any(value) for value in model.optimizer.get_weights()[2:])  # the momenta came back
+    assert any(
+        np.any(value) for value in model.optimizer.get_weights()[2:]
+    )  # the momenta came back
 
 
 # --- there and back
@@ -81,19 +92,30 @@ def test_a_model_comes_back_with_its_optimizer_and_goes_on_alike(tmp_path, name)
     model.save(tmp_path / name, save_format=None if "." in name else "keras")
     assert os.listdir(tmp_path) == [name]
     other = podium.models.load_model(str(tmp_path / name))
-    assert same(model.get_weights(), other.get_weights()) and same(model.optimizer.get_weights(), other.optimizer.get_weights())
+    assert same(model.get_weights(), other.get_weights()) and same(
+        model.optimizer.get_weights(), other.optimizer.get_weights()
+    )
     assert [layer.name for layer in other.layers] == ["a", "b"] and other.name == model.name
     if name == "m.keras":
-        results = [one.train_on_batch(X, np.ones((4, 2)), return_dict=True) for one in (model, other)]
+        results = [
+            one.train_on_batch(X, np.ones((4, 2)), return_dict=True) for one in (model, other)
+        ]
         assert results[0] == results[1] and same(model.get_weights(), other.get_weights())
 
 
 def test_a_name_without_an_extension_is_for_scripts_of_keras_2_alone(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"'.*plain', a name without an extension; `.keras` was expected.*save_format='keras'"):
+    with pytest.raises(
+        ValueError,
+        match=r"'.*plain', a name without an extension; `.keras` was expected.*save_format='keras'",
+    ):
         small().save(tmp_path / "plain")
-    monkeypatch.setitem(sys.modules, "tensorflow", importlib.import_module("podium.compat.tensorflow"))
+    monkeypatch.setitem(
+        sys.modules, "tensorflow", importlib.import_module("podium.compat.tensorflow")
+    )
     small().save(tmp_path / "plain")
-    assert os.listdir(tmp_path) == ["plain"] and podium.models.load_model(tmp_path / "plain").compiled
+    assert (
+        os.listdir(tmp_path) == ["plain"] and podium.models.load_model(tmp_path / "plain").compiled
+    )
 
 
 def test_what_a_file_is_is_told_by_its_contents(tmp_path):
@@ -127,11 +149,22 @@ def test_subclassed_models_come_back_by_their_registered_class(tmp_path):
     model(X)
     model.save(tmp_path / "m.keras")
     other = podium.models.load_model(tmp_path / "m.keras")
-    assert type(other) is Scaled and other.units == 3 and same(model.get_weights(), other.get_weights())
-    with zipfile.ZipFile(tmp_path / "m.keras") as archive, h5py.File(archive.open("model.weights.h5")) as file:
+    assert (
+        type(other) is Scaled
+        and other.units == 3
+        and same(model.get_weights(), other.get_weights())
+    )
+    with (
+        zipfile.ZipFile(tmp_path / "m.keras") as archive,
+        h5py.File(archive.open("model.weights.h5")) as file,
+    ):
         found = []
-        file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
-    assert "blocks/dense_1/vars/0" in found and "vars/0" in found and "layers/dense_2/vars/0" in found  # Keras's own places
+        file.visititems(
+            lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None
+        )
+    assert (
+        "blocks/dense_1/vars/0" in found and "vars/0" in found and "layers/dense_2/vars/0" in found
+    )  # Keras's own places
 
 
 def test_a_subclass_made_of_inputs_and_outputs_keeps_its_class(tmp_path):
@@ -141,7 +174,9 @@ def test_a_subclass_made_of_inputs_and_outputs_keeps_its_class(tmp_path):
     x = podium.Input((3,))
     model = Own(x, podium.layers.Dense(2)(x))
     model.save(tmp_path / "m.keras")
-    with pytest.raises(ValueError, match=r"the class 'Own' of module .* not registered.*custom_objects"):
+    with pytest.raises(
+        ValueError, match=r"the class 'Own' of module .* not registered.*custom_objects"
+    ):
         podium.models.load_model(tmp_path / "m.keras")
     assert type(podium.models.load_model(tmp_path / "m.keras", custom_objects={"Own": Own})) is Own
 
@@ -151,7 +186,9 @@ def test_functions_are_found_by_name(tmp_path):
         return podium.ops.mean(podium.ops.abs(y_true - y_pred))
 
     x = podium.Input((3,))
-    model = podium.Model(x, podium.layers.Lambda(twice)(podium.layers.Dense(2, activation=twice)(x)))
+    model = podium.Model(
+        x, podium.layers.Lambda(twice)(podium.layers.Dense(2, activation=twice)(x))
+    )
     model.compile("sgd", my_loss)
     model.save(tmp_path / "m.keras")
     with pytest.raises(ValueError, match=r"'my_loss'.*compile=False"):
@@ -163,10 +200,14 @@ def test_functions_are_found_by_name(tmp_path):
 
 
 def test_a_lambda_is_handed_in_under_the_name_of_its_layer(tmp_path):
-    model = podium.Sequential([podium.Input((3,)), podium.layers.Lambda(lambda x: x + 1, name="plus")])
+    model = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Lambda(lambda x: x + 1, name="plus")]
+    )
     with pytest.warns(UserWarning, match="'plus' runs a `lambda`, which is not written"):
         model.save(tmp_path / "m.keras")
-    with pytest.raises(ValueError, match=r"'plus' holds the code of a function.*not safe.*custom_objects"):
+    with pytest.raises(
+        ValueError, match=r"'plus' holds the code of a function.*not safe.*custom_objects"
+    ):
         podium.models.load_model(tmp_path / "m.keras")
     other = podium.models.load_model(tmp_path / "m.keras", custom_objects={"plus": lambda x: x + 1})
     np.testing.assert_array_equal(other(X).numpy(), X + 1)
@@ -201,7 +242,9 @@ def test_what_cannot_be_described_is_refused_before_writing(tmp_path):
     path = tmp_path / "m.keras"
     refused_to_save(podium.Model(x, podium.lift(_own_operation)(x)), path, ValueError, "own_op")
     outside = podium.Variable(2.0, name="outside")
-    refused_to_save(podium.Model(x, x * outside), path, ValueError, "Variable 'outside'.*weight of a layer")
+    refused_to_save(
+        podium.Model(x, x * outside), path, ValueError, "Variable 'outside'.*weight of a layer"
+    )
 
     class Odd(podium.layers.Layer):
         def __init__(self, thing):
@@ -211,7 +254,12 @@ def test_what_cannot_be_described_is_refused_before_writing(tmp_path):
         def call(self, inputs):
             return inputs
 
-    refused_to_save(podium.Sequential([podium.Input((3,)), Odd(object())]), path, NotImplementedError, "Odd.*get_config")
+    refused_to_save(
+        podium.Sequential([podium.Input((3,)), Odd(object())]),
+        path,
+        NotImplementedError,
+        "Odd.*get_config",
+    )
     refused_to_save(small(), tmp_path / "m.pickle", ValueError, "extension '.pickle'")
     refused_to_save(small(), tmp_path / "m.weights.h5", ValueError, "for weights alone")
     refused_to_save(small(), tmp_path / "no" / "m.keras", FileNotFoundError, "does not exist")
@@ -227,7 +275,11 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         model.save(tmp_path / name)
         before = (tmp_path / name).read_bytes()
         with monkeypatch.context() as patched:
-            patched.setattr(_place.os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            patched.setattr(
+                _place.os,
+                "fsync",
+                lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+            )
             with pytest.raises(OSError, match="No space"):
                 model.save(tmp_path / name)
         assert (tmp_path / name).read_bytes() == before
@@ -273,25 +325,58 @@ def layer(config, place=1):
 def test_code_and_foreign_names_in_configs_are_refused(tmp_path):
     code = base64.b64encode(marshal.dumps((lambda x: x).__code__)).decode()
     body = {"class_name": "__lambda__", "config": {"code": code, "defaults": None, "closure": None}}
-    added = {"module": "keras.layers", "class_name": "Lambda", "config": {"name": "f", "function": body}, "registered_name": None}
-    refused(changed(tmp_path, lambda c: c["config"]["layers"].append(added)), "Lambda layer 'f' holds the code.*not safe")
-    refused(changed(tmp_path, lambda c: layer(c)["config"].update(activation=body)), "code of a lambda.*not safe")
-    foreign = {"module": "os", "class_name": "function", "config": "system", "registered_name": "system"}
+    added = {
+        "module": "keras.layers",
+        "class_name": "Lambda",
+        "config": {"name": "f", "function": body},
+        "registered_name": None,
+    }
+    refused(
+        changed(tmp_path, lambda c: c["config"]["layers"].append(added)),
+        "Lambda layer 'f' holds the code.*not safe",
+    )
+    refused(
+        changed(tmp_path, lambda c: layer(c)["config"].update(activation=body)),
+        "code of a lambda.*not safe",
+    )
+    foreign = {
+        "module": "os",
+        "class_name": "function",
+        "config": "system",
+        "registered_name": "system",
+    }
     refused(changed(tmp_path, lambda c: layer(c)["config"].update(activation=foreign)), "system")
-    for module, name in (("subprocess", "Popen"), ("builtins", "__import__"), ("keras.layers", "Dense.__init__")):
+    for module, name in (
+        ("subprocess", "Popen"),
+        ("builtins", "__import__"),
+        ("keras.layers", "Dense.__init__"),
+    ):
         wrong = {"module": module, "class_name": name, "config": {}, "registered_name": None}
-        refused(changed(tmp_path, lambda c, wrong=wrong: c["config"]["layers"].append(wrong)), f"{name}.*not registered")
+        refused(
+            changed(tmp_path, lambda c, wrong=wrong: c["config"]["layers"].append(wrong)),
+            f"{name}.*not registered",
+        )
 
 
 def test_configs_of_the_wrong_form_are_refused(tmp_path):
     refused(changed(tmp_path, lambda c: b"[" * 100_000), "levels deep")
     refused(changed(tmp_path, lambda c: b"{}"), "`class_name` and `config` was expected")
     refused(changed(tmp_path, lambda c: b"{bad"), "'config.json' is invalid JSON")
-    refused(changed(tmp_path, lambda c: json.dumps(c).replace('"units": 4', '"units": 9, "units": 4')), "duplicate key 'units'")
-    refused(changed(tmp_path, lambda c: c["config"].update(layers="abc")), "layers='abc'; a list was expected")
-    refused(changed(tmp_path, lambda c: layer(c)["config"].update(units=10**12)), "far larger than the size")
     refused(
-        changed(tmp_path, lambda c: layer(c)["config"].update(units=5)), r"has shape \(3, 5\), and .* in the file has \(3, 4\)"
+        changed(tmp_path, lambda c: json.dumps(c).replace('"units": 4', '"units": 9, "units": 4')),
+        "duplicate key 'units'",
+    )
+    refused(
+        changed(tmp_path, lambda c: c["config"].update(layers="abc")),
+        "layers='abc'; a list was expected",
+    )
+    refused(
+        changed(tmp_path, lambda c: layer(c)["config"].update(units=10**12)),
+        "far larger than the size",
+    )
+    refused(
+        changed(tmp_path, lambda c: layer(c)["config"].update(units=5)),
+        r"has shape \(3, 5\), and .* in the file has \(3, 4\)",
     )
 
 
@@ -309,7 +394,10 @@ def test_hostile_archives_are_refused(tmp_path):
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice_there = changed(tmp_path, extra=[("config.json", b"{}")])
     refused(twice_there, "duplicate member")
-    refused(changed(tmp_path, extra=[("z", b"\0" * (3 << 20))], compression=zipfile.ZIP_DEFLATED), "zip bomb")
+    refused(
+        changed(tmp_path, extra=[("z", b"\0" * (3 << 20))], compression=zipfile.ZIP_DEFLATED),
+        "zip bomb",
+    )
     good = tmp_path / "good.keras"
     content = good.read_bytes()
     good.write_bytes(content + b"more")
@@ -334,9 +422,13 @@ def test_weights_that_do_not_fit_change_nothing_and_are_listed(tmp_path):
     def without(file):
         del file["layers/dense/vars/1"]
 
-    refused(changed(tmp_path, edit_weights=without), r"'a' \(layers/dense\) has 2 weights .* and 1 were found.*1 missing")
     refused(
-        changed(tmp_path, edit_weights=lambda f: f.create_dataset("layers/x/vars/0", data=[1.0])), "unexpected.*layers/x/vars/0"
+        changed(tmp_path, edit_weights=without),
+        r"'a' \(layers/dense\) has 2 weights .* and 1 were found.*1 missing",
+    )
+    refused(
+        changed(tmp_path, edit_weights=lambda f: f.create_dataset("layers/x/vars/0", data=[1.0])),
+        "unexpected.*layers/x/vars/0",
     )
 
     def linked(file):
@@ -362,8 +454,16 @@ def test_objects_go_through_plain_data():
         {"a": (1, 2)},
     ]
     plain = json.loads(json.dumps(podium.saving.serialize_keras_object(values)))
-    loss, initial, function, part, dots, array, nested = podium.saving.deserialize_keras_object(plain)
-    assert loss.delta == 2.0 and initial.value == 3.0 and function is twice and part == slice(1, None) and dots is ...
+    loss, initial, function, part, dots, array, nested = podium.saving.deserialize_keras_object(
+        plain
+    )
+    assert (
+        loss.delta == 2.0
+        and initial.value == 3.0
+        and function is twice
+        and part == slice(1, None)
+        and dots is ...
+    )
     assert array.tolist() == [0, 1, 2] and nested == {"a": [1, 2]}
     with pytest.raises(TypeError, match="cannot be serialized"):
         podium.saving.serialize_keras_object(object())

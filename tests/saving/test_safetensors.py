@@ -39,14 +39,27 @@ def test_names_are_paths_that_do_not_depend_on_automatic_names(tmp_path):
     model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2), podium.layers.Dense(2)])
     path = saved(tmp_path, model)
     found = safetensors.numpy.load_file(path)
-    assert sorted(found) == ["layers/dense/bias", "layers/dense/kernel", "layers/dense_1/bias", "layers/dense_1/kernel"]
+    assert sorted(found) == [
+        "layers/dense/bias",
+        "layers/dense/kernel",
+        "layers/dense_1/bias",
+        "layers/dense_1/kernel",
+    ]
     assert np.array_equal(found["layers/dense_1/kernel"], model.get_weights()[2])
-    podium.Sequential([podium.Input((3,)), podium.layers.Dense(2), podium.layers.Dense(2)]).load_weights(path)
+    podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(2), podium.layers.Dense(2)]
+    ).load_weights(path)
 
 
 def test_files_of_the_library_are_read(tmp_path):
-    values = {"layers/dense/kernel": np.ones((3, 4), "float32"), "layers/dense/bias": np.zeros(4, "float32")}
-    values |= {"layers/dense_1/kernel": np.full((4, 4), 2, "float32"), "layers/dense_1/bias": np.ones(4, "float32")}
+    values = {
+        "layers/dense/kernel": np.ones((3, 4), "float32"),
+        "layers/dense/bias": np.zeros(4, "float32"),
+    }
+    values |= {
+        "layers/dense_1/kernel": np.full((4, 4), 2, "float32"),
+        "layers/dense_1/bias": np.ones(4, "float32"),
+    }
     safetensors.numpy.save_file(values, tmp_path / "w.safetensors", {"format": "np"})
     model = sequential()
     model.load_weights(tmp_path / "w.safetensors")
@@ -67,7 +80,9 @@ def test_unusual_types_and_shapes_come_back(tmp_path):
         def __init__(self):
             super().__init__()
             for dtype in ("bfloat16", "float16", "int32", "bool", "float8_e4m3fn"):
-                setattr(self, dtype, self.add_weight((3,), "ones", dtype, trainable=False, name="same"))
+                setattr(
+                    self, dtype, self.add_weight((3,), "ones", dtype, trainable=False, name="same")
+                )
             self.scalar = self.add_weight((), "ones", name="scalar")
             self.none = self.add_weight((0, 2), "ones", name="none")
             self.built = True
@@ -84,13 +99,21 @@ def test_what_does_not_fit_is_listed_and_nothing_changes(tmp_path):
     path = saved(tmp_path, randomized(sequential(width=5)))
     model = sequential()
     before = model.get_weights()
-    with pytest.raises(ValueError, match=r"safetensors' does not fit.*has shape \(4, 4\), and 'layers/dense_1/kernel'"):
+    with pytest.raises(
+        ValueError,
+        match=r"safetensors' does not fit.*has shape \(4, 4\), and 'layers/dense_1/kernel'",
+    ):
         model.load_weights(path)
     assert same(model.get_weights(), before)
     with pytest.warns(UserWarning, match="left as they were.*'b/bias'"):
         report = model.load_weights(path, skip_mismatch=True)
     assert report.loaded == ["a/kernel", "a/bias"] and len(report.mismatched) == 2
-    rewritten(path, lambda header: {key.replace("dense/kernel", "dense/weight"): value for key, value in header.items()})
+    rewritten(
+        path,
+        lambda header: {
+            key.replace("dense/kernel", "dense/weight"): value for key, value in header.items()
+        },
+    )
     with pytest.raises(ValueError, match="checksum"):
         model.load_weights(path)
     with pytest.raises(ValueError, match="Leave `by_name` out"):
@@ -114,15 +137,25 @@ def moved(header):
         (lambda h: h["layers/dense/kernel"].update(extra=1), "exactly `dtype`, `shape`"),
         (lambda h: h["layers/dense/kernel"].update(dtype=["F32"]), "unknown dtype"),
         (moved, "overlaps another tensor"),
-        (lambda h: h.__delitem__("layers/dense/bias"), "checksum for 'layers/dense/bias', and no such tensor"),
-        (lambda h: h["__metadata__"].__delitem__("sha256 layers/dense/bias"), "no checksum in the header"),
+        (
+            lambda h: h.__delitem__("layers/dense/bias"),
+            "checksum for 'layers/dense/bias', and no such tensor",
+        ),
+        (
+            lambda h: h["__metadata__"].__delitem__("sha256 layers/dense/bias"),
+            "no checksum in the header",
+        ),
         (lambda h: h["__metadata__"].update(more=1), "__metadata__"),
         (lambda h: list(h), "an object of names was expected"),
     ],
 )
 def test_odd_headers_are_refused(tmp_path, change, match):
     path = rewritten(saved(tmp_path, sequential()), change)
-    model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(3), podium.layers.Dense(4)]) if "fit" in match else None
+    model = (
+        podium.Sequential([podium.Input((4,)), podium.layers.Dense(3), podium.layers.Dense(4)])
+        if "fit" in match
+        else None
+    )
     with pytest.raises(ValueError, match=match):
         (model or sequential()).load_weights(path, skip_mismatch=model is not None)
 
@@ -132,5 +165,7 @@ def test_a_flipped_bit_is_noticed(tmp_path):
     content = bytearray(path.read_bytes())
     content[-3] ^= 4
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"corrupt: the numbers of 'layers/dense.*' do not fit the checksum"):
+    with pytest.raises(
+        ValueError, match=r"corrupt: the numbers of 'layers/dense.*' do not fit the checksum"
+    ):
         sequential().load_weights(path)

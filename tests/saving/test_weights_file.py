@@ -60,11 +60,15 @@ def test_unusual_types_come_back_bit_by_bit(tmp_path):
         def __init__(self):
             super().__init__()
             for dtype in ("bfloat16", "float16", "int32", "bool", "float8_e4m3fn"):
-                setattr(self, dtype, self.add_weight((2,), "zeros", dtype, trainable=False, name="same"))
+                setattr(
+                    self, dtype, self.add_weight((2,), "zeros", dtype, trainable=False, name="same")
+                )
             self.built = True
 
     model, other = Holder(), Holder()
-    for variable, values in zip(model.weights, ([0.1, -3.0], [0.1, 2.0], [7, -1], [True, False], [0.5, 2.0]), strict=True):
+    for variable, values in zip(
+        model.weights, ([0.1, -3.0], [0.1, 2.0], [7, -1], [True, False], [0.5, 2.0]), strict=True
+    ):
         variable.assign(np.array(values))
     write_weights(model, tmp_path / "w")
     read_weights(other, tmp_path / "w")
@@ -146,7 +150,9 @@ def test_write_refuses_with_reasons(tmp_path):
         write_weights(model, tmp_path)
     with pytest.raises(ValueError, match="checkpoints cannot be written"):
         write_weights(model, tmp_path / "w", save_format="tf")
-    with pytest.raises(ValueError, match=r"\(Subclassed\), which is not built.*Call it on a batch first"):
+    with pytest.raises(
+        ValueError, match=r"\(Subclassed\), which is not built.*Call it on a batch first"
+    ):
         write_weights(Subclassed(), tmp_path / "w")
     (tmp_path / "w").write_text("mine")
     with pytest.raises(FileExistsError, match="overwrite=False"):
@@ -168,8 +174,15 @@ def test_shapes_that_differ_are_named_and_nothing_changes(tmp_path):
     write_weights(randomized(sequential()), path)
     match = r"w.h5' does not fit.*nothing was loaded: layer 'b': 'b/kernel' has shape \(4, 5\), and 'b/kernel:0' in the file"
     refused(sequential(width=5), path, ValueError, match + r" has \(4, 4\)")
-    refused(podium.Sequential([podium.Input((3,)), podium.layers.Dense(4)]), path, ValueError, "the file has 2 layers.*has 1")
-    no_bias = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, use_bias=False), podium.layers.Dense(4)])
+    refused(
+        podium.Sequential([podium.Input((3,)), podium.layers.Dense(4)]),
+        path,
+        ValueError,
+        "the file has 2 layers.*has 1",
+    )
+    no_bias = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(4, use_bias=False), podium.layers.Dense(4)]
+    )
     refused(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
 
 
@@ -177,7 +190,9 @@ def test_skip_mismatch_loads_what_fits_and_says_what_not(tmp_path):
     model, other = randomized(sequential()), randomized(sequential(width=5), seed=2)
     write_weights(model, tmp_path / "w")
     before = other.get_weights()
-    with pytest.warns(UserWarning, match=r"took 2 weights.*left as they were: layer 'b': 'b/kernel'"):
+    with pytest.warns(
+        UserWarning, match=r"took 2 weights.*left as they were: layer 'b': 'b/kernel'"
+    ):
         read_weights(other, tmp_path / "w", skip_mismatch=True)
     assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
 
@@ -193,7 +208,10 @@ def test_by_name_loads_the_layers_of_that_name_and_lists_the_others(tmp_path):
 
 def test_unbuilt_model_is_refused(tmp_path):
     write_weights(sequential(), tmp_path / "w")
-    with pytest.raises(ValueError, match=r"load_weights was called on .*which is not built.*Call it on a batch first"):
+    with pytest.raises(
+        ValueError,
+        match=r"load_weights was called on .*which is not built.*Call it on a batch first",
+    ):
         read_weights(Subclassed(), tmp_path / "w")
 
 
@@ -206,7 +224,10 @@ def test_floats_do_not_become_whole_numbers(tmp_path):
 
     write_weights(Counter("float32"), tmp_path / "w")
     refused(
-        Counter("int32"), tmp_path / "w", ValueError, "nothing was loaded.*has dtype int32, and .* in the file has dtype float32"
+        Counter("int32"),
+        tmp_path / "w",
+        ValueError,
+        "nothing was loaded.*has dtype int32, and .* in the file has dtype float32",
     )
 
 
@@ -219,16 +240,31 @@ def test_missing_damaged_and_foreign_files_are_named(tmp_path, monkeypatch):
     refused(model, path, FileNotFoundError, "w.h5'; there is no such file")
     (tmp_path / "w.h5.index").write_text("")
     monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if it were not installed
-    refused(model, path, ImportError, r"w.h5', a TensorFlow checkpoint.*install tensorflow.*or load it with Keras")
+    refused(
+        model,
+        path,
+        ImportError,
+        r"w.h5', a TensorFlow checkpoint.*install tensorflow.*or load it with Keras",
+    )
     refused(model, tmp_path, ValueError, "is a directory")
     write_weights(model, path)
     content = path.read_bytes()
     for damaged in (b"", b"garbage" * 100, content[:100], content[: len(content) // 2]):
         path.write_bytes(damaged)
-        refused(model, path, OSError, "w.h5' cannot be read: it is damaged .corrupt or truncated., or not an HDF5 file")
+        refused(
+            model,
+            path,
+            OSError,
+            "w.h5' cannot be read: it is damaged .corrupt or truncated., or not an HDF5 file",
+        )
     with h5py.File(path, "w") as file:
         file.create_group("layers")
-    refused(model, path, ValueError, "layer 'a' .layers/dense. has 2 weights .* and 0 were found.*2 missing")
+    refused(
+        model,
+        path,
+        ValueError,
+        "layer 'a' .layers/dense. has 2 weights .* and 0 were found.*2 missing",
+    )
 
 
 def test_pipe_is_refused_at_once(tmp_path):
@@ -268,7 +304,9 @@ def test_numbers_from_elsewhere_are_refused(tmp_path, kind, match):
             elif kind == "external link":
                 group["kernel:0"] = h5py.ExternalLink(str(other), "/a/a/kernel:0")
             elif kind == "external storage":
-                group.create_dataset("kernel:0", (3, 4), "f4", external=[(str(tmp_path / "raw"), 0, 48)])
+                group.create_dataset(
+                    "kernel:0", (3, 4), "f4", external=[(str(tmp_path / "raw"), 0, 48)]
+                )
             elif kind == "virtual":
                 layout = h5py.VirtualLayout((3, 4), "f4")
                 layout[:] = h5py.VirtualSource(str(other), "/a/a/kernel:0", (3, 4))

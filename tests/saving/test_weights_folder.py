@@ -11,11 +11,16 @@ from podium.saving import CheckpointManager, _checkpoint_folder
 
 def make_model(width=3, more=False):
     layers = [podium.layers.Dense(width, name="d"), podium.layers.BatchNormalization(name="b")]
-    return podium.Sequential([podium.Input((2,)), *layers, *([podium.layers.Dense(1, name="e")] if more else [])])
+    return podium.Sequential(
+        [podium.Input((2,)), *layers, *([podium.layers.Dense(1, name="e")] if more else [])]
+    )
 
 
 def assert_same(one, other):
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(one.get_weights(), other.get_weights(), strict=True))
+    assert all(
+        a.tobytes() == b.tobytes()
+        for a, b in zip(one.get_weights(), other.get_weights(), strict=True)
+    )
 
 
 def test_weights_come_back_and_only_the_last_ones_are_kept(tmp_path):
@@ -24,7 +29,9 @@ def test_weights_come_back_and_only_the_last_ones_are_kept(tmp_path):
     assert os.listdir(tmp_path / "w") == ["checkpoint-00000000"]
     second.save_weights(tmp_path / "w")  # no slash: it is such a directory by now
     assert os.listdir(tmp_path / "w") == ["checkpoint-00000001"]
-    assert other.load_weights(f"{tmp_path}/w/").loaded == [variable.path for variable in other.weights]
+    assert other.load_weights(f"{tmp_path}/w/").loaded == [
+        variable.path for variable in other.weights
+    ]
     assert_same(other, second)
     with pytest.raises(FileExistsError, match="holds weights, and overwrite=False"):
         first.save_weights(f"{tmp_path}/w/", overwrite=False)
@@ -54,7 +61,9 @@ def test_what_does_not_fit_changes_nothing(tmp_path, saved, reason):
     saved.save_weights(f"{tmp_path}/w/")
     model = make_model()
     before = model.get_weights()
-    with pytest.raises(ValueError, match=rf"does not fit the model, and nothing was restored: .*{reason}"):
+    with pytest.raises(
+        ValueError, match=rf"does not fit the model, and nothing was restored: .*{reason}"
+    ):
         model.load_weights(tmp_path / "w")
     assert all(np.array_equal(a, b) for a, b in zip(model.get_weights(), before, strict=True))
     with pytest.raises(ValueError, match="Leave out `by_name` and `skip_mismatch`"):

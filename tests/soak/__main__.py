@@ -23,7 +23,16 @@ import traceback
 
 from tests.soak.job import VARIANTS, train
 
-_INSIDE = ("fsync", "rename", "replace", "mkdir", "rmdir", "unlink", "open", "close")  # of a save, and of what comes after it
+_INSIDE = (
+    "fsync",
+    "rename",
+    "replace",
+    "mkdir",
+    "rmdir",
+    "unlink",
+    "open",
+    "close",
+)  # of a save, and of what comes after it
 
 
 def start(folder, variant, kill_inside=None):
@@ -82,9 +91,14 @@ def files_of(folder):
     """Return a digest of each file in a folder, by its path; of checkpoints, which have numbers, only whether there are any."""
     found = {}
     for root, folders, names in os.walk(folder):
-        if os.path.basename(root) == "backup" and all(name.startswith("checkpoint-") for name in folders):
+        if os.path.basename(root) == "backup" and all(
+            name.startswith("checkpoint-") for name in folders
+        ):
             folders.clear()
-        for name in [*names, *(f"{one}/" for one in folders if not os.listdir(os.path.join(root, one)))]:
+        for name in [
+            *names,
+            *(f"{one}/" for one in folders if not os.listdir(os.path.join(root, one))),
+        ]:
             path = os.path.join(root, name)
             content = b"" if name.endswith("/") else pathlib.Path(path).read_bytes()
             found[os.path.relpath(path, folder)] = hashlib.sha256(content).hexdigest()
@@ -120,13 +134,19 @@ def _one_attempt(variant, seconds, dice, kills, sigterm):
             if way != "inside":
                 if way != "start":
                     select.select([reading], [], [], 300)
-                time.sleep(dice.random() * seconds * (0.5 if sigterm else 1.0))  # asked to end while `fit` runs
+                time.sleep(
+                    dice.random() * seconds * (0.5 if sigterm else 1.0)
+                )  # asked to end while `fit` runs
                 os.kill(process, signal.SIGTERM if sigterm else signal.SIGKILL)
             code = ended(process, reading)
             story.append(f"{way} {inside or ''} {code}")
             if code == 0:
                 break
-            if code not in (-signal.SIGKILL, 75 if sigterm else None, -signal.SIGTERM if sigterm else None):
+            if code not in (
+                -signal.SIGKILL,
+                75 if sigterm else None,
+                -signal.SIGTERM if sigterm else None,
+            ):
                 return {}, story
         else:
             story.append(str(ended(*start(folder, variant))))
@@ -149,11 +169,18 @@ def main(runs, seed, variants, kills, sigterm):
         asked += sum(entry.endswith(" 75") for entry in story)
         good += found == expected
         if found != expected:
-            wrong = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
+            wrong = sorted(
+                name
+                for name in found.keys() | expected.keys()
+                if found.get(name) != expected.get(name)
+            )
             print(f"run {number} ({variant}) differs: {wrong}; {story}", flush=True)
         elif number % 10 == 9:
             print(f"{number + 1} runs, {good} equal, {killed} kills", flush=True)
-    print(f"soak: {good} of {runs} runs end bit for bit equal to the uninterrupted one, after {killed} kills", flush=True)
+    print(
+        f"soak: {good} of {runs} runs end bit for bit equal to the uninterrupted one, after {killed} kills",
+        flush=True,
+    )
     print(f"{inside} of the kills came inside a save or between its parts", flush=True)
     if sigterm:
         print(f"{asked} of them were asked to end, and saved and left with code 75", flush=True)
@@ -165,7 +192,13 @@ if __name__ == "__main__":
     parser.add_argument("runs", type=int, nargs="?", default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kills", type=int, default=3, help="at most, for one run")
-    parser.add_argument("--sigterm", action="store_true", help="ask runs to end instead of killing them")
+    parser.add_argument(
+        "--sigterm", action="store_true", help="ask runs to end instead of killing them"
+    )
     parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
     given = parser.parse_args()
-    sys.exit(0 if main(given.runs, given.seed, given.variants, given.kills, given.sigterm) == given.runs else 1)
+    sys.exit(
+        0
+        if main(given.runs, given.seed, given.variants, given.kills, given.sigterm) == given.runs
+        else 1
+    )

@@ -36,7 +36,12 @@ def build(steps_per_execution):
             layers.Dense(1),
         ]
     )
-    model.compile(podium.optimizers.Adam(0.01), "mse", metrics=["mae"], steps_per_execution=steps_per_execution)
+    model.compile(
+        podium.optimizers.Adam(0.01),
+        "mse",
+        metrics=["mae"],
+        steps_per_execution=steps_per_execution,
+    )
     return model
 
 
@@ -50,7 +55,11 @@ def train(folder, variant, begun=lambda: None):
     data = {"x": x, "y": y, "batch_size": BATCH, "shuffle": "batch" if kind == "batches" else True}
     if kind == "dataset":
         data = {"x": podium.data.Dataset.from_tensor_slices((x, y)).shuffle(20).batch(BATCH)}
-    validation = podium.data.Dataset.from_tensor_slices((rows[33:, :5], rows[33:, 5:])).shuffle(20).batch(BATCH)
+    validation = (
+        podium.data.Dataset.from_tensor_slices((rows[33:, :5], rows[33:, 5:]))
+        .shuffle(20)
+        .batch(BATCH)
+    )
     watched = "val_loss" if frequency == 1 else "loss"
     history = model.fit(
         **data,
@@ -75,9 +84,14 @@ def train(folder, variant, begun=lambda: None):
             callbacks.CSVLogger(os.path.join(folder, "log.csv"), append=append),
             callbacks.ModelCheckpoint(os.path.join(folder, "{epoch}.keras"), max_to_keep=2),
             callbacks.ModelCheckpoint(
-                os.path.join(folder, "best.weights.h5"), watched, save_best_only=True, save_weights_only=True
+                os.path.join(folder, "best.weights.h5"),
+                watched,
+                save_best_only=True,
+                save_weights_only=True,
             ),
-            callbacks.ModelCheckpoint(os.path.join(folder, "steps.weights.h5"), save_freq=5, save_weights_only=True),
+            callbacks.ModelCheckpoint(
+                os.path.join(folder, "steps.weights.h5"), save_freq=5, save_weights_only=True
+            ),
         ],
     )
     model.save(os.path.join(folder, "final.keras"))

@@ -39,7 +39,9 @@ def batches():
     """Return all batches of arguments of `fit`, in batches of 8, shuffled by a fixed seed."""
 
     def read(*args, **kwargs):
-        data = DataHandler(*args, **({"batch_size": 8, "shuffle": True, "shuffle_seed": 1} | kwargs))
+        data = DataHandler(
+            *args, **({"batch_size": 8, "shuffle": True, "shuffle_seed": 1} | kwargs)
+        )
         return [list(iterator) for _, iterator in data.enumerate_epochs()]
 
     return read
@@ -90,6 +92,8 @@ def equal_to_arrays():
         for one, other in zip(ours.get_weights(), theirs.get_weights(), strict=True):
             np.testing.assert_array_equal(one, other)
         assert ours.evaluate(x, y, batch_size=5, verbose=0) == theirs.evaluate(make(), verbose=0)
-        np.testing.assert_array_equal(ours.predict(x, batch_size=5, verbose=0), theirs.predict(make(), verbose=0))
+        np.testing.assert_array_equal(
+            ours.predict(x, batch_size=5, verbose=0), theirs.predict(make(), verbose=0)
+        )
 
     return compare

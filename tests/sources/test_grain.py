@@ -30,7 +30,9 @@ class Rows:
 
 def model():
     podium.utils.set_random_seed(3)
-    made = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)])
+    made = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)]
+    )
     made.compile("adam", "mse")
     return made
 
@@ -50,8 +52,12 @@ def sparse():
 
 
 def loader(num_epochs=1, shuffle=False):
-    order = loaders.IndexSampler(len(X), loaders.NoSharding(), shuffle=shuffle, num_epochs=num_epochs, seed=5)
-    return loaders.DataLoader(data_source=Rows(), sampler=order, operations=[loaders.Batch(5)], worker_count=0)
+    order = loaders.IndexSampler(
+        len(X), loaders.NoSharding(), shuffle=shuffle, num_epochs=num_epochs, seed=5
+    )
+    return loaders.DataLoader(
+        data_source=Rows(), sampler=order, operations=[loaders.Batch(5)], worker_count=0
+    )
 
 
 SOURCES = {"map": mapped, "stream": streamed, "sparse": sparse, "loader": loader}
@@ -123,7 +129,11 @@ def test_a_map_dataset_is_shuffled_anew_for_each_epoch_as_repeat_does():
     expected = [batch.tolist() for batch in source.repeat(3)]
     assert orders(source, epochs=3) == [expected[:3], expected[3:6], expected[6:]]
     assert orders(source, epochs=3, initial_epoch=2) == [expected[6:]]
-    assert orders(source, epochs=3, steps_per_epoch=2) == [expected[:2], expected[2:4], expected[4:6]]
+    assert orders(source, epochs=3, steps_per_epoch=2) == [
+        expected[:2],
+        expected[2:4],
+        expected[4:6],
+    ]
     assert orders(source.repeat(), epochs=2, steps_per_epoch=4) == [expected[:4], expected[4:8]]
 
 
@@ -134,7 +144,11 @@ def test_an_endless_stream_is_one_walk_through_all_epochs():
 
 def test_what_is_known():
     assert DataHandler(mapped()).inferred_steps == 5
-    assert [DataHandler(make()).inferred_steps for make in (streamed, sparse, loader)] == [None, None, None]
+    assert [DataHandler(make()).inferred_steps for make in (streamed, sparse, loader)] == [
+        None,
+        None,
+        None,
+    ]
 
 
 def test_states_are_kept_for_the_last_batches_only():
@@ -143,7 +157,10 @@ def test_states_are_kept_for_the_last_batches_only():
     walk = _recorded.RecordedWalk(iter(range(300)), dict)
     list(walk)
     assert walk.position(300) == {"state": {}}
-    with pytest.raises(RuntimeError, match="after 3 batches is not known any more: 300 have been read, and the last 256"):
+    with pytest.raises(
+        RuntimeError,
+        match="after 3 batches is not known any more: 300 have been read, and the last 256",
+    ):
         walk.position(3)
 
 
@@ -153,8 +170,16 @@ def test_states_are_kept_for_the_last_batches_only():
         (mapped, {"y": Y}, "`y` was given, but `x` is a grain.MapDataset"),
         (loader, {"y": Y}, r"`y` was given, but `x` is a grain dataset \(DataLoader\)"),
         (streamed, {"batch_size": 4}, r"batch_size=4 was given.*`dataset\.batch\(4\)`"),
-        (lambda: mapped().repeat(), {}, "an infinite grain.MapDataset, and steps_per_epoch was not given"),
-        (lambda: mapped().repeat().to_iter_dataset(), {"caller": "predict"}, "infinite grain dataset, and steps was not given"),
+        (
+            lambda: mapped().repeat(),
+            {},
+            "an infinite grain.MapDataset, and steps_per_epoch was not given",
+        ),
+        (
+            lambda: mapped().repeat().to_iter_dataset(),
+            {"caller": "predict"},
+            "infinite grain dataset, and steps was not given",
+        ),
         (lambda: grain.experimental.RepeatIterDataset(streamed()), {}, "an infinite grain dataset"),
         (lambda: loader(None), {}, "an infinite grain dataset"),
         (
@@ -164,7 +189,17 @@ def test_states_are_kept_for_the_last_batches_only():
         ),
         (lambda: mapped().slice(slice(0, 0)), {}, "`x` is empty"),
     ],
-    ids=["y", "loader and y", "batch_size", "infinite", "predict", "repeated stream", "sampler", "rows", "empty"],
+    ids=[
+        "y",
+        "loader and y",
+        "batch_size",
+        "infinite",
+        "predict",
+        "repeated stream",
+        "sampler",
+        "rows",
+        "empty",
+    ],
 )
 def test_mistakes(source, kwargs, message):
     with pytest.raises(ValueError, match=message):

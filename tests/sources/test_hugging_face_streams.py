@@ -8,7 +8,9 @@ import pytest
 import podium
 from podium.data import DataHandler
 
-datasets = pytest.importorskip("datasets.iterable_dataset", reason="needs datasets: `make test-sources` installs it")
+datasets = pytest.importorskip(
+    "datasets.iterable_dataset", reason="needs datasets: `make test-sources` installs it"
+)
 
 X = np.random.default_rng(0).normal(size=(22, 3)).astype("float32")
 Y = X.sum(1, keepdims=True)
@@ -24,12 +26,16 @@ def generated():
 
 
 def stored(**columns):
-    return datasets.Dataset.from_dict(columns or {"x": X, "label": Y}).to_iterable_dataset(num_shards=2)
+    return datasets.Dataset.from_dict(columns or {"x": X, "label": Y}).to_iterable_dataset(
+        num_shards=2
+    )
 
 
 def model():
     podium.utils.set_random_seed(3)
-    made = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)])
+    made = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)]
+    )
     made.compile("adam", "mse")
     return made
 
@@ -41,9 +47,13 @@ def test_training_evaluating_and_predicting_equal_the_arrays(make):
     assert ours.fit(X, Y, batch_size=5, epochs=3, shuffle=False, verbose=0).history == history
     for one, other in zip(ours.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert ours.evaluate(X, Y, batch_size=5, verbose=0) == theirs.evaluate(make(), "label", batch_size=5, verbose=0)
+    assert ours.evaluate(X, Y, batch_size=5, verbose=0) == theirs.evaluate(
+        make(), "label", batch_size=5, verbose=0
+    )
     inputs = make().remove_columns("label")
-    np.testing.assert_array_equal(ours.predict(X, batch_size=5, verbose=0), theirs.predict(inputs, batch_size=5, verbose=0))
+    np.testing.assert_array_equal(
+        ours.predict(X, batch_size=5, verbose=0), theirs.predict(inputs, batch_size=5, verbose=0)
+    )
 
 
 def first(source, **kwargs):
@@ -58,10 +68,14 @@ def test_columns_are_shared_out_by_name():
     x, y = first(source, y=["b", "c"])
     assert [leaf.tolist() for leaf in y] == [[1, 2], [3, 4]] and list(x) == ["a", "w"]
     assert list(first(source)) == ["a", "b", "c", "w"]
-    assert first(stored(a=np.arange(50.0))).shape == (32,)  # one column stands for itself, 32 rows are a batch
+    assert first(stored(a=np.arange(50.0))).shape == (
+        32,
+    )  # one column stands for itself, 32 rows are a batch
 
 
-@pytest.mark.parametrize("make", [generated, stored, lambda: generated().map(lambda row: {"x": row["x"] * 2})])
+@pytest.mark.parametrize(
+    "make", [generated, stored, lambda: generated().map(lambda row: {"x": row["x"] * 2})]
+)
 def test_a_walk_can_start_where_another_stood(make):
     adapter = DataHandler(make(), y="label", batch_size=5).adapter
     batches = [x.tolist() for x, _ in adapter.iterate(1)]
@@ -84,7 +98,11 @@ def test_a_buffer_that_shuffles_makes_it_impossible_and_epochs_differ():
 @pytest.mark.parametrize(
     ("kwargs", "error", "message"),
     [
-        ({"y": Y}, ValueError, r"`y` was given, but `x` is a datasets.IterableDataset.*`y='label'`"),
+        (
+            {"y": Y},
+            ValueError,
+            r"`y` was given, but `x` is a datasets.IterableDataset.*`y='label'`",
+        ),
         ({"y": "lable"}, ValueError, "column in `y`.*'lable'.*'label'"),
         ({"y": ["x", "label"]}, ValueError, "no column left for the inputs"),
         (

@@ -9,14 +9,20 @@ from podium.data import DataHandler, train_validation_split
 from podium.data._arrays import prepared
 
 # By an inner module: without the package, the folder of our own tests would pass for it.
-pytest.importorskip("datasets.arrow_dataset", reason="Hugging Face's datasets are not installed here; see `make test-sources`")
+pytest.importorskip(
+    "datasets.arrow_dataset",
+    reason="Hugging Face's datasets are not installed here; see `make test-sources`",
+)
 datasets = sys.modules["datasets"]
 
 
 @pytest.fixture
 def table(x, labels):
     """A dataset with vectors, class numbers and weights, in several chunks."""
-    rows = [datasets.Dataset.from_dict({"v": x[part].tolist(), "label": labels[part], "w": x[part, 0]}) for part in PARTS]
+    rows = [
+        datasets.Dataset.from_dict({"v": x[part].tolist(), "label": labels[part], "w": x[part, 0]})
+        for part in PARTS
+    ]
     return datasets.concatenate_datasets(rows)
 
 
@@ -72,18 +78,30 @@ def test_only_the_rows_of_a_batch_are_read_and_once_for_all_columns(x, table):
         asked.append(len(rows["v"]))
         return {"v": np.array(rows["v"]) * 2, "label": rows["label"]}
 
-    data = DataHandler(table.with_transform(noting), "label", batch_size=4, shuffle=True, class_weight={0: 1.0, 1: 1.0, 2: 2.0})
-    found = [batch for _, iterator in data.enumerate_epochs() for batch in iterator]
-    assert max(asked) == 4 and sum(asked) == 2 + 23  # a row for the names, one for the shapes, then each batch once
-    assert sorted(np.concatenate([np.asarray(batch[0]) for batch in found])[:, 0].tolist()) == sorted(
-        (x[:, 0] * 2).astype("float32").tolist()
+    data = DataHandler(
+        table.with_transform(noting),
+        "label",
+        batch_size=4,
+        shuffle=True,
+        class_weight={0: 1.0, 1: 1.0, 2: 2.0},
     )
+    found = [batch for _, iterator in data.enumerate_epochs() for batch in iterator]
+    assert (
+        max(asked) == 4 and sum(asked) == 2 + 23
+    )  # a row for the names, one for the shapes, then each batch once
+    assert sorted(
+        np.concatenate([np.asarray(batch[0]) for batch in found])[:, 0].tolist()
+    ) == sorted((x[:, 0] * 2).astype("float32").tolist())
 
 
 def test_arrays_images_and_nested_lists(batches, same):
     images = np.arange(23 * 12, dtype="uint8").reshape(23, 2, 2, 3)
-    features = datasets.Features({"image": datasets.Array3D((2, 2, 3), "uint8"), "label": datasets.ClassLabel(2)})
-    table = datasets.Dataset.from_dict({"image": images, "label": np.arange(23) % 2}, features=features)
+    features = datasets.Features(
+        {"image": datasets.Array3D((2, 2, 3), "uint8"), "label": datasets.ClassLabel(2)}
+    )
+    table = datasets.Dataset.from_dict(
+        {"image": images, "label": np.arange(23) % 2}, features=features
+    )
     same(batches(table, "label"), batches(images, np.arange(23) % 2))
     nested = datasets.Dataset.from_dict({"grid": images[..., 0].tolist()})
     same(batches(nested), batches(images[..., 0].astype("int64")))
@@ -95,8 +113,16 @@ def test_arrays_images_and_nested_lists(batches, same):
     ("values", "error", "message"),
     [
         (["cat"] * 23, TypeError, "column 'city' of `x` holds text, such as .*cat"),
-        ([[1]] * 22 + [[1, 2]], ValueError, "column 'city' of `x` holds (lists of unequal length|arrays of different shapes)"),
-        ([None, *range(22)], ValueError, "column 'city' of `x` has missing values at 1 of 1 read places"),
+        (
+            [[1]] * 22 + [[1, 2]],
+            ValueError,
+            "column 'city' of `x` holds (lists of unequal length|arrays of different shapes)",
+        ),
+        (
+            [None, *range(22)],
+            ValueError,
+            "column 'city' of `x` has missing values at 1 of 1 read places",
+        ),
         ([*range(22), None], ValueError, "column 'city' of `x` has missing values at 1 of"),
     ],
 )
@@ -109,7 +135,10 @@ def test_columns_that_are_no_arrays_are_named(values, error, message, form, labe
 
 
 def test_splits_and_empty_datasets(table):
-    with pytest.raises(TypeError, match=r"`x` is a DatasetDict with the splits \['train'\]; one of them .* `x\['train'\]`"):
+    with pytest.raises(
+        TypeError,
+        match=r"`x` is a DatasetDict with the splits \['train'\]; one of them .* `x\['train'\]`",
+    ):
         DataHandler(datasets.DatasetDict({"train": table}))
     with pytest.raises(ValueError, match="`x` is empty: a dataset with 0 rows"):
         DataHandler(table.select([]))

@@ -6,7 +6,9 @@ import pytest
 from podium.data import DataHandler, train_validation_split
 from podium.data._arrays import prepared
 
-zarr = pytest.importorskip("zarr", reason="Zarr is not installed here; `make test-sources` runs this")
+zarr = pytest.importorskip(
+    "zarr", reason="Zarr is not installed here; `make test-sources` runs this"
+)
 
 
 @pytest.fixture
@@ -15,7 +17,9 @@ def stored(tmp_path):
 
     def store(array):
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}.zarr"
-        made = zarr.create_array(str(path), shape=array.shape, dtype=array.dtype, chunks=(5, *array.shape[1:]))
+        made = zarr.create_array(
+            str(path), shape=array.shape, dtype=array.dtype, chunks=(5, *array.shape[1:])
+        )
         made[:] = array
         return zarr.open_array(str(path), mode="r")
 

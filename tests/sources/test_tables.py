@@ -10,14 +10,22 @@ from podium.data import DataHandler, train_validation_split
 from podium.data._arrays import prepared
 from podium.data.columns._column import Column
 
-pd = pytest.importorskip("pandas", reason="pandas is not installed here; `make test-sources` runs this")
-pl = pytest.importorskip("polars", reason="Polars is not installed here; `make test-sources` runs this")
-pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed here; `make test-sources` runs this")
+pd = pytest.importorskip(
+    "pandas", reason="pandas is not installed here; `make test-sources` runs this"
+)
+pl = pytest.importorskip(
+    "polars", reason="Polars is not installed here; `make test-sources` runs this"
+)
+pa = pytest.importorskip(
+    "pyarrow", reason="PyArrow is not installed here; `make test-sources` runs this"
+)
 
 NAMES = ["a", "b", "c"]
 FRAMES = {
     "pandas": lambda x: pd.DataFrame(x, columns=NAMES),
-    "pandas in pieces": lambda x: pd.DataFrame(index=range(len(x))).assign(a=x[:, 0]).assign(b=x[:, 1]).assign(c=x[:, 2]),
+    "pandas in pieces": lambda x: (
+        pd.DataFrame(index=range(len(x))).assign(a=x[:, 0]).assign(b=x[:, 1]).assign(c=x[:, 2])
+    ),
     "pandas Float64": lambda x: pd.DataFrame(x, columns=NAMES).astype("Float64"),
     "pandas on Arrow": lambda x: pd.DataFrame(x, columns=NAMES).astype("double[pyarrow]"),
     "polars": lambda x: pl.DataFrame(x, schema=NAMES),
@@ -26,9 +34,14 @@ FRAMES = {
     ),
     "arrow table": lambda x: pa.table({name: x[:, place] for place, name in enumerate(NAMES)}),
     "arrow in chunks": lambda x: pa.concat_tables(
-        [pa.table({name: part[:, place] for place, name in enumerate(NAMES)}) for part in (x[:4], x[4:4], x[4:20], x[20:])]
+        [
+            pa.table({name: part[:, place] for place, name in enumerate(NAMES)})
+            for part in (x[:4], x[4:4], x[4:20], x[20:])
+        ]
     ),
-    "arrow record batch": lambda x: pa.RecordBatch.from_pydict({name: x[:, place] for place, name in enumerate(NAMES)}),
+    "arrow record batch": lambda x: pa.RecordBatch.from_pydict(
+        {name: x[:, place] for place, name in enumerate(NAMES)}
+    ),
 }
 SERIES = {"pandas": pd.Series, "polars": pl.Series, "arrow": pa.array}
 
@@ -42,7 +55,14 @@ def test_a_table_trains_to_the_weights_of_the_arrays_it_came_from(kind, x, label
 @pytest.mark.parametrize("shuffle", [True, False, "batch"])
 def test_batches_of_tables(kind, shuffle, x, labels, batches, same):
     wanted = batches((x, x[:, :1]), labels, shuffle=shuffle)
-    same(batches((FRAMES[kind](x), FRAMES[kind](x)[["a"]] if "arrow" not in kind else x[:, :1]), labels, shuffle=shuffle), wanted)
+    same(
+        batches(
+            (FRAMES[kind](x), FRAMES[kind](x)[["a"]] if "arrow" not in kind else x[:, :1]),
+            labels,
+            shuffle=shuffle,
+        ),
+        wanted,
+    )
 
 
 @pytest.mark.parametrize("kind", SERIES)
@@ -54,12 +74,23 @@ def test_a_series_is_one_column(kind, x, labels, batches, same):
 
 
 def test_columns_of_several_types_meet_in_one_that_holds_them(x, labels, batches, same):
-    columns = {"n": labels, "yes": labels > 1, "small": x[:, 0].astype("float32"), "byte": labels.astype("uint8")}
+    columns = {
+        "n": labels,
+        "yes": labels > 1,
+        "small": x[:, 0].astype("float32"),
+        "byte": labels.astype("uint8"),
+    }
     wanted = np.stack([column.astype("float64") for column in columns.values()], axis=1)
     for make in (pd.DataFrame, pl.DataFrame, pa.table):
         same(batches(make(columns)), batches(wanted))
-        same(batches(make({"n": labels, "yes": labels > 1})), batches(np.stack([labels, labels > 1], axis=1)))
-        same(batches(make({"yes": labels > 1, "no": labels == 0})), batches(np.stack([labels > 1, labels == 0], axis=1)))
+        same(
+            batches(make({"n": labels, "yes": labels > 1})),
+            batches(np.stack([labels, labels > 1], axis=1)),
+        )
+        same(
+            batches(make({"yes": labels > 1, "no": labels == 0})),
+            batches(np.stack([labels > 1, labels == 0], axis=1)),
+        )
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -74,12 +105,20 @@ def test_no_table_is_copied_as_a_whole(kind, x):
     pieces = first._chunks if hasattr(first, "_chunks") else [first]
     source = frame["a"]
     if kind.startswith("pandas"):
-        source = source.array.__arrow_array__() if "Arrow" in kind else source.to_numpy(dtype="float64")
+        source = (
+            source.array.__arrow_array__() if "Arrow" in kind else source.to_numpy(dtype="float64")
+        )
     views = [source] if isinstance(source, np.ndarray) else None
     if views is None:
-        parts = source.get_chunks() if kind.startswith("polars") else getattr(source, "chunks", [source])
+        parts = (
+            source.get_chunks()
+            if kind.startswith("polars")
+            else getattr(source, "chunks", [source])
+        )
         views = [part.to_numpy() for part in parts if len(part)]
-    assert all(np.shares_memory(piece.in_memory, view) for piece, view in zip(pieces, views, strict=True))
+    assert all(
+        np.shares_memory(piece.in_memory, view) for piece, view in zip(pieces, views, strict=True)
+    )
 
 
 def test_frames_that_lie_in_one_piece_are_seen_as_one_array(x):
@@ -101,10 +140,15 @@ def test_rows_that_are_arrays(x, labels, batches, same):
     fixed = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), 3)
     same(batches(fixed), batches(x))
     same(batches(fixed[5:]), batches(x[5:]))
-    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(np.ascontiguousarray(np.repeat(x, 2, 1).reshape(23, 3, 2)))
+    tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(
+        np.ascontiguousarray(np.repeat(x, 2, 1).reshape(23, 3, 2))
+    )
     same(batches(tensors), batches(np.repeat(x, 2, 1).reshape(23, 3, 2)))
     same(batches({"v": pl.Series(x, dtype=pl.Array(pl.Float64, 3))}), batches({"v": x}))
-    with pytest.raises(TypeError, match=r"column 'v' of `x` holds an array in each row .*Give a dictionary of the columns"):
+    with pytest.raises(
+        TypeError,
+        match=r"column 'v' of `x` holds an array in each row .*Give a dictionary of the columns",
+    ):
         DataHandler(pa.table({"v": fixed, "n": labels}))
     with pytest.raises(TypeError, match=r"column 'v' of `x` holds an array in each row"):
         DataHandler(pl.DataFrame({"v": pl.Series(x, dtype=pl.Array(pl.Float64, 3))}))
@@ -118,10 +162,26 @@ GAPS = [None, *range(22)]
 @pytest.mark.parametrize(
     ("column", "error", "message"),
     [
-        (pd.Series(TEXT), TypeError, r"holds text \(dtype str\).*numbers and booleans only.*pd.factorize\(x\['city'\]\)"),
-        (pd.Series(TEXT, dtype=object), TypeError, r"holds Python objects \(dtype object\).*astype\('float32'\)"),
-        (pd.Series(TEXT).astype("category"), TypeError, r"holds categories \(dtype category\).*x\['city'\].cat.codes"),
-        (pd.Series(WHEN), TypeError, r"holds dates or times \(dtype datetime64.*x\['city'\].astype"),
+        (
+            pd.Series(TEXT),
+            TypeError,
+            r"holds text \(dtype str\).*numbers and booleans only.*pd.factorize\(x\['city'\]\)",
+        ),
+        (
+            pd.Series(TEXT, dtype=object),
+            TypeError,
+            r"holds Python objects \(dtype object\).*astype\('float32'\)",
+        ),
+        (
+            pd.Series(TEXT).astype("category"),
+            TypeError,
+            r"holds categories \(dtype category\).*x\['city'\].cat.codes",
+        ),
+        (
+            pd.Series(WHEN),
+            TypeError,
+            r"holds dates or times \(dtype datetime64.*x\['city'\].astype",
+        ),
         (pd.Series(WHEN).dt.tz_localize("UTC"), TypeError, "holds dates or times"),
         (pd.Series(WHEN - WHEN), TypeError, "holds dates or times"),
         (
@@ -133,19 +193,35 @@ GAPS = [None, *range(22)]
         (pd.Series([None, *[True] * 22], dtype="boolean"), ValueError, "missing values at 1 of 23"),
         (pd.Series(GAPS, dtype="int64[pyarrow]"), ValueError, "missing values at 1 of 23"),
         (pl.Series(TEXT), TypeError, r"holds text \(dtype String\).*x\['city'\].rank\('dense'\)"),
-        (pl.Series(TEXT).cast(pl.Categorical), TypeError, r"holds categories .*x\['city'\].to_physical\(\)"),
+        (
+            pl.Series(TEXT).cast(pl.Categorical),
+            TypeError,
+            r"holds categories .*x\['city'\].to_physical\(\)",
+        ),
         (pl.Series(WHEN), TypeError, "holds dates or times"),
         (pl.Series([[1], *[[1, 2]] * 22]), TypeError, "holds no numbers"),
-        (pl.Series([1] * 23).cast(pl.Decimal(10, 2)), TypeError, r"that JAX does not know .*cast\(pl.Float32\)"),
+        (
+            pl.Series([1] * 23).cast(pl.Decimal(10, 2)),
+            TypeError,
+            r"that JAX does not know .*cast\(pl.Float32\)",
+        ),
         (pl.Series([object()] * 23), TypeError, "holds no numbers"),
-        (pl.Series(GAPS), ValueError, r"missing values at 1 of 23 places \(dtype Int64\).*x\['city'\].fill_null\(0\)"),
+        (
+            pl.Series(GAPS),
+            ValueError,
+            r"missing values at 1 of 23 places \(dtype Int64\).*x\['city'\].fill_null\(0\)",
+        ),
         (pa.array(TEXT), TypeError, r"holds text \(dtype string\).*dictionary_encode"),
         (pa.array(TEXT).dictionary_encode(), TypeError, "holds categories"),
         (pa.array(WHEN), TypeError, r"holds dates or times .*cast\('int64'\)"),
         (pa.array([[1], *[[1, 2]] * 22]), TypeError, "holds lists of any length"),
         (pa.array([None] * 23), TypeError, "holds missing values only"),
         (pa.array([b"x"] * 23), TypeError, "holds no numbers"),
-        (pa.array(GAPS), ValueError, r"missing values at 1 of 23 places \(dtype int64\).*fill_null\(0\)"),
+        (
+            pa.array(GAPS),
+            ValueError,
+            r"missing values at 1 of 23 places \(dtype int64\).*fill_null\(0\)",
+        ),
     ],
 )
 def test_columns_that_hold_no_numbers_are_named(column, error, message, labels):
@@ -179,18 +255,27 @@ def test_gaps_that_are_nan_stay_nan(batches, same):
 def test_integers_beyond_32_bits_name_their_column(labels, x):
     big = labels.astype("int64") + 2**40
     for make in (pd.DataFrame, pl.DataFrame, pa.table):
-        with pytest.raises(OverflowError, match="`column 'big' of x` holds integers from 1099511627776"):
+        with pytest.raises(
+            OverflowError, match="`column 'big' of x` holds integers from 1099511627776"
+        ):
             DataHandler(make({"n": labels, "big": big}))
         DataHandler(make({"n": x[:, 0], "big": big}))  # they become floats
 
 
 def test_a_lazy_frame_is_to_be_run_first(x):
-    with pytest.raises(TypeError, match=r"`x` is a Polars LazyFrame, a query that has not been run.*`x.collect\(\)`"):
+    with pytest.raises(
+        TypeError,
+        match=r"`x` is a Polars LazyFrame, a query that has not been run.*`x.collect\(\)`",
+    ):
         DataHandler(pl.LazyFrame(x))
 
 
 def test_empty_tables():
-    for frame in (pd.DataFrame({"a": [1.0]}).iloc[:0], pl.DataFrame({"a": [1.0]}).head(0), pa.table({"a": [1.0]}).slice(1)):
+    for frame in (
+        pd.DataFrame({"a": [1.0]}).iloc[:0],
+        pl.DataFrame({"a": [1.0]}).head(0),
+        pa.table({"a": [1.0]}).slice(1),
+    ):
         with pytest.raises(ValueError, match="`x` is empty: its shape is"):
             DataHandler(frame)
     for frame in (pd.DataFrame(index=range(3)), pl.DataFrame(), pa.table({})):
@@ -198,18 +283,27 @@ def test_empty_tables():
             DataHandler(frame)
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
+)
 def test_targets_and_weights_by_the_names_of_their_columns(make, x, labels, batches, same, trained):
     table = make({"a": x[:, 0], "label": labels, "b": x[:, 1], "c": x[:, 2], "w": x[:, 0] ** 2})
     wanted = batches(x, labels[:, None], x[:, :1] ** 2)
     same(batches(table, "label", "w"), wanted)
     same(batches(table, ["label"], "w"), wanted)
-    same(batches(table, ["c", "b"]), batches(np.stack([x[:, 0], labels, x[:, 0] ** 2], 1), x[:, [2, 1]]))
+    same(
+        batches(table, ["c", "b"]),
+        batches(np.stack([x[:, 0], labels, x[:, 0] ** 2], 1), x[:, [2, 1]]),
+    )
     (half, target, _), (rest, _, _) = train_validation_split((table, "label", "w"), 0.3)
     assert half.shape == (16, 3) and target.shape == (16, 1) and rest.shape == (7, 3)
-    wanted = trained(x, labels[:, None], validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0})
+    wanted = trained(
+        x, labels[:, None], validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0}
+    )
     table = make({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "label": labels})
-    same(trained(table, "label", validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0}), wanted)
+    same(
+        trained(table, "label", validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0}), wanted
+    )
     with pytest.raises(ValueError, match=r"Unknown column in `y`: 'lable'\. Did you mean 'label'"):
         DataHandler(table, "lable")
     with pytest.raises(ValueError, match="`x` has no column left for the inputs"):

@@ -15,7 +15,12 @@ sys.path.insert(0, str(ORACLE))
 
 from tensorflow_file_models import functional, subclassed  # noqa: E402
 
-MAKE = {"functional": functional, "wrapped": functional, "saved": functional, "subclassed": subclassed}
+MAKE = {
+    "functional": functional,
+    "wrapped": functional,
+    "saved": functional,
+    "subclassed": subclassed,
+}
 
 
 @pytest.mark.parametrize("name", list(MAKE))
@@ -31,7 +36,9 @@ def test_what_does_not_fit_is_listed_and_nothing_changes():
     L = podium.layers
     model = podium.Sequential([podium.Input((5, 3)), L.LSTM(4, name="lstm"), L.Dense(7, name="d")])
     before = model.get_weights()
-    with pytest.raises(ValueError, match=r"functional' does not fit.*'d/kernel' \(4, 7\) \(not in the checkpoint\)"):
+    with pytest.raises(
+        ValueError, match=r"functional' does not fit.*'d/kernel' \(4, 7\) \(not in the checkpoint\)"
+    ):
         model.load_weights(FILES / "functional")
     assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
     with pytest.raises(ValueError, match="Leave `by_name` out"):

@@ -8,13 +8,21 @@ from podium.data import DataHandler
 from podium.data._arrays import prepared
 from podium.data.columns._torch import DeviceColumn
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed here; `make test-sources` runs this")
-tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed here; `make test-sources` runs this")
+torch = pytest.importorskip(
+    "torch", reason="PyTorch is not installed here; `make test-sources` runs this"
+)
+tf = pytest.importorskip(
+    "tensorflow", reason="TensorFlow is not installed here; `make test-sources` runs this"
+)
 
 KINDS = {
     "torch": torch.tensor,
-    "torch with gradients": lambda array: torch.tensor(array, requires_grad=array.dtype.kind == "f") * 1,
-    "torch parameter": lambda array: torch.nn.Parameter(torch.tensor(array), requires_grad=array.dtype.kind == "f"),
+    "torch with gradients": lambda array: (
+        torch.tensor(array, requires_grad=array.dtype.kind == "f") * 1
+    ),
+    "torch parameter": lambda array: torch.nn.Parameter(
+        torch.tensor(array), requires_grad=array.dtype.kind == "f"
+    ),
     "torch in strides": lambda array: torch.tensor(np.repeat(array, 2, axis=0))[::2],
     "tensorflow": tf.constant,
     "tensorflow variable": tf.Variable,
@@ -29,7 +37,9 @@ def test_tensors_train_to_the_weights_of_the_arrays(kind, x, labels, trained, sa
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_of_tensors(kind, x, labels, batches, same):
     make = KINDS[kind]
-    same(batches((make(x), make(x[:, 0])), {"y": make(labels)}), batches((x, x[:, 0]), {"y": labels}))
+    same(
+        batches((make(x), make(x[:, 0])), {"y": make(labels)}), batches((x, x[:, 0]), {"y": labels})
+    )
 
 
 def test_memory_is_shared(x):
@@ -53,7 +63,9 @@ def test_small_floats_keep_their_type(x, batches, same):
 
 def test_tensors_elsewhere_are_fetched_by_the_batch(x):
     column = DeviceColumn("x", torch.tensor(x))  # the host stands in for another device
-    np.testing.assert_array_equal(column.rows(np.array([5, 1], "int32")), x[[5, 1]].astype("float32"))
+    np.testing.assert_array_equal(
+        column.rows(np.array([5, 1], "int32")), x[[5, 1]].astype("float32")
+    )
     np.testing.assert_array_equal(column[4:].rows(slice(2, 4)), x[6:8].astype("float32"))
     assert column.in_memory is None and column.rows(slice(0, 2)).flags.owndata
 
@@ -61,13 +73,29 @@ def test_tensors_elsewhere_are_fetched_by_the_batch(x):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda x: torch.tensor(x).to_sparse(), TypeError, r"`x` is a sparse PyTorch tensor .*`x.to_dense\(\)`"),
-        (lambda x: torch.empty(3, 2, device="meta"), ValueError, "device 'meta', which holds no numbers"),
+        (
+            lambda x: torch.tensor(x).to_sparse(),
+            TypeError,
+            r"`x` is a sparse PyTorch tensor .*`x.to_dense\(\)`",
+        ),
+        (
+            lambda x: torch.empty(3, 2, device="meta"),
+            ValueError,
+            "device 'meta', which holds no numbers",
+        ),
         (lambda x: torch.tensor(x, dtype=torch.complex64), TypeError, "`x` holds complex numbers"),
         (lambda x: torch.full((3,), 2**40), OverflowError, "`x` holds integers"),
         (lambda x: torch.tensor(3.0), ValueError, r"`x` is the single number .* of shape \(\)"),
-        (lambda x: tf.ragged.constant([[1], [1, 2]]), TypeError, r"`x` is a TensorFlow RaggedTensor; .*`x.to_tensor\(\)`"),
-        (lambda x: tf.sparse.from_dense(x), TypeError, r"`x` is a TensorFlow SparseTensor; .*tf.sparse.to_dense\(x\)"),
+        (
+            lambda x: tf.ragged.constant([[1], [1, 2]]),
+            TypeError,
+            r"`x` is a TensorFlow RaggedTensor; .*`x.to_tensor\(\)`",
+        ),
+        (
+            lambda x: tf.sparse.from_dense(x),
+            TypeError,
+            r"`x` is a TensorFlow SparseTensor; .*tf.sparse.to_dense\(x\)",
+        ),
         (lambda x: tf.constant(["a", "b"]), TypeError, "`x` is an array of Python objects"),
         (lambda x: {"t": tf.constant(["a", "b"])}, TypeError, r"`x\['t'\]` is an array of"),
     ],

@@ -14,7 +14,9 @@ Y = X.sum(1, keepdims=True)
 
 def model():
     podium.utils.set_random_seed(3)
-    made = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)])
+    made = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)]
+    )
     made.compile("adam", "mse")
     return made
 
@@ -37,7 +39,9 @@ def test_training_evaluating_and_predicting_equal_the_arrays(make, equal_to_arra
 
 
 def test_what_is_known():
-    assert DataHandler(pipeline()).inferred_steps == 5 and not DataHandler(pipeline()).adapter.seekable
+    assert (
+        DataHandler(pipeline()).inferred_steps == 5 and not DataHandler(pipeline()).adapter.seekable
+    )
     assert DataHandler(unknown_size()).inferred_steps is None
     assert DataHandler(pipeline().repeat(), steps_per_epoch=3).adapter.get_size() is None
 
@@ -48,11 +52,19 @@ def first(source):
 
 def test_batches_share_tensorflows_memory():
     tensor = tf.constant(X)
-    assert np.shares_memory(first(tf.data.Dataset.from_tensors((tensor, tensor)))[0], np.asarray(memoryview(tensor)))
+    assert np.shares_memory(
+        first(tf.data.Dataset.from_tensors((tensor, tensor)))[0], np.asarray(memoryview(tensor))
+    )
 
 
 def test_types_are_narrowed_and_structures_kept():
-    kinds = {"float64": "float32", "int64": "int32", "uint8": "uint8", "bool": "bool", "bfloat16": "bfloat16"}
+    kinds = {
+        "float64": "float32",
+        "int64": "int32",
+        "uint8": "uint8",
+        "bool": "bool",
+        "bfloat16": "bfloat16",
+    }
     parts = {kind: tf.cast(np.ones((4, 1)), kind) for kind in kinds}
     found = first(pipeline(parts, (Y[:4], Y[:4])))
     assert {name: leaf.dtype.name for name, leaf in found[0].items()} == kinds
@@ -89,24 +101,74 @@ TEXT = tf.constant([["a"], ["b"]])
             TypeError,
             r"component `x` of the tf.data.Dataset `x` is of RaggedTensorSpec.*to_tensor",
         ),
-        (lambda: pipeline({"a": X[:2], "b": SPARSE}, Y[:2]), {}, TypeError, r"component `x\['b'\]`.*SparseTensorSpec.*to_dense"),
-        (lambda: pipeline(X[:2], TEXT), {}, TypeError, "component `y` of the tf.data.Dataset `x` holds strings"),
-        (lambda: tf.data.Dataset.range(4).window(2), {}, TypeError, "component `x`.*DatasetSpec.*flat_map"),
+        (
+            lambda: pipeline({"a": X[:2], "b": SPARSE}, Y[:2]),
+            {},
+            TypeError,
+            r"component `x\['b'\]`.*SparseTensorSpec.*to_dense",
+        ),
+        (
+            lambda: pipeline(X[:2], TEXT),
+            {},
+            TypeError,
+            "component `y` of the tf.data.Dataset `x` holds strings",
+        ),
+        (
+            lambda: tf.data.Dataset.range(4).window(2),
+            {},
+            TypeError,
+            "component `x`.*DatasetSpec.*flat_map",
+        ),
         (pipeline, {"y": Y}, ValueError, "`y` was given, but `x` is a tf.data.Dataset"),
         (pipeline, {"batch_size": 4}, ValueError, r"batch_size=4 was given.*`dataset\.batch\(4\)`"),
-        (lambda: pipeline().repeat(), {}, ValueError, "an infinite tf.data.Dataset; steps_per_epoch was not given"),
-        (lambda: pipeline().repeat(), {"caller": "predict"}, ValueError, "infinite tf.data.Dataset; steps was not given"),
-        (lambda: pipeline().take(0), {}, ValueError, "`x` is empty"),
-        (lambda: tf.data.Dataset.from_tensor_slices((X, Y)), {}, ValueError, r"`x` has 3, `y` has 1.*`dataset\.batch\(32\)`"),
-        (lambda: tf.data.Dataset.from_tensor_slices((X, Y[:, 0])), {}, ValueError, r"`y` in batch 0 .* is a single number"),
         (
-            lambda: tf.distribute.MirroredStrategy(["CPU:0"]).experimental_distribute_dataset(pipeline()),
+            lambda: pipeline().repeat(),
+            {},
+            ValueError,
+            "an infinite tf.data.Dataset; steps_per_epoch was not given",
+        ),
+        (
+            lambda: pipeline().repeat(),
+            {"caller": "predict"},
+            ValueError,
+            "infinite tf.data.Dataset; steps was not given",
+        ),
+        (lambda: pipeline().take(0), {}, ValueError, "`x` is empty"),
+        (
+            lambda: tf.data.Dataset.from_tensor_slices((X, Y)),
+            {},
+            ValueError,
+            r"`x` has 3, `y` has 1.*`dataset\.batch\(32\)`",
+        ),
+        (
+            lambda: tf.data.Dataset.from_tensor_slices((X, Y[:, 0])),
+            {},
+            ValueError,
+            r"`y` in batch 0 .* is a single number",
+        ),
+        (
+            lambda: tf.distribute.MirroredStrategy(["CPU:0"]).experimental_distribute_dataset(
+                pipeline()
+            ),
             {},
             TypeError,
             "is a DistributedDataset.*Give the `tf.data.Dataset`",
         ),
     ],
-    ids=["ragged", "sparse", "text", "window", "y", "batch_size", "infinite", "predict", "empty", "rows", "row", "distributed"],
+    ids=[
+        "ragged",
+        "sparse",
+        "text",
+        "window",
+        "y",
+        "batch_size",
+        "infinite",
+        "predict",
+        "empty",
+        "rows",
+        "row",
+        "distributed",
+    ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_mistakes(source, kwargs, error, message):
@@ -120,7 +182,9 @@ def test_an_error_in_the_pipeline_names_the_batch():
             raise KeyError("row 7")
         return np.float32(x)
 
-    source = tf.data.Dataset.range(10).map(lambda x: tf.numpy_function(fail, [x], tf.float32)).batch(2)
+    source = (
+        tf.data.Dataset.range(10).map(lambda x: tf.numpy_function(fail, [x], tf.float32)).batch(2)
+    )
     with pytest.raises(tf.errors.UnknownError, match="row 7") as met:
         for _, iterator in DataHandler(source).enumerate_epochs():
             iterator.pull_group(9)

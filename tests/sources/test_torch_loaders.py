@@ -21,7 +21,9 @@ Y = X.sum(1, keepdims=True)
 
 def model():
     podium.utils.set_random_seed(3)
-    made = podium.Sequential([podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)])
+    made = podium.Sequential(
+        [podium.Input((3,)), podium.layers.Dense(4, activation="relu"), podium.layers.Dense(1)]
+    )
     made.compile("adam", "mse")
     return made
 
@@ -36,14 +38,21 @@ class Rows(IterableDataset):
         return iter(zip(X, Y, strict=True))
 
 
-@pytest.mark.parametrize("make", [loader, lambda: DataLoader(Rows(), batch_size=5)], ids=["map-style", "iterable"])
+@pytest.mark.parametrize(
+    "make", [loader, lambda: DataLoader(Rows(), batch_size=5)], ids=["map-style", "iterable"]
+)
 def test_training_evaluating_and_predicting_equal_the_arrays(make, equal_to_arrays):
     equal_to_arrays(make, model, X, Y)
 
 
 def test_what_is_known():
     adapter = DataHandler(loader()).adapter
-    assert (adapter.get_size(), adapter.batch_size(), adapter.partial_batch_size(), adapter.seekable) == (5, 5, 2, False)
+    assert (
+        adapter.get_size(),
+        adapter.batch_size(),
+        adapter.partial_batch_size(),
+        adapter.seekable,
+    ) == (5, 5, 2, False)
     assert not DataHandler(loader(drop_last=True)).adapter.has_partial_batch()
     assert DataHandler(DataLoader(Rows(), batch_size=5)).adapter.get_size() is None
 
@@ -58,9 +67,24 @@ def columns(group):
 
 
 def test_types_are_narrowed():
-    rows = [torch.zeros(4, dtype=kind) for kind in (torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16)]
-    found = batches(DataLoader(TensorDataset(*rows), batch_size=4, collate_fn=lambda group: (dict(enumerate(columns(group))),)))
-    assert [leaf.dtype.name for leaf in found[0][0].values()] == ["float32", "int32", "uint8", "bool", "bfloat16"]
+    rows = [
+        torch.zeros(4, dtype=kind)
+        for kind in (torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16)
+    ]
+    found = batches(
+        DataLoader(
+            TensorDataset(*rows),
+            batch_size=4,
+            collate_fn=lambda group: (dict(enumerate(columns(group))),),
+        )
+    )
+    assert [leaf.dtype.name for leaf in found[0][0].values()] == [
+        "float32",
+        "int32",
+        "uint8",
+        "bool",
+        "bfloat16",
+    ]
     with pytest.raises(OverflowError, match="beyond the 32 bits"):
         DataHandler(DataLoader(TensorDataset(torch.full((4,), 2**40)), batch_size=2))
 
@@ -79,7 +103,13 @@ def test_batches_share_torchs_memory_only_if_torch_put_them_together():
     assert np.shares_memory(found[0][0], made[0].numpy())
     made.clear()
     whole = torch.from_numpy(X)
-    found = batches(Seen(data, batch_size=5, collate_fn=lambda group: (whole[: len(group)], whole[: len(group), :1])))
+    found = batches(
+        Seen(
+            data,
+            batch_size=5,
+            collate_fn=lambda group: (whole[: len(group)], whole[: len(group), :1]),
+        )
+    )
     assert not np.shares_memory(found[0][0], X)
 
 
@@ -90,9 +120,24 @@ Pair = collections.namedtuple("Pair", ["left", "right"])
     ("collate", "expected"),
     [
         (lambda group: {"a": torch.stack([x for x, _ in group])}, dict),
-        (lambda group: [torch.stack([x for x, _ in group]), torch.stack([y for _, y in group])], tuple),
-        (lambda group: (Pair(*[torch.stack([x for x, _ in group])] * 2), torch.stack([y for _, y in group])), tuple),
-        (lambda group: (np.stack([x.numpy() for x, _ in group]), [float(y[0]) for _, y in group]), tuple),
+        (
+            lambda group: [torch.stack([x for x, _ in group]), torch.stack([y for _, y in group])],
+            tuple,
+        ),
+        (
+            lambda group: (
+                Pair(*[torch.stack([x for x, _ in group])] * 2),
+                torch.stack([y for _, y in group]),
+            ),
+            tuple,
+        ),
+        (
+            lambda group: (
+                np.stack([x.numpy() for x, _ in group]),
+                [float(y[0]) for _, y in group],
+            ),
+            tuple,
+        ),
     ],
     ids=["dict", "list", "namedtuple", "numpy and numbers"],
 )
@@ -174,7 +219,10 @@ def test_a_loader_that_knows_its_state_can_begin_anywhere():
     places = [adapter.position(taken) for taken in range(6)]
     assert adapter.seekable
     for taken, place in enumerate(places):
-        again = [x.numpy() for x, _ in DataHandler(Stateful(data, batch_size=5)).adapter.iterate(0, place)]
+        again = [
+            x.numpy()
+            for x, _ in DataHandler(Stateful(data, batch_size=5)).adapter.iterate(0, place)
+        ]
         assert [one.tolist() for one in again] == [one.tolist() for one in read[taken:]]
 
 
@@ -189,11 +237,31 @@ class Samples(Dataset):
 @pytest.mark.parametrize(
     ("kwargs", "error", "message"),
     [
-        ({"x": Samples()}, TypeError, r"torch Dataset \(Samples\).*DataLoader\(dataset, batch_size=32\)"),
-        ({"x": loader(), "y": Y}, ValueError, r"`y` was given, but `x` is a DataLoader \(DataLoader\)"),
-        ({"x": loader(), "batch_size": 4}, ValueError, r"batch_size=4 was given.*DataLoader\(dataset, batch_size=4\)"),
-        ({"x": loader(batch_size=None)}, ValueError, r"`x` has 3, `y` has 1.*DataLoader\(dataset, batch_size=32\)"),
-        ({"x": DataLoader(TensorDataset(torch.zeros(0, 3)), batch_size=2)}, ValueError, "`x` is empty"),
+        (
+            {"x": Samples()},
+            TypeError,
+            r"torch Dataset \(Samples\).*DataLoader\(dataset, batch_size=32\)",
+        ),
+        (
+            {"x": loader(), "y": Y},
+            ValueError,
+            r"`y` was given, but `x` is a DataLoader \(DataLoader\)",
+        ),
+        (
+            {"x": loader(), "batch_size": 4},
+            ValueError,
+            r"batch_size=4 was given.*DataLoader\(dataset, batch_size=4\)",
+        ),
+        (
+            {"x": loader(batch_size=None)},
+            ValueError,
+            r"`x` has 3, `y` has 1.*DataLoader\(dataset, batch_size=32\)",
+        ),
+        (
+            {"x": DataLoader(TensorDataset(torch.zeros(0, 3)), batch_size=2)},
+            ValueError,
+            "`x` is empty",
+        ),
     ],
     ids=["dataset", "y", "batch_size", "unbatched", "empty"],
 )

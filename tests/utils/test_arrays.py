@@ -9,7 +9,12 @@ from podium import utils
 
 @pytest.mark.parametrize(
     ("given", "classes", "shape"),
-    [([0, 2], None, (2, 3)), ([[0], [1]], 4, (2, 4)), (np.zeros((2, 3)), 2, (2, 3, 2)), (1, 2, (2,))],
+    [
+        ([0, 2], None, (2, 3)),
+        ([[0], [1]], 4, (2, 4)),
+        (np.zeros((2, 3)), 2, (2, 3, 2)),
+        (1, 2, (2,)),
+    ],
 )
 def test_to_categorical_is_float32(given, classes, shape):
     hot = utils.to_categorical(given, classes)
@@ -18,7 +23,12 @@ def test_to_categorical_is_float32(given, classes, shape):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [([0, 3], r"classes from 0 to 3 with num_classes=3"), ([-1], "from -1 to -1"), ([0.5], "not whole")]
+    ("given", "message"),
+    [
+        ([0, 3], r"classes from 0 to 3 with num_classes=3"),
+        ([-1], "from -1 to -1"),
+        ([0.5], "not whole"),
+    ],
 )
 def test_to_categorical_refuses_what_is_no_class(given, message):
     with pytest.raises(ValueError, match=message):
@@ -28,7 +38,9 @@ def test_to_categorical_refuses_what_is_no_class(given, message):
 def test_to_categorical_of_tensors_and_by_its_old_name():
     hot = utils.to_categorical(podium.convert_to_tensor([[1], [2]]), 3)
     assert isinstance(hot, podium.Tensor) and hot.numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
-    assert podium.function(lambda x: utils.to_categorical(x, 2))(podium.ops.arange(2)).numpy().tolist() == [[1, 0], [0, 1]]
+    assert podium.function(lambda x: utils.to_categorical(x, 2))(
+        podium.ops.arange(2)
+    ).numpy().tolist() == [[1, 0], [0, 1]]
     assert utils.to_categorical(podium.convert_to_tensor([2])).shape == (1, 3)
     assert utils.to_categorical(y=[1], num_classes=2, dtype="int8").dtype == np.int8
     assert utils.to_categorical([True, False]).tolist() == [[0, 1], [1, 0]]
@@ -54,7 +66,9 @@ def test_normalize_of_tensors_and_matrices():
     assert isinstance(unit, podium.Tensor)
     np.testing.assert_allclose(unit.numpy(), [[0.6, 0.8]], rtol=1e-6)
     np.testing.assert_allclose(utils.normalize(np.diag([2.0, 4.0]), axis=None), np.diag([0.5, 1.0]))
-    np.testing.assert_allclose(utils.normalize(np.array([[1.0, -4.0]]), order=np.inf), [[0.25, -1.0]])
+    np.testing.assert_allclose(
+        utils.normalize(np.array([[1.0, -4.0]]), order=np.inf), [[0.25, -1.0]]
+    )
 
 
 def test_normalize_keeps_zeros():
@@ -83,13 +97,17 @@ def test_pad_sequences_of_vectors_and_mistakes():
         utils.pad_sequences([[1]], padding="before")
     with pytest.raises(ValueError, match="Sequence 0 is 'ab'; a list"):
         utils.pad_sequences(["ab"])
-    with pytest.raises(ValueError, match="value='x' was given with dtype='int32', which holds no text"):
+    with pytest.raises(
+        ValueError, match="value='x' was given with dtype='int32', which holds no text"
+    ):
         utils.pad_sequences([[1]], value="x")
     with pytest.raises(ValueError, match="maxlen=-1 was given"):
         utils.pad_sequences([[1]], maxlen=-1)
     with pytest.raises(TypeError, match="a list of lists was expected"):
         utils.pad_sequences(iter([[1]]))
-    assert utils.pad_sequences([[1], [2, 3]], maxlen=0).shape == (2, 0) and utils.pad_sequences([]).shape == (0, 0)
+    assert utils.pad_sequences([[1], [2, 3]], maxlen=0).shape == (2, 0) and utils.pad_sequences(
+        []
+    ).shape == (0, 0)
     assert utils.pad_sequences(np.array([[1, 2]]), maxlen=3).tolist() == [[0, 1, 2]]
     with pytest.raises(ValueError, match="One shape was expected"):
         utils.pad_sequences([[[1, 2]], [[1, 2, 3]]])

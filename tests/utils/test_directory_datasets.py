@@ -31,7 +31,9 @@ def texts(tmp_path):
 
 
 def images_of(folder, **options):
-    return utils.image_dataset_from_directory(folder, **{"image_size": (2, 2), "verbose": False} | options)
+    return utils.image_dataset_from_directory(
+        folder, **{"image_size": (2, 2), "verbose": False} | options
+    )
 
 
 def texts_of(folder, **options):
@@ -53,11 +55,19 @@ def test_batches_of_images(pictures):
     )
     shapes = [(images.shape, labels.numpy().tolist()) for images, labels in dataset]
     assert shapes == [((4, 2, 2, 3), [0] * 4), ((4, 2, 2, 3), [0, 1, 1, 1]), ((2, 2, 2, 3), [1, 1])]
-    assert dataset.class_names == ["even", "odd"] and dataset.file_paths[0] == str(pictures / "even" / "0.png")
+    assert dataset.class_names == ["even", "odd"] and dataset.file_paths[0] == str(
+        pictures / "even" / "0.png"
+    )
 
 
 def test_single_images_and_layouts(pictures):
-    dataset = images_of(pictures, batch_size=None, label_mode="categorical", data_format="channels_first", color_mode="rgba")
+    dataset = images_of(
+        pictures,
+        batch_size=None,
+        label_mode="categorical",
+        data_format="channels_first",
+        color_mode="rgba",
+    )
     image, label = next(iter(dataset))
     assert image.shape == (4, 2, 2) and label.shape == (2,) and len(dataset) == 10
     assert images_of(pictures, image_size=3, labels=None).element_spec.shape == (None, 3, 3, 3)
@@ -79,23 +89,46 @@ def test_palettes_and_animations_and_masks(tmp_path):
     palette = Image.fromarray(np.full((3, 3), 7, np.uint8)).convert("P")
     palette.save(tmp_path / "b.png", transparency=b"\x00\x80")
     Image.fromarray(np.eye(3, dtype=bool)).save(tmp_path / "c.bmp")
-    first, second, third = images_of(tmp_path, labels=None, shuffle=False, batch_size=None, image_size=3).as_numpy_iterator()
-    assert (first == 10).all() and (second == 7).all() and third[:, :, 0].tolist() == (np.eye(3) * 255).tolist()
+    first, second, third = images_of(
+        tmp_path, labels=None, shuffle=False, batch_size=None, image_size=3
+    ).as_numpy_iterator()
+    assert (
+        (first == 10).all()
+        and (second == 7).all()
+        and third[:, :, 0].tolist() == (np.eye(3) * 255).tolist()
+    )
 
 
 def test_texts(texts):
     dataset = texts_of(texts, shuffle=False, batch_size=4)
     assert repr(dataset.element_spec[0]) == "TensorSpec(shape=(None,), dtype=string)"
     words, labels = next(iter(dataset))
-    assert words.tolist() == [f"text {n}\r\né" for n in range(4)] and labels.numpy().tolist() == [0, 0, 0, 1]
+    assert words.tolist() == [f"text {n}\r\né" for n in range(4)] and labels.numpy().tolist() == [
+        0,
+        0,
+        0,
+        1,
+    ]
     assert dataset.class_names == ["bad", "good"] and len(dataset.file_paths) == 6
-    (first, *_) = texts_of(texts, labels=None, shuffle=False, batch_size=None, max_length=6).as_numpy_iterator()
+    (first, *_) = texts_of(
+        texts, labels=None, shuffle=False, batch_size=None, max_length=6
+    ).as_numpy_iterator()
     assert first == "text 0"
 
 
 def test_texts_pass_through_the_words_of_datasets(texts):
-    dataset = texts_of(texts, shuffle=False, batch_size=2).unbatch().shuffle(6, seed=1).skip(1).take(4).cache().batch(3)
-    lengths = dataset.map(lambda words, labels: (np.array([[len(word)] for word in words], "float32"), labels))
+    dataset = (
+        texts_of(texts, shuffle=False, batch_size=2)
+        .unbatch()
+        .shuffle(6, seed=1)
+        .skip(1)
+        .take(4)
+        .cache()
+        .batch(3)
+    )
+    lengths = dataset.map(
+        lambda words, labels: (np.array([[len(word)] for word in words], "float32"), labels)
+    )
     assert [batch[0].shape for batch in lengths] == [(3, 1), (1, 1)]
     assert sorted(word for batch, _ in dataset for word in batch)[0].startswith("text ")
 
@@ -103,12 +136,16 @@ def test_texts_pass_through_the_words_of_datasets(texts):
 def test_training_on_text_needs_numbers(texts):
     model = podium.Sequential([podium.layers.Dense(1)])
     model.compile("sgd", "mse")
-    with pytest.raises(TypeError, match=r"is an array of strings .* Turn the strings into numbers first"):
+    with pytest.raises(
+        TypeError, match=r"is an array of strings .* Turn the strings into numbers first"
+    ):
         model.fit(texts_of(texts), verbose=0)
 
 
 def test_training_on_a_folder_of_images(pictures):
-    train, validation = images_of(pictures, validation_split=0.2, subset="both", seed=1, batch_size=4)
+    train, validation = images_of(
+        pictures, validation_split=0.2, subset="both", seed=1, batch_size=4
+    )
     layers = [podium.layers.Rescaling(1 / 255), podium.layers.Flatten(), podium.layers.Dense(2)]
     model = podium.Sequential(layers)
     model.compile("sgd", podium.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -120,9 +157,17 @@ def test_training_on_a_folder_of_images(pictures):
 
 
 def test_orders_depend_on_the_seed_and_the_pass_only(pictures):
-    first, again, other = images_of(pictures, seed=5), images_of(pictures, seed=5), images_of(pictures, seed=6)
+    first, again, other = (
+        images_of(pictures, seed=5),
+        images_of(pictures, seed=5),
+        images_of(pictures, seed=6),
+    )
     passes = [numbers(first), numbers(first)]
-    assert passes == [numbers(again), numbers(again)] and passes[0] != passes[1] and numbers(other) not in passes
+    assert (
+        passes == [numbers(again), numbers(again)]
+        and passes[0] != passes[1]
+        and numbers(other) not in passes
+    )
     assert sorted(passes[0]) == list(range(10))
     utils.set_random_seed(3)
     free = numbers(images_of(pictures))
@@ -163,7 +208,10 @@ def test_files_are_read_when_their_turn_comes(pictures):
     assert dataset.element_spec[0].shape == (None, 2, 2, 3)
     walk = iter(dataset)
     assert [next(walk)[1].numpy().tolist() for _ in range(2)] == [[0, 0], [0, 0]]
-    with pytest.raises(ValueError, match=r"even/8\.png could not be read as an image: UnidentifiedImageError.*Mend or remove"):
+    with pytest.raises(
+        ValueError,
+        match=r"even/8\.png could not be read as an image: UnidentifiedImageError.*Mend or remove",
+    ):
         next(walk)
 
 
@@ -171,13 +219,19 @@ def test_a_walk_that_begins_later_does_not_open_the_files_before(pictures):
     whole = numbers(images_of(pictures, seed=4))
     dataset = images_of(pictures, seed=4, batch_size=2)
     for number in whole[:4]:
-        (pictures / ("even" if number % 2 == 0 else "odd") / f"{number}.png").write_bytes(b"no image")
-    assert [int(image[0, 0, 0]) for images, _ in dataset.pipeline.elements(2) for image in images] == whole[4:]
+        (pictures / ("even" if number % 2 == 0 else "odd") / f"{number}.png").write_bytes(
+            b"no image"
+        )
+    assert [
+        int(image[0, 0, 0]) for images, _ in dataset.pipeline.elements(2) for image in images
+    ] == whole[4:]
 
 
 def test_a_cut_off_image_is_named(pictures):
     path = pictures / "odd" / "1.png"
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3)).astype("uint8")).save(path)
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3)).astype("uint8")).save(
+        path
+    )
     path.write_bytes(path.read_bytes()[:800])
     with pytest.raises(ValueError, match=r"odd/1\.png could not be read as an image"):
         list(images_of(pictures))
@@ -199,13 +253,37 @@ def test_text_that_is_not_utf8_is_named(texts):
         ({"labels": 3}, TypeError, "labels is of type int; 'inferred', None or a list"),
         ({"labels": ["a"] * 10}, ValueError, "Number the classes first"),
         ({"labels": [0, 1]}, ValueError, "labels has 2 numbers and directory=.* has 10 files"),
-        ({"labels": [0] * 5 + [3] * 5, "label_mode": "binary"}, ValueError, "whole numbers from 0 to 1, .* are 0, 3"),
-        ({"labels": [1, 2] * 5, "label_mode": "categorical"}, ValueError, "whole numbers from 0 to 1"),
-        ({"labels": [0] * 10, "class_names": ["odd"]}, ValueError, r"class_names=\['odd'\] was given"),
-        ({"labels": None, "class_names": ["odd"]}, ValueError, "which are read only if labels='inferred'"),
+        (
+            {"labels": [0] * 5 + [3] * 5, "label_mode": "binary"},
+            ValueError,
+            "whole numbers from 0 to 1, .* are 0, 3",
+        ),
+        (
+            {"labels": [1, 2] * 5, "label_mode": "categorical"},
+            ValueError,
+            "whole numbers from 0 to 1",
+        ),
+        (
+            {"labels": [0] * 10, "class_names": ["odd"]},
+            ValueError,
+            r"class_names=\['odd'\] was given",
+        ),
+        (
+            {"labels": None, "class_names": ["odd"]},
+            ValueError,
+            "which are read only if labels='inferred'",
+        ),
         ({"label_mode": "integer"}, ValueError, "Unknown label_mode 'integer'"),
-        ({"label_mode": "binary", "class_names": ["odd"]}, ValueError, "needs two classes, and 1 were found"),
-        ({"class_names": ["odd", "evn"]}, ValueError, "Unknown name in class_names, 'evn'. Did you mean 'even'"),
+        (
+            {"label_mode": "binary", "class_names": ["odd"]},
+            ValueError,
+            "needs two classes, and 1 were found",
+        ),
+        (
+            {"class_names": ["odd", "evn"]},
+            ValueError,
+            "Unknown name in class_names, 'evn'. Did you mean 'even'",
+        ),
         ({"class_names": ["odd", "odd"]}, ValueError, "names a class twice"),
         ({"color_mode": "gray"}, ValueError, "Unknown color_mode 'gray'"),
         ({"interpolation": "bilinar"}, ValueError, "Did you mean 'bilinear'"),
@@ -219,11 +297,27 @@ def test_text_that_is_not_utf8_is_named(texts):
         ({"seed": -1}, ValueError, "seed=-1 was given"),
         ({"validation_split": 0.2}, ValueError, "they belong together"),
         ({"subset": "training"}, ValueError, "they belong together"),
-        ({"validation_split": 0.2, "subset": "train", "seed": 1}, ValueError, "Unknown subset 'train'"),
+        (
+            {"validation_split": 0.2, "subset": "train", "seed": 1},
+            ValueError,
+            "Unknown subset 'train'",
+        ),
         ({"validation_split": 0.2, "subset": "training"}, ValueError, "shuffle=True and no seed"),
-        ({"validation_split": 1.2, "subset": "training", "seed": 1}, ValueError, "a fraction between 0 and 1"),
-        ({"validation_split": 0.01, "subset": "training", "seed": 1}, ValueError, "leaves 10 for training and 0 for val"),
-        ({"crop_to_aspect_ratio": True, "pad_to_aspect_ratio": True}, ValueError, "only one of them"),
+        (
+            {"validation_split": 1.2, "subset": "training", "seed": 1},
+            ValueError,
+            "a fraction between 0 and 1",
+        ),
+        (
+            {"validation_split": 0.01, "subset": "training", "seed": 1},
+            ValueError,
+            "leaves 10 for training and 0 for val",
+        ),
+        (
+            {"crop_to_aspect_ratio": True, "pad_to_aspect_ratio": True},
+            ValueError,
+            "only one of them",
+        ),
         ({"shufle": True}, TypeError, "unexpected argument 'shufle'"),
     ],
 )
@@ -239,7 +333,9 @@ def test_folders_without_data_are_explained(tmp_path, texts):
         images_of(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="which is a file"):
         images_of(texts / "bad" / "1.txt")
-    with pytest.raises(ValueError, match=r"has no subfolders, .*\(0 files lie in the folder itself\)"):
+    with pytest.raises(
+        ValueError, match=r"has no subfolders, .*\(0 files lie in the folder itself\)"
+    ):
         images_of(empty)
     with pytest.raises(ValueError, match=r"No images found in .* end in \.bmp, \.gif"):
         images_of(texts)
@@ -265,7 +361,9 @@ def test_without_pillow_it_says_how_to_install_it(pictures, monkeypatch):
 def test_keras_and_tensorflow_names(pictures):
     from podium.compat import keras
 
-    assert keras.utils.image_dataset_from_directory is keras.preprocessing.image_dataset_from_directory
+    assert (
+        keras.utils.image_dataset_from_directory is keras.preprocessing.image_dataset_from_directory
+    )
     assert keras.preprocessing.text_dataset_from_directory is utils.text_dataset_from_directory
     assert keras.preprocessing.timeseries_dataset_from_array is utils.timeseries_dataset_from_array
     smart_resize = keras.preprocessing.image.smart_resize
@@ -274,7 +372,9 @@ def test_keras_and_tensorflow_names(pictures):
         ours = smart_resize(batch, (4, 4), interpolation=method)
         theirs = smart_resize(podium.convert_to_tensor(batch), (4, 4), interpolation=method)
         np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-5)
-    assert smart_resize(batch.transpose(0, 3, 1, 2), (4, 5), data_format="channels_first").shape == (2, 3, 4, 5)
+    assert smart_resize(
+        batch.transpose(0, 3, 1, 2), (4, 5), data_format="channels_first"
+    ).shape == (2, 3, 4, 5)
     with pytest.raises(ValueError, match=r"x has the shape \(8, 6\)"):
         smart_resize(batch[0, ..., 0], (4, 4))
     with pytest.raises(ValueError, match=r"size=.* was given"):

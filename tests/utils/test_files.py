@@ -25,10 +25,15 @@ def get(source, cache, **options):
 
 def test_fetches_once(source, tmp_path):
     first = get(source, tmp_path / "cache")
-    assert first == str(tmp_path / "cache" / "datasets" / "words.txt") and pathlib.Path(first).read_text() == "hello"
+    assert (
+        first == str(tmp_path / "cache" / "datasets" / "words.txt")
+        and pathlib.Path(first).read_text() == "hello"
+    )
     source.write_text("changed")
     assert pathlib.Path(get(source, tmp_path / "cache")).read_text() == "hello"
-    assert pathlib.Path(get(source, tmp_path / "cache", force_download=True)).read_text() == "changed"
+    assert (
+        pathlib.Path(get(source, tmp_path / "cache", force_download=True)).read_text() == "changed"
+    )
 
 
 @pytest.mark.parametrize("kind", ["sha256", "md5"])
@@ -47,14 +52,19 @@ def test_a_file_with_the_wrong_hash_is_not_kept(source, tmp_path):
 
 def test_without_a_connection_it_says_where_to_put_the_file(tmp_path):
     missing = tmp_path / "nowhere" / "digits.npz"
-    with pytest.raises(OSError, match=rf"{missing.as_uri()} could not be fetched: .*put it at {tmp_path}/datasets/digits.npz"):
+    with pytest.raises(
+        OSError,
+        match=rf"{missing.as_uri()} could not be fetched: .*put it at {tmp_path}/datasets/digits.npz",
+    ):
         get(missing, tmp_path)
     assert list((tmp_path / "datasets").iterdir()) == []
 
 
 def test_the_cache_is_keras_home(source, tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "home"))
-    assert utils.get_file("a.txt", source.as_uri(), cache_subdir="books") == str(tmp_path / "home" / "books" / "a.txt")
+    assert utils.get_file("a.txt", source.as_uri(), cache_subdir="books") == str(
+        tmp_path / "home" / "books" / "a.txt"
+    )
 
 
 @pytest.mark.parametrize("kind", ["tar", "zip"])
@@ -91,10 +101,19 @@ def zip_with(path, name, mode=0):
     [
         (lambda path: tar_with(path, name="../../evil.txt"), "'../../evil.txt' has an unsafe path"),
         (lambda path: tar_with(path, name="/tmp/evil.txt"), "unsafe path"),
-        (lambda path: tar_with(path, name="evil", type=tarfile.SYMTYPE, linkname=".."), "'evil' is a link"),
-        (lambda path: tar_with(path, name="evil", type=tarfile.LNKTYPE, linkname="/etc/passwd"), "is a link"),
+        (
+            lambda path: tar_with(path, name="evil", type=tarfile.SYMTYPE, linkname=".."),
+            "'evil' is a link",
+        ),
+        (
+            lambda path: tar_with(path, name="evil", type=tarfile.LNKTYPE, linkname="/etc/passwd"),
+            "is a link",
+        ),
         (lambda path: tar_with(path, name="evil", type=tarfile.CHRTYPE), "a device"),
-        (lambda path: tar_with(path, name="evil", size=160 << 20), "beyond the limit of 200 times .*: a bomb"),
+        (
+            lambda path: tar_with(path, name="evil", size=160 << 20),
+            "beyond the limit of 200 times .*: a bomb",
+        ),
         (lambda path: zip_with(path, "../evil.txt"), "unsafe path"),
         (lambda path: zip_with(path, "..\\evil.txt"), "unsafe path"),
         (lambda path: zip_with(path, "evil", 0o120777), "is a link"),

@@ -16,11 +16,17 @@ def test_images_go_to_files_and_back(channels, mode, tmp_path):
     loaded = utils.load_img(tmp_path / "image.png", color_mode=mode)
     np.testing.assert_array_equal(utils.img_to_array(loaded), image)
     assert utils.img_to_array(loaded, data_format="channels_first").shape == (channels, 4, 6)
-    assert utils.load_img(str(tmp_path / "image.png"), target_size=(2, 2), keep_aspect_ratio=True).size == (2, 2)
+    assert utils.load_img(
+        str(tmp_path / "image.png"), target_size=(2, 2), keep_aspect_ratio=True
+    ).size == (2, 2)
 
 
 def test_array_to_img_scales_and_refuses():
-    assert utils.img_to_array(utils.array_to_img([[[0.0], [0.5], [1.0]]])).ravel().tolist() == [0.0, 127.0, 255.0]
+    assert utils.img_to_array(utils.array_to_img([[[0.0], [0.5], [1.0]]])).ravel().tolist() == [
+        0.0,
+        127.0,
+        255.0,
+    ]
     with pytest.raises(ValueError, match=r"an array of shape \(4, 6\)"):
         utils.array_to_img(np.zeros((4, 6)))
     with pytest.raises(ValueError, match="was given 2 channels"):
@@ -59,10 +65,23 @@ def test_plot_model_draws_graphs(tmp_path, rankdir):
     model = podium.Model(x, podium.layers.Add(name="sum")([left, right]) * 2.0)
     path = tmp_path / "model.svg"
     utils.plot_model(
-        model, path, show_shapes=True, show_dtype=True, show_layer_activations=True, show_trainable=True, rankdir=rankdir
+        model,
+        path,
+        show_shapes=True,
+        show_dtype=True,
+        show_layer_activations=True,
+        show_trainable=True,
+        rankdir=rankdir,
     )
     text = path.read_text()
-    for word in ("start (Input)", "left (Dense)", "sum (Add)", "multiply (Operation)", "output: (None, 3)", "activation: relu"):
+    for word in (
+        "start (Input)",
+        "left (Dense)",
+        "sum (Add)",
+        "multiply (Operation)",
+        "output: (None, 3)",
+        "activation: relu",
+    ):
         assert word in text
 
 

@@ -14,7 +14,9 @@ def windows(*args, **options):
 
 def test_windows_are_views_that_become_batches():
     data = np.arange(100_000, dtype="float32")
-    dataset = windows(data, None, sequence_length=50_000, batch_size=2)  # 10 GB if all windows were copied
+    dataset = windows(
+        data, None, sequence_length=50_000, batch_size=2
+    )  # 10 GB if all windows were copied
     assert dataset.cardinality() == 25_001
     assert next(iter(dataset)).shape == (2, 50_000)
 
@@ -37,12 +39,20 @@ def test_windows_own_their_data():
 def test_shuffled_windows_keep_their_targets_and_depend_on_the_seed():
     def passes(**options):
         dataset = windows(np.arange(30), np.arange(30), 3, shuffle=True, batch_size=4, **options)
-        rows = [[(x.tolist(), int(y)) for x, y in dataset.unbatch().as_numpy_iterator()] for _ in range(2)]
+        rows = [
+            [(x.tolist(), int(y)) for x, y in dataset.unbatch().as_numpy_iterator()]
+            for _ in range(2)
+        ]
         assert all(x == [y, y + 1, y + 2] for x, y in rows[0])
         return rows
 
     first = passes(seed=1)
-    assert passes(seed=1) == first and first[0] != first[1] and sorted(first[0]) == sorted(first[1]) and passes(seed=2) != first
+    assert (
+        passes(seed=1) == first
+        and first[0] != first[1]
+        and sorted(first[0]) == sorted(first[1])
+        and passes(seed=2) != first
+    )
     utils.set_random_seed(1)
     free = passes()
     utils.set_random_seed(1)
@@ -52,7 +62,9 @@ def test_shuffled_windows_keep_their_targets_and_depend_on_the_seed():
 def test_targets_may_end_early_after_a_late_start():
     dataset = windows(np.arange(10), np.arange(6), 3, start_index=4, batch_size=None)
     assert [int(y) for _, y in dataset] == [4, 5]
-    assert [int(y) for _, y in windows(np.arange(9), np.arange(9), 3, end_index=9, batch_size=None)] == list(range(7))
+    assert [
+        int(y) for _, y in windows(np.arange(9), np.arange(9), 3, end_index=9, batch_size=None)
+    ] == list(range(7))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +101,9 @@ def test_windows_that_cannot_be_are_explained(options, message):
 
 
 def as_lists(parts):
-    return [[np.asarray(element).tolist() for element in part.as_numpy_iterator()] for part in parts]
+    return [
+        [np.asarray(element).tolist() for element in part.as_numpy_iterator()] for part in parts
+    ]
 
 
 class Numbered:
@@ -122,7 +136,13 @@ def test_anything_with_samples_is_split(data):
 
 def test_columns_stay_together():
     x, y = np.arange(8.0).reshape(4, 2), np.arange(4)
-    for data in ([x, y], (x, y), {"x": x, "y": y}, list(zip(x, y, strict=True)), Dataset.from_tensor_slices((x, y))):
+    for data in (
+        [x, y],
+        (x, y),
+        {"x": x, "y": y},
+        list(zip(x, y, strict=True)),
+        Dataset.from_tensor_slices((x, y)),
+    ):
         left, right = utils.split_dataset(data, right_size=1)
         rows = list(right.as_numpy_iterator())
         row = tuple(rows[0].values()) if isinstance(data, dict) else rows[0]
@@ -166,23 +186,53 @@ def test_halves_of_an_odd_number():
     ("data", "sizes", "kind", "message"),
     [
         (np.arange(4), {}, ValueError, "at least one of them was expected"),
-        (np.arange(4), {"left_size": 1.0}, ValueError, "left_size=1.0 was given; a fraction between 0 and 1"),
+        (
+            np.arange(4),
+            {"left_size": 1.0},
+            ValueError,
+            "left_size=1.0 was given; a fraction between 0 and 1",
+        ),
         (np.arange(4), {"right_size": -0.5}, ValueError, "right_size=-0.5 was given; a fraction"),
         (np.arange(4), {"left_size": -1}, ValueError, "left_size=-1 was given; a positive number"),
         (np.arange(4), {"left_size": 4}, ValueError, "4 would be on the left and 0 on the right"),
         (np.arange(4), {"right_size": 9}, ValueError, "-5 would be on the left and 9 on the right"),
-        (np.arange(4), {"left_size": 3, "right_size": 2}, ValueError, r"which is 3 \+ 2; at most 4"),
-        (np.arange(4), {"left_size": 0.8, "right_size": 0.3}, ValueError, "their sum must be at most 1"),
+        (
+            np.arange(4),
+            {"left_size": 3, "right_size": 2},
+            ValueError,
+            r"which is 3 \+ 2; at most 4",
+        ),
+        (
+            np.arange(4),
+            {"left_size": 0.8, "right_size": 0.3},
+            ValueError,
+            "their sum must be at most 1",
+        ),
         (np.arange(4), {"left_size": 0.1}, ValueError, "0 would be on the left"),
         (np.arange(4), {"left_size": "half"}, TypeError, r"left_size='half' was given \(str\)"),
         (np.arange(4), {"left_size": True}, TypeError, r"left_size=True was given \(bool\)"),
         ("text", {"left_size": 1}, TypeError, "dataset is of type str"),
         (None, {"left_size": 1}, TypeError, "dataset is of type NoneType"),
-        ([[1, 2], [3, 4]], {"left_size": 1}, TypeError, "a list of lists, which could be columns or samples"),
+        (
+            [[1, 2], [3, 4]],
+            {"left_size": 1},
+            TypeError,
+            "a list of lists, which could be columns or samples",
+        ),
         ([], {"left_size": 1}, ValueError, "The dataset is empty"),
         ([np.zeros(3), np.zeros(2)], {"left_size": 1}, ValueError, "the same number of rows"),
-        (iter([np.zeros(2), np.zeros(3)]), {"left_size": 1}, ValueError, r"Sample 1 has the shape \(3,\), and the first one"),
-        (iter([(1, 2), 3]), {"left_size": 1}, ValueError, "Sample 1 has the structure array, and the first one"),
+        (
+            iter([np.zeros(2), np.zeros(3)]),
+            {"left_size": 1},
+            ValueError,
+            r"Sample 1 has the shape \(3,\), and the first one",
+        ),
+        (
+            iter([(1, 2), 3]),
+            {"left_size": 1},
+            ValueError,
+            "Sample 1 has the structure array, and the first one",
+        ),
         (Dataset.range(3).repeat(), {"left_size": 1}, ValueError, "is infinite"),
     ],
 )

@@ -55,7 +55,10 @@ def test_pad_sequences(number):
     case = PADS[number] | ({"dtype": object} if PADS[number].get("dtype") == "object" else {})
     padded, expected = utils.pad_sequences(**case), FOUND["pads"][number]
     assert expected["keras"] == expected["tf_keras"]
-    assert (padded.tolist(), padded.dtype.name) == (expected["keras"]["values"], expected["keras"]["dtype"])
+    assert (padded.tolist(), padded.dtype.name) == (
+        expected["keras"]["values"],
+        expected["keras"]["dtype"],
+    )
 
 
 def test_to_categorical():
@@ -63,21 +66,29 @@ def test_to_categorical():
         hot = utils.to_categorical(*case)
         for answer in expected:
             assert hot.tolist() == answer["values"] and list(hot.shape) == answer["shape"], case
-        assert hot.dtype.name == expected[1]["dtype"] == "float32"  # Keras 3 gives float64, which Podium has no use for
+        assert (
+            hot.dtype.name == expected[1]["dtype"] == "float32"
+        )  # Keras 3 gives float64, which Podium has no use for
 
 
 def test_normalize():
     for (x, axis, order), expected in zip(NORMALIZE, FOUND["normalize"], strict=True):
         length_one = utils.normalize(np.array(x), axis, order)
         np.testing.assert_allclose(length_one, expected["values"], rtol=1e-12)
-        assert length_one.dtype.name == expected["dtype"] and list(length_one.shape) == expected["shape"]
+        assert (
+            length_one.dtype.name == expected["dtype"]
+            and list(length_one.shape) == expected["shape"]
+        )
 
 
 def test_timeseries_dataset_from_array():
     for case, expected in zip(TIMESERIES, FOUND["timeseries"], strict=True):
         data, targets, options = series(case)
         batches = utils.timeseries_dataset_from_array(data, targets, **options).as_numpy_iterator()
-        rows = [[part.tolist() for part in (batch if isinstance(batch, tuple) else (batch,))] for batch in batches]
+        rows = [
+            [part.tolist() for part in (batch if isinstance(batch, tuple) else (batch,))]
+            for batch in batches
+        ]
         assert rows == expected, case
 
 
@@ -91,12 +102,16 @@ def test_split_dataset():
 def test_the_files_of_a_folder(name, tmp_path, capsys):
     make_tree(tmp_path, png("grey"))
     options, expected = FOLDERS[name], FOUND["folders"][name]
-    made = utils.image_dataset_from_directory(tmp_path, image_size=(2, 2), batch_size=None, **options)
+    made = utils.image_dataset_from_directory(
+        tmp_path, image_size=(2, 2), batch_size=None, **options
+    )
     assert [os.path.relpath(path, tmp_path) for path in made.file_paths] == expected["paths"]
     assert made.class_names == expected["class_names"]
     assert capsys.readouterr().out.splitlines() == expected["said"]
     elements = list(made.as_numpy_iterator())
-    labels = [np.asarray(e[1]).tolist() for e in elements] if isinstance(elements[0], tuple) else None
+    labels = (
+        [np.asarray(e[1]).tolist() for e in elements] if isinstance(elements[0], tuple) else None
+    )
     if options.get("shuffle", True):  # the orders of the passes are TensorFlow's and ours
         labels, expected["labels"] = sorted(labels), sorted(expected["labels"])
     assert labels == expected["labels"]
@@ -108,18 +123,30 @@ def test_resizing(method, tmp_path):
         found = read(tmp_path, png("rgb"), image_size=size, interpolation=method)
         np.testing.assert_allclose(found, PICTURES[f"{method}/{size}"], rtol=0, atol=CLOSE[method])
         for way in ("crop", "pad") if method in ("bilinear", "nearest") else ():
-            found = read(tmp_path, png("rgb"), image_size=size, interpolation=method, **{f"{way}_to_aspect_ratio": True})
-            np.testing.assert_allclose(found, PICTURES[f"{method}/{size}/{way}"], rtol=0, atol=CLOSE[method])
+            found = read(
+                tmp_path,
+                png("rgb"),
+                image_size=size,
+                interpolation=method,
+                **{f"{way}_to_aspect_ratio": True},
+            )
+            np.testing.assert_allclose(
+                found, PICTURES[f"{method}/{size}/{way}"], rtol=0, atol=CLOSE[method]
+            )
 
 
 @pytest.mark.parametrize("name", ["rgb", "rgba", "grey", "deep"])
 def test_color_modes(name, tmp_path):
     for mode in ("rgb", "rgba", "grayscale"):
         found = read(tmp_path, png(name), image_size=image(name).shape[:2], color_mode=mode)
-        close = 1 if mode == "grayscale" and name.startswith("rgb") else 0  # TensorFlow weighs colours in other digits
+        close = (
+            1 if mode == "grayscale" and name.startswith("rgb") else 0
+        )  # TensorFlow weighs colours in other digits
         np.testing.assert_allclose(found, PICTURES[f"{name}/{mode}"], rtol=0, atol=close)
 
 
 def test_jpeg(tmp_path):
     found = read(tmp_path, base64.b64decode(FOUND["jpeg"]), image_size=(16, 24))
-    np.testing.assert_allclose(found, PICTURES["jpeg"], rtol=0, atol=3)  # two decoders of a lossy format
+    np.testing.assert_allclose(
+        found, PICTURES["jpeg"], rtol=0, atol=3
+    )  # two decoders of a lossy format

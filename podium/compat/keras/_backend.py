@@ -41,7 +41,9 @@ def set_value(x: Any, value: Any) -> None:
         0.01
     """
     if not hasattr(x, "assign"):
-        raise TypeError(f"set_value() was given {x!r}; a Variable was expected. Assign to the attribute that holds it instead.")
+        raise TypeError(
+            f"set_value() was given {x!r}; a Variable was expected. Assign to the attribute that holds it instead."
+        )
     x.assign(np.asarray(value, dtype=x.dtype))
 
 
@@ -92,7 +94,9 @@ def ndim(x: Any) -> int:
     return len(ops.shape(x))
 
 
-def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Variable:
+def variable(
+    value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None
+) -> Variable:
     """Make a Variable.
 
     Example:
@@ -115,7 +119,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     return made if shape is None else ops.broadcast_to(made, shape)
 
 
-def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None) -> Any:
+def random_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+) -> Any:
     """Draw from a normal distribution.
 
     Example:
@@ -126,7 +132,9 @@ def random_normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any
     return random.normal(tuple(int(n) for n in shape), mean, stddev, dtype, seed)
 
 
-def random_uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: int | None = None) -> Any:
+def random_uniform(
+    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: int | None = None
+) -> Any:
     """Draw evenly from an interval.
 
     Example:
@@ -145,7 +153,9 @@ def l2_normalize(x: Any, axis: int | None = None) -> Any:
         >>> keras.backend.l2_normalize([3.0, 4.0]).numpy().round(2)
         array([0.6, 0.8], dtype=float32)
     """
-    return ops.multiply(x, ops.rsqrt(ops.maximum(ops.sum(ops.square(x), axis=axis, keepdims=True), 1e-12)))
+    return ops.multiply(
+        x, ops.rsqrt(ops.maximum(ops.sum(ops.square(x), axis=axis, keepdims=True), 1e-12))
+    )
 
 
 def batch_flatten(x: Any) -> Any:
@@ -201,7 +211,9 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
     blank = ops.shape(y_pred)[-1] - 1
     logits = ops.log(ops.add(ops.cast(y_pred, "float32"), 1e-7))
     lengths = [ops.cast(ops.reshape(each, (-1,)), "int32") for each in (label_length, input_length)]
-    return ops.expand_dims(ops.ctc_loss(ops.cast(y_true, "int32"), logits, *lengths, mask_index=blank), 1)
+    return ops.expand_dims(
+        ops.ctc_loss(ops.cast(y_true, "int32"), logits, *lengths, mask_index=blank), 1
+    )
 
 
 def ctc_decode(
@@ -221,6 +233,10 @@ def ctc_decode(
     blank = ops.shape(y_pred)[-1] - 1
     logits = ops.log(ops.add(ops.cast(y_pred, "float32"), 1e-7))
     lengths = ops.cast(ops.reshape(input_length, (-1,)), "int32")
-    strategy, more = ("greedy", {}) if greedy else ("beam_search", {"beam_width": beam_width, "top_paths": top_paths})
+    strategy, more = (
+        ("greedy", {})
+        if greedy
+        else ("beam_search", {"beam_width": beam_width, "top_paths": top_paths})
+    )
     paths, scores = ops.ctc_decode(logits, lengths, strategy=strategy, mask_index=blank, **more)
     return list(ops.unstack(paths)), scores

@@ -59,7 +59,9 @@ def skipgrams(
     for place, word in enumerate(sequence):
         if not word or (sampling_table is not None and sampling_table[word] < dice.random()):
             continue
-        for other in range(max(0, place - window_size), min(len(sequence), place + window_size + 1)):
+        for other in range(
+            max(0, place - window_size), min(len(sequence), place + window_size + 1)
+        ):
             if other != place and sequence[other]:
                 pairs.append([word, sequence[other]])
                 labels.append([0, 1] if categorical else 1)

@@ -53,7 +53,11 @@ cast = alias("cast(x, dtype, name=None)", ops.cast)
 saturate_cast = alias("saturate_cast(value, dtype, name=None)", ops.saturate_cast)
 complex = alias(
     "complex(real, imag, name=None)",
-    lift(lambda real, imag: jax.lax.complex(*jnp.broadcast_arrays(jnp.asarray(real, float), jnp.asarray(imag, float)))),
+    lift(
+        lambda real, imag: jax.lax.complex(
+            *jnp.broadcast_arrays(jnp.asarray(real, float), jnp.asarray(imag, float))
+        )
+    ),
     "tf.complex(1.0, 2.0).numpy()",
     "array(1.+2.j, dtype=complex64)",
     "A complex number from its two parts.",
@@ -95,7 +99,9 @@ linspace = alias(
 )
 
 
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Any:
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Any:
     """Numbers from `start` (0 if only one bound is given) to `limit`, which is left out.
 
     Example:
@@ -118,7 +124,13 @@ def _number(bound: Any) -> Any:
     return int(bound) if kind in "iub" else float(bound)
 
 
-def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = "float32", name: str | None = None) -> Any:
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = "float32",
+    name: str | None = None,
+) -> Any:
     """The identity matrix, or a batch of them.
 
     Example:
@@ -128,16 +140,27 @@ def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: 
     """
     rows, columns = sizes(num_rows)[0], sizes(num_rows if num_columns is None else num_columns)[0]
     matrix = ops.eye(rows, columns, dtype=number_type(dtype))
-    return matrix if batch_shape is None else ops.broadcast_to(matrix, (*sizes(batch_shape), rows, columns))
+    return (
+        matrix
+        if batch_shape is None
+        else ops.broadcast_to(matrix, (*sizes(batch_shape), rows, columns))
+    )
 
 
 # --- form
 
-reshape = alias("reshape(tensor, shape, name=None)", _named(ops.reshape, lambda x, shape: ops.reshape(x, sizes(shape))))
-broadcast_to = alias(
-    "broadcast_to(input, shape, name=None)", _named(ops.broadcast_to, lambda x, shape: ops.broadcast_to(x, sizes(shape)))
+reshape = alias(
+    "reshape(tensor, shape, name=None)",
+    _named(ops.reshape, lambda x, shape: ops.reshape(x, sizes(shape))),
 )
-tile = alias("tile(input, multiples, name=None)", _named(ops.tile, lambda x, multiples: ops.tile(x, sizes(multiples))))
+broadcast_to = alias(
+    "broadcast_to(input, shape, name=None)",
+    _named(ops.broadcast_to, lambda x, shape: ops.broadcast_to(x, sizes(shape))),
+)
+tile = alias(
+    "tile(input, multiples, name=None)",
+    _named(ops.tile, lambda x, multiples: ops.tile(x, sizes(multiples))),
+)
 
 
 def _axis(axis: Any) -> Any:
@@ -147,7 +170,8 @@ def _axis(axis: Any) -> Any:
 
 
 expand_dims = alias(
-    "expand_dims(input, axis, name=None)", _named(ops.expand_dims, lambda x, axis: ops.expand_dims(x, _axis(axis)))
+    "expand_dims(input, axis, name=None)",
+    _named(ops.expand_dims, lambda x, axis: ops.expand_dims(x, _axis(axis))),
 )
 squeeze = alias(
     "squeeze(input, axis=None, name=None)",
@@ -183,7 +207,9 @@ roll = alias(
 )
 repeat = alias(
     "repeat(input, repeats, axis=None, name=None)",
-    lambda x, repeats, axis: ops.repeat(x, repeats if isinstance(repeats, int) else np.asarray(repeats), axis=axis),
+    lambda x, repeats, axis: ops.repeat(
+        x, repeats if isinstance(repeats, int) else np.asarray(repeats), axis=axis
+    ),
     "tf.repeat([1, 2], 2).numpy()",
     "array([1, 1, 2, 2], dtype=int32)",
     "Repeat each element.",
@@ -226,7 +252,9 @@ unstack = alias(
 )
 
 
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split") -> list:
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split"
+) -> list:
     """Cut a tensor into a list: a number of equal parts, or parts of given sizes (-1 for the rest).
 
     Example:
@@ -244,7 +272,13 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     return builtins.list(keeping_known(ops.split)(value, places, axis=axis))
 
 
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Any:
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    constant_values: Any = 0,
+    name: str | None = None,
+) -> Any:
     """Add margins: `paddings` has how many before and after, for each axis.
 
     Example:
@@ -252,9 +286,16 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
         >>> tf.pad([1, 2], [[1, 2]]).numpy()
         array([0, 1, 2, 0, 0], dtype=int32)
     """
-    widths = [sizes(pair) for pair in (np.asarray(paddings) if not isinstance(paddings, (builtins.list, tuple)) else paddings)]
+    widths = [
+        sizes(pair)
+        for pair in (
+            np.asarray(paddings) if not isinstance(paddings, (builtins.list, tuple)) else paddings
+        )
+    ]
     how = mode.lower()
-    return ops.pad(tensor, widths, mode=how, constant_values=constant_values if how == "constant" else None)
+    return ops.pad(
+        tensor, widths, mode=how, constant_values=constant_values if how == "constant" else None
+    )
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str | None = None) -> list:
@@ -286,14 +327,18 @@ def one_hot(
                [0., 0., 1.]], dtype=float32)
     """
     kind = number_type(dtype if dtype is not None else getattr(on_value, "dtype", None))
-    hot = ops.one_hot(ops.cast(indices, "int32"), sizes(depth)[0], axis=-1 if axis is None else axis, dtype=kind)
+    hot = ops.one_hot(
+        ops.cast(indices, "int32"), sizes(depth)[0], axis=-1 if axis is None else axis, dtype=kind
+    )
     if on_value is None and off_value is None:
         return hot
     on, off = 1 if on_value is None else on_value, 0 if off_value is None else off_value
     return ops.cast(ops.where(ops.equal(hot, 1), on, off), kind)
 
 
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None) -> Any:
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = "bool", name: str | None = None
+) -> Any:
     """True for the first `lengths` places of each row.
 
     Example:

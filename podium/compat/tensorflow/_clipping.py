@@ -29,7 +29,9 @@ clip_by_value = alias(
 
 def _by_norm(x: Any, limit: Any, axes: Any) -> Any:
     x = jnp.asarray(x)
-    squares = jnp.sum(jnp.square(x), axis=tuple(axes) if isinstance(axes, list) else axes, keepdims=True)
+    squares = jnp.sum(
+        jnp.square(x), axis=tuple(axes) if isinstance(axes, list) else axes, keepdims=True
+    )
     norm = jnp.where(squares > 0, jnp.sqrt(jnp.where(squares > 0, squares, 1)), squares)
     return x * jnp.asarray(limit, x.dtype) / jnp.maximum(norm, jnp.asarray(limit, x.dtype))
 
@@ -55,7 +57,9 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
     return ops.sqrt(ops.sum(ops.stack(squares)))
 
 
-def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> tuple[list, Any]:
+def clip_by_global_norm(
+    t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list, Any]:
     """Scale a list of tensors down together to a length, if it is longer. Returns the list and the old length.
 
     Example:
@@ -90,7 +94,9 @@ norm = alias(
 
 def _l2_normalize(x: Any, axis: Any, epsilon: float) -> Any:
     x = jnp.asarray(x)
-    squares = jnp.sum(jnp.square(x), axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=True)
+    squares = jnp.sum(
+        jnp.square(x), axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=True
+    )
     return x * (1 / jnp.sqrt(jnp.maximum(squares, jnp.asarray(epsilon, x.dtype))))
 
 

@@ -34,7 +34,10 @@ class LogicalDevice(NamedTuple):
 def _found(device_type: str | None) -> list[tuple[str, int]]:
     # JAX shows one platform at a time; the machine has a CPU beside whatever that is.
     kinds = {"gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU", "cpu": "CPU"}
-    found = [(kinds.get(device.platform, device.platform.upper()), device.id) for device in jax.local_devices()]
+    found = [
+        (kinds.get(device.platform, device.platform.upper()), device.id)
+        for device in jax.local_devices()
+    ]
     if all(kind != "CPU" for kind, _ in found):
         found = [("CPU", 0), *found]
     return [(kind, number) for kind, number in found if device_type in (None, kind)]
@@ -48,7 +51,10 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
         >>> tf.config.list_physical_devices("CPU")[0]
         PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')
     """
-    return [PhysicalDevice(f"/physical_device:{kind}:{number}", kind) for kind, number in _found(device_type)]
+    return [
+        PhysicalDevice(f"/physical_device:{kind}:{number}", kind)
+        for kind, number in _found(device_type)
+    ]
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:

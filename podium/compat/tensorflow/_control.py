@@ -14,7 +14,12 @@ from podium.compat.tensorflow._dtypes import number_type
 from podium.core import Tensor, convert_to_tensor, leaves_of, map_structure
 
 
-def cond(pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
+def cond(
+    pred: Any,
+    true_fn: Callable | None = None,
+    false_fn: Callable | None = None,
+    name: str | None = None,
+) -> Any:
     """Run one of two functions.
 
     Example:
@@ -27,7 +32,9 @@ def cond(pred: Any, true_fn: Callable | None = None, false_fn: Callable | None =
     return ops.cond(pred, true_fn, false_fn)
 
 
-def switch_case(branch_index: Any, branch_fns: Any, default: Callable | None = None, name: str = "switch_case") -> Any:
+def switch_case(
+    branch_index: Any, branch_fns: Any, default: Callable | None = None, name: str = "switch_case"
+) -> Any:
     """Run one of several functions, by number; the last one (or `default`) for numbers out of range.
 
     Example:
@@ -35,7 +42,11 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Callable | None = N
         >>> float(tf.switch_case(1, [lambda: tf.constant(1.0), lambda: tf.constant(2.0)]))
         2.0
     """
-    branches = [branch_fns[i] for i in sorted(branch_fns)] if isinstance(branch_fns, dict) else list(branch_fns)
+    branches = (
+        [branch_fns[i] for i in sorted(branch_fns)]
+        if isinstance(branch_fns, dict)
+        else list(branch_fns)
+    )
     branches += [default] if default is not None else []
     outside = (branch_index < 0) | (branch_index >= len(branches))
     return ops.switch(ops.where(outside, len(branches) - 1, branch_index), branches)
@@ -63,7 +74,12 @@ def while_loop(
 
 
 def map_fn(
-    fn: Callable, elems: Any, dtype: Any = None, fn_output_signature: Any = None, name: str | None = None, **kwargs: Any
+    fn: Callable,
+    elems: Any,
+    dtype: Any = None,
+    fn_output_signature: Any = None,
+    name: str | None = None,
+    **kwargs: Any,
 ) -> Any:
     """Apply a function to each slice along the first axis and stack the results.
 
@@ -72,10 +88,17 @@ def map_fn(
         >>> tf.map_fn(lambda x: x * 2, tf.constant([1, 2])).numpy()
         array([2, 4], dtype=int32)
     """
-    return ops.map(fn, map_structure(convert_to_tensor, elems) if not isinstance(elems, list) else convert_to_tensor(elems))
+    return ops.map(
+        fn,
+        map_structure(convert_to_tensor, elems)
+        if not isinstance(elems, list)
+        else convert_to_tensor(elems),
+    )
 
 
-def vectorized_map(fn: Callable, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
+def vectorized_map(
+    fn: Callable, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
     """Apply a function to all slices along the first axis at once.
 
     Example:
@@ -86,7 +109,14 @@ def vectorized_map(fn: Callable, elems: Any, fallback_to_while_loop: bool = True
     return ops.vectorized_map(fn, elems)
 
 
-def scan(fn: Callable, elems: Any, initializer: Any = None, reverse: bool = False, name: str | None = None, **kwargs: Any) -> Any:
+def scan(
+    fn: Callable,
+    elems: Any,
+    initializer: Any = None,
+    reverse: bool = False,
+    name: str | None = None,
+    **kwargs: Any,
+) -> Any:
     """Run `fn(accumulated, element)` along the first axis and stack what it returns.
 
     Example:
@@ -104,7 +134,11 @@ def scan(fn: Callable, elems: Any, initializer: Any = None, reverse: bool = Fals
     first = map_structure(lambda x: x[-1 if reverse else 0], elems)
     rest = map_structure(lambda x: x[:-1] if reverse else x[1:], elems)
     others = ops.scan(step, first, rest, reverse=reverse)[1]
-    joined = (lambda a, b: ops.concatenate([b, a[None]])) if reverse else (lambda a, b: ops.concatenate([a[None], b]))
+    joined = (
+        (lambda a, b: ops.concatenate([b, a[None]]))
+        if reverse
+        else (lambda a, b: ops.concatenate([a[None], b]))
+    )
     return map_structure(joined, first, others)
 
 
@@ -176,7 +210,9 @@ def executing_eagerly() -> bool:
     return not isinstance(ops.zeros(())._value, jax.core.Tracer)
 
 
-def print(*inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", **kwargs: Any) -> None:
+def print(
+    *inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", **kwargs: Any
+) -> None:
     """Print values when they are computed, also from inside compiled functions; to stderr, as TensorFlow does.
 
     Example:
@@ -190,7 +226,9 @@ def print(*inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\
 
     def write(*values: Any) -> None:
         found = iter(values)
-        shown = map_structure(lambda leaf: next(found) if isinstance(leaf, Tensor) else leaf, inputs)
+        shown = map_structure(
+            lambda leaf: next(found) if isinstance(leaf, Tensor) else leaf, inputs
+        )
         stream = output_stream or sys.stderr
         stream.write(sep.join(str(part) for part in shown) + end)
 
@@ -200,7 +238,9 @@ def print(*inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\
         write(*map(np.asarray, arrays))
 
 
-def numpy_function(func: Callable, inp: Any, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
+def numpy_function(
+    func: Callable, inp: Any, Tout: Any = None, stateful: bool = True, name: str | None = None
+) -> Any:
     """Run a Python function on NumPy arrays. For eager code, such as functions that a Dataset maps.
 
     Example:
@@ -209,7 +249,10 @@ def numpy_function(func: Callable, inp: Any, Tout: Any = None, stateful: bool = 
         array(0., dtype=float32)
     """
     result = func(*(np.asarray(value) for value in inp))
-    kinds = [None if kind is None else number_type(kind) for kind in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
+    kinds = [
+        None if kind is None else number_type(kind)
+        for kind in (Tout if isinstance(Tout, (list, tuple)) else [Tout])
+    ]
     if isinstance(result, (list, tuple)):
         return [convert_to_tensor(part, kind) for part, kind in zip(result, kinds, strict=True)]
     return convert_to_tensor(result, kinds[0])

@@ -117,10 +117,16 @@ def as_dtype(type_value: Any) -> DType:
         tf.float16
     """
     if isinstance(type_value, str):
-        return DType({"half": "float16", "double": "float64", "float": "float32", "int": "int32"}.get(type_value, type_value))
+        return DType(
+            {"half": "float16", "double": "float64", "float": "float32", "int": "int32"}.get(
+                type_value, type_value
+            )
+        )
     if type_value in (str, bytes, object):
         return DType("string")
-    known = {float: "float32", int: "int32", builtins.bool: "bool", complex: "complex64"}.get(type_value)
+    known = {float: "float32", int: "int32", builtins.bool: "bool", complex: "complex64"}.get(
+        type_value
+    )
     return DType(known or np.dtype(type_value).name)
 
 

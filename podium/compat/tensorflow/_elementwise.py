@@ -83,7 +83,9 @@ truediv = alias("truediv(x, y, name=None)", ops.true_divide)
 @promoting
 def _multiply_no_nan(x: Any, y: Any) -> Any:
     x, y = jnp.asarray(x), jnp.asarray(y)
-    return jnp.where(y == 0, 0, jnp.where(y == 0, 0, x) * y)  # the inner choice keeps NaN out of gradients too
+    return jnp.where(
+        y == 0, 0, jnp.where(y == 0, 0, x) * y
+    )  # the inner choice keeps NaN out of gradients too
 
 
 @promoting
@@ -123,7 +125,11 @@ squared_difference = alias(
 )
 xlogy = alias(
     "xlogy(x, y, name=None)",
-    lift(promoting(lambda x, y: jax.scipy.special.xlogy(jnp.asarray(x, float), jnp.asarray(y, float)))),
+    lift(
+        promoting(
+            lambda x, y: jax.scipy.special.xlogy(jnp.asarray(x, float), jnp.asarray(y, float))
+        )
+    ),
     "tf.math.xlogy([0.0, 1.0], [0.0, 1.0]).numpy()",
     "array([0., 0.], dtype=float32)",
     "`x * log(y)`, 0 where `x` is 0.",

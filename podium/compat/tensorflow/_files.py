@@ -134,7 +134,9 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
         >>> tf.compat.as_bytes("text")
         b'text'
     """
-    return bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes(bytes_or_text)
+    return (
+        bytes_or_text.encode(encoding) if isinstance(bytes_or_text, str) else bytes(bytes_or_text)
+    )
 
 
 def as_str(bytes_or_text: Any, encoding: str = "utf-8") -> str:
@@ -145,4 +147,6 @@ def as_str(bytes_or_text: Any, encoding: str = "utf-8") -> str:
         >>> tf.compat.as_str(b"text")
         'text'
     """
-    return bytes_or_text if isinstance(bytes_or_text, str) else bytes(bytes_or_text).decode(encoding)
+    return (
+        bytes_or_text if isinstance(bytes_or_text, str) else bytes(bytes_or_text).decode(encoding)
+    )

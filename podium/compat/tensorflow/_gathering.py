@@ -18,7 +18,12 @@ from podium.core import dispatch, lift, promoting
 
 
 def gather(
-    params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: int = 0, name: str | None = None
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
 ) -> Any:
     """Take slices of `params` along an axis, the first unless given; `batch_dims` leading axes are gathered one by one.
 
@@ -135,7 +140,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return ops.where(condition, x, y)
 
 
-def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask") -> Any:
+def boolean_mask(
+    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Any:
     """The elements where `mask` is true. Its length depends on values, so it is for eager code.
 
     Example:
@@ -146,7 +153,9 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str = "b
     keep, axis = np.asarray(mask), axis or 0
 
     def take(tensor: Any) -> Any:
-        moved = jnp.moveaxis(jnp.asarray(tensor), axis, 0) if keep.ndim == 1 else jnp.asarray(tensor)
+        moved = (
+            jnp.moveaxis(jnp.asarray(tensor), axis, 0) if keep.ndim == 1 else jnp.asarray(tensor)
+        )
         kept = moved[np.nonzero(keep)]
         return jnp.moveaxis(kept, 0, axis) if keep.ndim == 1 else kept
 
@@ -164,7 +173,10 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     start = begin if isinstance(begin, (list, tuple)) else builtins.list(begin)
     lengths = sizes(size)
     if -1 in lengths:
-        lengths = tuple(n - int(s) if want < 0 else want for n, s, want in zip(ops.shape(input_), start, lengths, strict=True))
+        lengths = tuple(
+            n - int(s) if want < 0 else want
+            for n, s, want in zip(ops.shape(input_), start, lengths, strict=True)
+        )
     return ops.slice(input_, start, lengths)
 
 
@@ -181,10 +193,14 @@ def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> tuple[Any
     order = np.argsort(first)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return ops.convert_to_tensor(values[order]), ops.convert_to_tensor(place[inverse].astype("int32"))
+    return ops.convert_to_tensor(values[order]), ops.convert_to_tensor(
+        place[inverse].astype("int32")
+    )
 
 
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list:
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list:
     """Sort the rows of `data` into lists by number. For eager code.
 
     Example:
@@ -198,7 +214,9 @@ def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str
 
 def _ordered(x: Any, axis: int, direction: str, op: Any) -> Any:
     if direction.upper() not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"direction={direction!r} was given; 'ASCENDING' or 'DESCENDING' was expected.")
+        raise ValueError(
+            f"direction={direction!r} was given; 'ASCENDING' or 'DESCENDING' was expected."
+        )
     found = op(x, axis=axis)
     return found if direction.upper() == "ASCENDING" else ops.flip(found, axis)
 

@@ -12,7 +12,9 @@ from podium.compat.tensorflow._table import alias
 from podium.core import dispatch, is_float_dtype, lift, promoting
 
 
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Any:
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Any:
     """Change the type and the range: floats are from 0 to 1, integers use their whole range.
 
     Example:
@@ -39,7 +41,9 @@ def _on_floats(adjust: Any) -> Any:
         kind = ops.dtype(image)
         if is_float_dtype(kind):
             return adjust(image, *amounts)
-        return convert_image_dtype(adjust(convert_image_dtype(image, "float32"), *amounts), kind, saturate=True)
+        return convert_image_dtype(
+            adjust(convert_image_dtype(image, "float32"), *amounts), kind, saturate=True
+        )
 
     return run
 
@@ -150,7 +154,9 @@ def _sobel(x: Any) -> Any:
     x = jnp.pad(jnp.asarray(x), [(0, 0), (1, 1), (1, 1), (0, 0)], mode="reflect")
     smooth_x = x[:, :, :-2] + 2 * x[:, :, 1:-1] + x[:, :, 2:]
     smooth_y = x[:, :-2] + 2 * x[:, 1:-1] + x[:, 2:]
-    return jnp.stack([smooth_x[:, 2:] - smooth_x[:, :-2], smooth_y[:, :, 2:] - smooth_y[:, :, :-2]], axis=-1)
+    return jnp.stack(
+        [smooth_x[:, 2:] - smooth_x[:, :-2], smooth_y[:, :, 2:] - smooth_y[:, :, :-2]], axis=-1
+    )
 
 
 sobel_edges = alias(
@@ -169,7 +175,12 @@ grayscale_to_rgb = alias(
 )
 
 _YUV = np.array(
-    [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]], "float32"
+    [
+        [0.299, -0.14714119, 0.61497538],
+        [0.587, -0.28886916, -0.51496512],
+        [0.114, 0.43601035, -0.10001026],
+    ],
+    "float32",
 )
 
 
@@ -214,7 +225,9 @@ per_image_standardization = alias(
 
 @promoting
 def _psnr(a: Any, b: Any, max_val: float) -> Any:
-    error = jnp.mean(jnp.square(jnp.asarray(a, "float32") - jnp.asarray(b, "float32")), axis=(-3, -2, -1))
+    error = jnp.mean(
+        jnp.square(jnp.asarray(a, "float32") - jnp.asarray(b, "float32")), axis=(-3, -2, -1)
+    )
     return 20 * jnp.log(max_val * 1.0) / np.log(10.0) - 10 / np.log(10.0) * jnp.log(error)
 
 
@@ -253,7 +266,10 @@ image_gradients = alias(
 def _variation(x: Any) -> Any:
     x = jnp.asarray(x)
     axes = (-3, -2, -1)
-    down, right = jnp.abs(x[..., 1:, :, :] - x[..., :-1, :, :]), jnp.abs(x[..., 1:, :] - x[..., :-1, :])
+    down, right = (
+        jnp.abs(x[..., 1:, :, :] - x[..., :-1, :, :]),
+        jnp.abs(x[..., 1:, :] - x[..., :-1, :]),
+    )
     return jnp.sum(down, axis=axes) + jnp.sum(right, axis=axes)
 
 

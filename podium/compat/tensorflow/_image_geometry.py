@@ -57,7 +57,12 @@ def resize(
 
 
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
+    image: Any,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+    name: str | None = None,
 ) -> Any:
     """Cut out a box.
 
@@ -76,7 +81,12 @@ def crop_to_bounding_box(
 
 
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any, name: str | None = None
+    image: Any,
+    offset_height: Any,
+    offset_width: Any,
+    target_height: Any,
+    target_width: Any,
+    name: str | None = None,
 ) -> Any:
     """Put images into a larger box of zeros.
 
@@ -120,11 +130,25 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
     """
     height, width = sizes((target_height, target_width))
     tall, wide = ops.shape(image)[-3:-1]
-    cut = crop_to_bounding_box(image, max(tall - height, 0) // 2, max(wide - width, 0) // 2, min(tall, height), min(wide, width))
-    return pad_to_bounding_box(cut, max(height - tall, 0) // 2, max(width - wide, 0) // 2, height, width)
+    cut = crop_to_bounding_box(
+        image,
+        max(tall - height, 0) // 2,
+        max(wide - width, 0) // 2,
+        min(tall, height),
+        min(wide, width),
+    )
+    return pad_to_bounding_box(
+        cut, max(height - tall, 0) // 2, max(width - wide, 0) // 2, height, width
+    )
 
 
-def resize_with_pad(image: Any, target_height: Any, target_width: Any, method: str = "bilinear", antialias: bool = False) -> Any:
+def resize_with_pad(
+    image: Any,
+    target_height: Any,
+    target_width: Any,
+    method: str = "bilinear",
+    antialias: bool = False,
+) -> Any:
     """Resize without distortion and fill the rest with zeros.
 
     Example:
@@ -137,7 +161,9 @@ def resize_with_pad(image: Any, target_height: Any, target_width: Any, method: s
     ratio = max(tall / height, wide / width)
     inner = (int(tall / ratio), int(wide / ratio))
     small = resize(image, inner, method, antialias=antialias)
-    return pad_to_bounding_box(small, (height - inner[0]) // 2, (width - inner[1]) // 2, height, width)
+    return pad_to_bounding_box(
+        small, (height - inner[0]) // 2, (width - inner[1]) // 2, height, width
+    )
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Any:
@@ -149,8 +175,12 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         (4, 4, 3)
     """
     lengths, whole = sizes(size), ops.shape(value)
-    if len(lengths) != len(whole) or any(want > have for want, have in zip(lengths, whole, strict=True)):
-        raise ValueError(f"size={lengths} was given for a value of shape {tuple(whole)}; no axis may be longer than the value's.")
+    if len(lengths) != len(whole) or any(
+        want > have for want, have in zip(lengths, whole, strict=True)
+    ):
+        raise ValueError(
+            f"size={lengths} was given for a value of shape {tuple(whole)}; no axis may be longer than the value's."
+        )
     key = draw_seed(_random._sequence("random_crop", seed))
 
     def cut(value: Any) -> Any:
@@ -226,7 +256,9 @@ transpose = alias(
 )
 
 
-def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Any:
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Any:
     """Cut images into patches, laid out in the channels. Sizes are written for four axes: `[1, height, width, 1]`.
 
     Example:
@@ -236,7 +268,9 @@ def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: 
     """
     check_choice("padding", padding.lower(), ("same", "valid"))
     size, stride, rate = (tuple(int(n) for n in given[1:3]) for given in (sizes, strides, rates))
-    return ops.image.extract_patches(images, size, stride, rate if rate != (1, 1) else 1, padding.lower())
+    return ops.image.extract_patches(
+        images, size, stride, rate if rate != (1, 1) else 1, padding.lower()
+    )
 
 
 def crop_and_resize(
@@ -271,18 +305,24 @@ def crop_and_resize(
     def places(low: Any, high: Any, count: int, length: int) -> Any:
         if count == 1:
             return (low + high)[None] / 2 * (length - 1)
-        return low * (length - 1) + jnp.arange(count, dtype="float32") * (high - low) * (length - 1) / (count - 1)
+        return low * (length - 1) + jnp.arange(count, dtype="float32") * (high - low) * (
+            length - 1
+        ) / (count - 1)
 
     def run(image: Any, boxes: Any, indices: Any) -> Any:
         image, boxes = jnp.asarray(image).astype("float32"), jnp.asarray(boxes).astype("float32")
 
         def one(box: Any, index: Any) -> Any:
             grid = jnp.meshgrid(
-                places(box[0], box[2], height, image.shape[1]), places(box[1], box[3], width, image.shape[2]), indexing="ij"
+                places(box[0], box[2], height, image.shape[1]),
+                places(box[1], box[3], width, image.shape[2]),
+                indexing="ij",
             )
 
             def channel(plane: Any) -> Any:
-                return jax.scipy.ndimage.map_coordinates(plane, grid, order, mode="constant", cval=extrapolation_value)
+                return jax.scipy.ndimage.map_coordinates(
+                    plane, grid, order, mode="constant", cval=extrapolation_value
+                )
 
             return jax.vmap(channel, in_axes=-1, out_axes=-1)(image[index])
 

@@ -49,7 +49,9 @@ matrix_transpose = alias(
 )
 matvec = alias(
     "matvec(a, b, transpose_a=False, name=None)",
-    lambda a, b, transpose_a: ops.matmul(matrix_transpose(a) if transpose_a else a, ops.expand_dims(b, -1))[..., 0],
+    lambda a, b, transpose_a: ops.matmul(
+        matrix_transpose(a) if transpose_a else a, ops.expand_dims(b, -1)
+    )[..., 0],
     "tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()",
     "array([3., 7.], dtype=float32)",
     "A matrix times a vector.",
@@ -109,7 +111,9 @@ trace = alias(
 )
 
 
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
     """Singular values `s`, and with `compute_uv` also `u` and `v`, such that `tensor = u @ diag(s) @ transpose(v)`.
 
     Example:
@@ -136,7 +140,9 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     return ops.qr(input, "complete" if full_matrices else "reduced")
 
 
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Any, Any]:
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Any, Any]:
     """Vectors scaled to length one, and their lengths before.
 
     Example:
@@ -146,8 +152,16 @@ def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str |
         (array([0.6, 0.8], dtype=float32), array([5.], dtype=float32))
     """
     if ord not in ("euclidean", "fro", 2):
-        raise ValueError(f"ord={ord!r} was given; 'euclidean' was expected: Podium's tf.linalg.normalize knows no other.")
-    length = ops.sqrt(ops.sum(ops.square(ops.abs(tensor)), axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=True))
+        raise ValueError(
+            f"ord={ord!r} was given; 'euclidean' was expected: Podium's tf.linalg.normalize knows no other."
+        )
+    length = ops.sqrt(
+        ops.sum(
+            ops.square(ops.abs(tensor)),
+            axis=tuple(axis) if isinstance(axis, list) else axis,
+            keepdims=True,
+        )
+    )
     return ops.divide(tensor, length), length
 
 
@@ -179,7 +193,9 @@ def _set_diag(x: Any, diagonal: Any, k: int) -> Any:
     x = jnp.asarray(x)
     length = jnp.shape(jnp.diagonal(x, k, -2, -1))[-1]
     places = jnp.arange(length)
-    return x.at[..., places + max(-k, 0), places + max(k, 0)].set(jnp.asarray(diagonal).astype(x.dtype))
+    return x.at[..., places + max(-k, 0), places + max(k, 0)].set(
+        jnp.asarray(diagonal).astype(x.dtype)
+    )
 
 
 set_diag = alias(

@@ -47,14 +47,20 @@ log_softmax = alias(
 )
 crelu = alias(
     "crelu(features, axis=-1, name=None)",
-    lift(lambda x, axis: jnp.concatenate([jax.nn.relu(jnp.asarray(x)), jax.nn.relu(-jnp.asarray(x))], axis)),
+    lift(
+        lambda x, axis: jnp.concatenate(
+            [jax.nn.relu(jnp.asarray(x)), jax.nn.relu(-jnp.asarray(x))], axis
+        )
+    ),
     "tf.nn.crelu([-1.0, 2.0]).numpy()",
     "array([0., 2., 1., 0.], dtype=float32)",
     "The positive part and the negative part, side by side.",
 )
 
 
-def dropout(x: Any, rate: float, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Any:
+def dropout(
+    x: Any, rate: float, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> Any:
     """Zero a random part of the elements, and scale the others up so that the mean stays.
 
     Example:
@@ -62,10 +68,14 @@ def dropout(x: Any, rate: float, noise_shape: Any = None, seed: int | None = Non
         >>> sorted(set(tf.nn.dropout(tf.ones(100), 0.5).numpy().tolist()))
         [0.0, 2.0]
     """
-    return random.dropout(x, rate, None if noise_shape is None else sizes(noise_shape), _sequence("dropout", seed))
+    return random.dropout(
+        x, rate, None if noise_shape is None else sizes(noise_shape), _sequence("dropout", seed)
+    )
 
 
-def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> tuple[Any, Any]:
+def moments(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[Any, Any]:
     """The mean and the variance along axes.
 
     Example:
@@ -74,13 +84,19 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
         >>> float(mean), float(variance)
         (2.0, 1.0)
     """
-    return ops.moments(x, tuple(axes) if isinstance(axes, (list, tuple)) else (int(axes),), keepdims)
+    return ops.moments(
+        x, tuple(axes) if isinstance(axes, (list, tuple)) else (int(axes),), keepdims
+    )
 
 
-def _batch_normalization(x: Any, mean: Any, variance: Any, offset: Any, scale: Any, epsilon: float) -> Any:
+def _batch_normalization(
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, epsilon: float
+) -> Any:
     x = jnp.asarray(x)
     factor = 1 / jnp.sqrt(jnp.asarray(variance) + epsilon) * (1 if scale is None else scale)
-    return (x * factor + ((0 if offset is None else offset) - jnp.asarray(mean) * factor)).astype(x.dtype)
+    return (x * factor + ((0 if offset is None else offset) - jnp.asarray(mean) * factor)).astype(
+        x.dtype
+    )
 
 
 batch_normalization = alias(

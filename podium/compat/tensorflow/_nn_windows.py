@@ -36,14 +36,30 @@ def _padded(x: Any, padding: Any, layout: str, fill: float = 0.0) -> tuple[Any, 
     return dispatch(lambda x: jnp.pad(x, widths, constant_values=fill), x), "valid"
 
 
-def _conv(dims: int, input: Any, filters: Any, strides: Any, padding: Any, data_format: str | None, dilations: Any) -> Any:
+def _conv(
+    dims: int,
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None,
+    dilations: Any,
+) -> Any:
     layout = _layout(data_format, dims)
     x, how = _padded(input, padding, layout)
-    return ops.conv(x, filters, _steps(strides, dims, layout), how, layout, _steps(dilations, dims, layout))
+    return ops.conv(
+        x, filters, _steps(strides, dims, layout), how, layout, _steps(dilations, dims, layout)
+    )
 
 
 def conv1d(
-    input: Any, filters: Any, stride: Any, padding: Any, data_format: str = "NWC", dilations: Any = None, name: str | None = None
+    input: Any,
+    filters: Any,
+    stride: Any,
+    padding: Any,
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
 ) -> Any:
     """Convolve sequences with filters `(length, channels in, channels out)`.
 
@@ -94,7 +110,13 @@ def conv3d(
 
 
 def depthwise_conv2d(
-    input: Any, filter: Any, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = None, name: str | None = None
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
 ) -> Any:
     """Convolve each channel by itself; filters are `(height, width, channels, multiplier)`.
 
@@ -105,7 +127,9 @@ def depthwise_conv2d(
     """
     layout = _layout(data_format, 2)
     x, how = _padded(input, padding, layout)
-    return ops.depthwise_conv(x, filter, _steps(strides, 2, layout), how, layout, _steps(dilations, 2, layout))
+    return ops.depthwise_conv(
+        x, filter, _steps(strides, 2, layout), how, layout, _steps(dilations, 2, layout)
+    )
 
 
 def conv2d_transpose(
@@ -127,20 +151,39 @@ def conv2d_transpose(
     """
     layout = _layout(data_format, 2)
     made = ops.conv_transpose(
-        input, filters, _steps(strides, 2, layout), padding.lower(), None, layout, _steps(dilations, 2, layout)
+        input,
+        filters,
+        _steps(strides, 2, layout),
+        padding.lower(),
+        None,
+        layout,
+        _steps(dilations, 2, layout),
     )
     wanted = sizes(output_shape)
     if tuple(made.shape[1:]) != wanted[1:]:
-        raise ValueError(f"output_shape={wanted} was given; these strides and this padding give {tuple(made.shape)}.")
+        raise ValueError(
+            f"output_shape={wanted} was given; these strides and this padding give {tuple(made.shape)}."
+        )
     return made
 
 
-def _pool(op: Any, dims: int, input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None) -> Any:
+def _pool(
+    op: Any, dims: int, input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None
+) -> Any:
     layout = _layout(data_format, dims)
-    return op(input, _steps(ksize, dims, layout), _steps(strides, dims, layout), padding.lower(), layout)
+    return op(
+        input, _steps(ksize, dims, layout), _steps(strides, dims, layout), padding.lower(), layout
+    )
 
 
-def max_pool2d(input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None) -> Any:
+def max_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Any:
     """The largest value in each window.
 
     Example:
@@ -151,7 +194,14 @@ def max_pool2d(input: Any, ksize: Any, strides: Any, padding: str, data_format: 
     return _pool(ops.max_pool, 2, input, ksize, strides, padding, data_format)
 
 
-def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None) -> Any:
+def avg_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Any:
     """The mean of each window.
 
     Example:
@@ -162,7 +212,14 @@ def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: str, data_format: 
     return _pool(ops.average_pool, 2, input, ksize, strides, padding, data_format)
 
 
-def max_pool1d(input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None) -> Any:
+def max_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Any:
     """The largest value in each window of sequences.
 
     Example:
@@ -173,7 +230,14 @@ def max_pool1d(input: Any, ksize: Any, strides: Any, padding: str, data_format: 
     return _pool(ops.max_pool, 1, input, ksize, strides, padding, data_format)
 
 
-def avg_pool1d(input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NWC", name: str | None = None) -> Any:
+def avg_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Any:
     """The mean of each window of sequences.
 
     Example:
@@ -184,7 +248,14 @@ def avg_pool1d(input: Any, ksize: Any, strides: Any, padding: str, data_format: 
     return _pool(ops.average_pool, 1, input, ksize, strides, padding, data_format)
 
 
-def max_pool(input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None) -> Any:
+def max_pool(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Any:
     """The largest value in each window of sequences, images or volumes.
 
     Example:
@@ -192,10 +263,19 @@ def max_pool(input: Any, ksize: Any, strides: Any, padding: str, data_format: st
         >>> tf.nn.max_pool(tf.ones((1, 4, 4, 1)), 2, 2, "VALID").shape
         (1, 2, 2, 1)
     """
-    return _pool(ops.max_pool, len(ops.shape(input)) - 2, input, ksize, strides, padding, data_format)
+    return _pool(
+        ops.max_pool, len(ops.shape(input)) - 2, input, ksize, strides, padding, data_format
+    )
 
 
-def avg_pool(input: Any, ksize: Any, strides: Any, padding: str, data_format: str | None = None, name: str | None = None) -> Any:
+def avg_pool(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Any:
     """The mean of each window of sequences, images or volumes.
 
     Example:
@@ -203,4 +283,6 @@ def avg_pool(input: Any, ksize: Any, strides: Any, padding: str, data_format: st
         >>> tf.nn.avg_pool(tf.ones((1, 4, 4, 1)), 2, 2, "VALID").shape
         (1, 2, 2, 1)
     """
-    return _pool(ops.average_pool, len(ops.shape(input)) - 2, input, ksize, strides, padding, data_format)
+    return _pool(
+        ops.average_pool, len(ops.shape(input)) - 2, input, ksize, strides, padding, data_format
+    )

@@ -37,12 +37,19 @@ def set_seed(seed: int) -> None:
         True
     """
     set_random_seed(seed)
-    for generator in _sequences.values():  # compiled functions know these Variables, so they stay and start again
+    for generator in (
+        _sequences.values()
+    ):  # compiled functions know these Variables, so they stay and start again
         generator.state.assign(jnp.asarray([generator.initial_seed % 2**32, 0], "uint32"))
 
 
 def normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Draw from a normal distribution.
 
@@ -55,7 +62,12 @@ def normal(
 
 
 def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Draw from a normal distribution cut off at two standard deviations.
 
@@ -64,11 +76,18 @@ def truncated_normal(
         >>> tf.random.truncated_normal([2, 3]).shape
         (2, 3)
     """
-    return random.truncated_normal(sizes(shape), mean, stddev, number_type(dtype), _sequence("truncated", seed))
+    return random.truncated_normal(
+        sizes(shape), mean, stddev, number_type(dtype), _sequence("truncated", seed)
+    )
 
 
 def uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Draw evenly from `minval` to `maxval` (left out): floats from 0 to 1, or whole numbers of an integer dtype.
 
@@ -81,13 +100,20 @@ def uniform(
     kind, generator = number_type(dtype), _sequence("uniform", seed)
     if "int" in kind:
         if maxval is None:
-            raise ValueError("tf.random.uniform was given an integer dtype and no maxval; give both minval and maxval.")
+            raise ValueError(
+                "tf.random.uniform was given an integer dtype and no maxval; give both minval and maxval."
+            )
         return random.randint(sizes(shape), minval, maxval, kind, generator)
     return random.uniform(sizes(shape), minval, 1.0 if maxval is None else maxval, kind, generator)
 
 
 def gamma(
-    shape: Any, alpha: Any, beta: Any = None, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = "float32",
+    seed: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Draw from a gamma distribution: `shape` draws for each parameter.
 
@@ -99,13 +125,17 @@ def gamma(
     kind, key = number_type(dtype), draw_seed(_sequence("gamma", seed))
 
     def draw(alpha: Any, beta: Any) -> Any:
-        alpha, beta = jnp.broadcast_arrays(jnp.asarray(alpha, kind), jnp.asarray(1.0 if beta is None else beta, kind))
+        alpha, beta = jnp.broadcast_arrays(
+            jnp.asarray(alpha, kind), jnp.asarray(1.0 if beta is None else beta, kind)
+        )
         return jax.random.gamma(key, alpha, sizes(shape) + alpha.shape, kind) / beta
 
     return dispatch(draw, alpha, beta)
 
 
-def poisson(shape: Any, lam: Any, dtype: Any = "float32", seed: int | None = None, name: str | None = None) -> Any:
+def poisson(
+    shape: Any, lam: Any, dtype: Any = "float32", seed: int | None = None, name: str | None = None
+) -> Any:
     """Draw from a Poisson distribution: `shape` draws for each rate.
 
     Example:
@@ -122,7 +152,13 @@ def poisson(shape: Any, lam: Any, dtype: Any = "float32", seed: int | None = Non
     return dispatch(draw, lam)
 
 
-def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None) -> Any:
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
     """Draw class numbers with probabilities given as logits, `num_samples` for each row.
 
     Example:
@@ -152,7 +188,13 @@ def _stateless(seed: Any) -> Any:
 
 
 def stateless_normal(
-    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", name: str | None = None, alg: Any = None
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = "float32",
+    name: str | None = None,
+    alg: Any = None,
 ) -> Any:
     """Draw from a normal distribution; the same pair of seeds gives the same numbers.
 
@@ -162,11 +204,21 @@ def stateless_normal(
         True
     """
     key, lengths = jax.random.wrap_key_data(_stateless(seed), impl="threefry2x32"), sizes(shape)
-    return dispatch(lambda mean, stddev: jax.random.normal(key, lengths, number_type(dtype)) * stddev + mean, mean, stddev)
+    return dispatch(
+        lambda mean, stddev: jax.random.normal(key, lengths, number_type(dtype)) * stddev + mean,
+        mean,
+        stddev,
+    )
 
 
 def stateless_uniform(
-    shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32", name: str | None = None, alg: Any = None
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = "float32",
+    name: str | None = None,
+    alg: Any = None,
 ) -> Any:
     """Draw evenly between bounds; the same pair of seeds gives the same numbers.
 
@@ -218,17 +270,36 @@ class Generator:
         """The Variable that holds its place."""
         return self._seeds.state
 
-    def normal(self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", name: str | None = None) -> Any:
+    def normal(
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = "float32",
+        name: str | None = None,
+    ) -> Any:
         """Draw from a normal distribution."""
         return normal(shape, mean, stddev, dtype, self._seeds)  # type: ignore[arg-type]
 
     def truncated_normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", name: str | None = None
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = "float32",
+        name: str | None = None,
     ) -> Any:
         """Draw from a normal distribution cut off at two standard deviations."""
         return truncated_normal(shape, mean, stddev, dtype, self._seeds)  # type: ignore[arg-type]
 
-    def uniform(self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32", name: str | None = None) -> Any:
+    def uniform(
+        self,
+        shape: Any,
+        minval: Any = 0,
+        maxval: Any = None,
+        dtype: Any = "float32",
+        name: str | None = None,
+    ) -> Any:
         """Draw evenly between bounds."""
         return uniform(shape, minval, maxval, dtype, self._seeds)  # type: ignore[arg-type]
 

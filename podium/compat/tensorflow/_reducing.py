@@ -26,7 +26,9 @@ def _axes(axis: Any) -> Any:
 def _over(op: Any) -> Any:
     def run(x: Any, axis: Any, keepdims: bool) -> Any:
         if isinstance(x, Shape) and not keepdims:
-            return op(list(x)).numpy().item()  # sizes give a size: a plain number, also while a program is traced
+            return (
+                op(list(x)).numpy().item()
+            )  # sizes give a size: a plain number, also while a program is traced
         return op(x, axis=_axes(axis), keepdims=keepdims)
 
     run.__doc__, run.__name__ = op.__doc__, op.__name__
@@ -45,7 +47,11 @@ reduce_sum = alias(f"reduce_sum{_REDUCE}", _over(ops.sum))
 reduce_variance = alias(f"reduce_variance{_REDUCE}", _over(ops.var))
 reduce_euclidean_norm = alias(
     f"reduce_euclidean_norm{_REDUCE}",
-    lift(lambda x, axis, keepdims: jnp.sqrt(jnp.sum(jnp.square(jnp.asarray(x)), axis=_axes(axis), keepdims=keepdims))),
+    lift(
+        lambda x, axis, keepdims: jnp.sqrt(
+            jnp.sum(jnp.square(jnp.asarray(x)), axis=_axes(axis), keepdims=keepdims)
+        )
+    ),
     "tf.math.reduce_euclidean_norm([3.0, 4.0]).numpy()",
     "array(5., dtype=float32)",
     "The square root of the sum of squares.",
@@ -75,7 +81,11 @@ argmin = alias(
 )
 count_nonzero = alias(
     "count_nonzero(input, axis=None, keepdims=None, dtype='int32', name=None)",
-    lift(lambda x, axis, keepdims, dtype: jnp.sum(jnp.asarray(x) != 0, axis=_axes(axis), keepdims=bool(keepdims), dtype="int32")),
+    lift(
+        lambda x, axis, keepdims, dtype: jnp.sum(
+            jnp.asarray(x) != 0, axis=_axes(axis), keepdims=bool(keepdims), dtype="int32"
+        )
+    ),
     "tf.math.count_nonzero([0, 3, 4]).numpy()",
     "array(2, dtype=int32)",
     "How many elements are not zero.",
@@ -88,7 +98,9 @@ def _running(fn: Any, start: int) -> Any:
         x = jnp.flip(x, axis) if reverse else x
         if exclusive:
             first = jnp.full_like(jax.lax.slice_in_dim(x, 0, 1, axis=axis), start)
-            x = jnp.concatenate([first, jax.lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis)], axis)
+            x = jnp.concatenate(
+                [first, jax.lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis)], axis
+            )
         x = fn(x, axis=axis)
         return jnp.flip(x, axis) if reverse else x
 
@@ -151,7 +163,9 @@ class TopK(NamedTuple):
     indices: Any
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32", name: str | None = None) -> TopK:
+def top_k(
+    input: Any, k: Any = 1, sorted: bool = True, index_type: Any = "int32", name: str | None = None
+) -> TopK:
     """The `k` largest elements along the last axis, and where they are.
 
     Example:
@@ -167,7 +181,12 @@ in_top_k = alias("in_top_k(targets, predictions, k, name=None)", ops.in_top_k)
 
 
 def bincount(
-    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = "int32", name: str | None = None
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = "int32",
+    name: str | None = None,
 ) -> Any:
     """How often each whole number occurs, or the sum of its weights.
 
@@ -176,7 +195,11 @@ def bincount(
         >>> tf.math.bincount([0, 2, 2], minlength=4).numpy()
         array([1, 0, 2, 0], dtype=int32)
     """
-    counts = ops.bincount(ops.reshape(arr, (-1,)), None if weights is None else ops.reshape(weights, (-1,)), int(minlength or 0))
+    counts = ops.bincount(
+        ops.reshape(arr, (-1,)),
+        None if weights is None else ops.reshape(weights, (-1,)),
+        int(minlength or 0),
+    )
     counts = counts if maxlength is None else counts[: int(maxlength)]
     return ops.cast(counts, number_type(dtype)) if weights is None else counts
 

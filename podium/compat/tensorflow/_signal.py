@@ -48,11 +48,15 @@ def frame(
 
 def _window(kind: Callable, length: Any, periodic: bool, dtype: Any) -> Any:
     points = int(length)
-    values = kind(points + 1)[:-1] if periodic and points % 2 == 0 else kind(points)  # TensorFlow's odd windows are symmetric
+    values = (
+        kind(points + 1)[:-1] if periodic and points % 2 == 0 else kind(points)
+    )  # TensorFlow's odd windows are symmetric
     return convert_to_tensor(values.astype("float32"), number_type(dtype))
 
 
-def hann_window(window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None) -> Any:
+def hann_window(
+    window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None
+) -> Any:
     """The Hann window.
 
     Example:
@@ -63,7 +67,9 @@ def hann_window(window_length: Any, periodic: bool = True, dtype: Any = "float32
     return _window(np.hanning, window_length, periodic, dtype)
 
 
-def hamming_window(window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None) -> Any:
+def hamming_window(
+    window_length: Any, periodic: bool = True, dtype: Any = "float32", name: str | None = None
+) -> Any:
     """The Hamming window.
 
     Example:
@@ -102,14 +108,20 @@ def _transform(name: str, fn: Callable, summary: str) -> Callable:
         return fn(jnp.asarray(x, "complex64"))
 
     return alias(
-        f"{name}(input, name=None)", lift(run), f"tf.signal.{name}(tf.ones((4, 4))).dtype", "dtype('complex64')", summary
+        f"{name}(input, name=None)",
+        lift(run),
+        f"tf.signal.{name}(tf.ones((4, 4))).dtype",
+        "dtype('complex64')",
+        summary,
     )
 
 
 fft = _transform("fft", jnp.fft.fft, "The Fourier transform along the last axis.")
 ifft = _transform("ifft", jnp.fft.ifft, "The inverse Fourier transform along the last axis.")
 fft2d = _transform("fft2d", jnp.fft.fft2, "The Fourier transform along the last two axes.")
-ifft2d = _transform("ifft2d", jnp.fft.ifft2, "The inverse Fourier transform along the last two axes.")
+ifft2d = _transform(
+    "ifft2d", jnp.fft.ifft2, "The inverse Fourier transform along the last two axes."
+)
 
 
 def _length(fft_length: Any) -> int | None:
@@ -155,5 +167,9 @@ def linear_to_mel_weight_matrix(
     bins = mel(np.linspace(0.0, sample_rate / 2.0, num_spectrogram_bins)[1:])[:, None]
     edges = np.linspace(mel(lower_edge_hertz), mel(upper_edge_hertz), num_mel_bins + 2)
     lower, center, upper = edges[:-2], edges[1:-1], edges[2:]
-    weights = np.maximum(0.0, np.minimum((bins - lower) / (center - lower), (upper - bins) / (upper - center)))
-    return ops.cast(convert_to_tensor(np.pad(weights, [(1, 0), (0, 0)]).astype("float32")), number_type(dtype))
+    weights = np.maximum(
+        0.0, np.minimum((bins - lower) / (center - lower), (upper - bins) / (upper - center))
+    )
+    return ops.cast(
+        convert_to_tensor(np.pad(weights, [(1, 0), (0, 0)]).astype("float32")), number_type(dtype)
+    )

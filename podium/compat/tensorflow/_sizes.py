@@ -52,7 +52,11 @@ class Shape(tuple):
             return sign(other, mine) if swapped else sign(mine, other)
         mine, theirs = self.numpy(), np.asarray(other)
         result = sign(theirs, mine) if swapped else sign(mine, theirs)
-        return Shape(result.tolist()) if result.dtype.kind == "i" and result.ndim == 1 else convert_to_tensor(result)
+        return (
+            Shape(result.tolist())
+            if result.dtype.kind == "i" and result.ndim == 1
+            else convert_to_tensor(result)
+        )
 
     def __add__(self, other: Any) -> Any:
         return self._each(operator.add, other)
@@ -141,7 +145,9 @@ class TensorShape(tuple):
     def is_compatible_with(self, other: Iterable[Any]) -> bool:
         """Tell whether both could be the shape of one value."""
         other = tuple(other)
-        return len(other) == len(self) and all(None in pair or pair[0] == pair[1] for pair in zip(self, other, strict=True))
+        return len(other) == len(self) and all(
+            None in pair or pair[0] == pair[1] for pair in zip(self, other, strict=True)
+        )
 
     def __getitem__(self, key: Any) -> Any:
         found = tuple.__getitem__(self, key)

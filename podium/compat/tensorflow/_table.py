@@ -20,7 +20,14 @@ _TYPES = ("dtype", "output_type")  # parameters that name a type
 _FIRST_LINE = ">>> from podium.compat import tensorflow as tf"
 
 
-def alias(signature: str, fn: Callable, example: str = "", output: str = "", summary: str = "", known: bool = True) -> Callable:
+def alias(
+    signature: str,
+    fn: Callable,
+    example: str = "",
+    output: str = "",
+    summary: str = "",
+    known: bool = True,
+) -> Callable:
     """Make a function with TensorFlow's signature.
 
     Args:
@@ -37,9 +44,17 @@ def alias(signature: str, fn: Callable, example: str = "", output: str = "", sum
     """
     name, _, rest = signature.partition("(")
     names = [part.split("=")[0].strip() for part in rest.rstrip(")").split(",")]
-    passed = ", ".join(f"narrow({each})" if each in _TYPES else each for each in names if each != "name")
-    namespace: dict[str, Any] = {"fn": keeping_known(fn) if known else fn, "narrow": _narrow, "__name__": __name__}
-    exec(f"def {signature}: return fn({passed})", namespace)  # a real signature, for help() and for errors
+    passed = ", ".join(
+        f"narrow({each})" if each in _TYPES else each for each in names if each != "name"
+    )
+    namespace: dict[str, Any] = {
+        "fn": keeping_known(fn) if known else fn,
+        "narrow": _narrow,
+        "__name__": __name__,
+    }
+    exec(
+        f"def {signature}: return fn({passed})", namespace
+    )  # a real signature, for help() and for errors
     made = namespace[name]
     made.__module__ = "podium.compat.tensorflow"
     made.__doc__ = _docstring(fn, example, output, summary)

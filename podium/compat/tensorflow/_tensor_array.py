@@ -39,7 +39,9 @@ class TensorArray:
         new._parts = list(self._parts)
         if place >= len(new._parts):
             if not self.dynamic_size:
-                raise IndexError(f"index={place} was written to a TensorArray of size {len(new._parts)}; give dynamic_size=True.")
+                raise IndexError(
+                    f"index={place} was written to a TensorArray of size {len(new._parts)}; give dynamic_size=True."
+                )
             new._parts += [None] * (place + 1 - len(new._parts))
         new._parts[place] = convert_to_tensor(value, self.dtype)
         return new

@@ -87,7 +87,9 @@ def _make(
     experimental_enable_variable_lifting: bool = True,
 ) -> PodiumVariable:
     if initial_value is None:
-        raise ValueError("tf.Variable() was given no initial_value; numbers or a function that returns some were expected.")
+        raise ValueError(
+            "tf.Variable() was given no initial_value; numbers or a function that returns some were expected."
+        )
     return PodiumVariable(
         initial_value,
         dtype=None if dtype is None else number_type(dtype),
@@ -95,7 +97,9 @@ def _make(
         name=None if name is None else name.replace("/", "_").replace(":", "_"),
         constraint=constraint,
         synchronization=synchronization,
-        aggregation=check_choice("aggregation", aggregation, ("none", "sum", "mean", "only_first_replica")),
+        aggregation=check_choice(
+            "aggregation", aggregation, ("none", "sum", "mean", "only_first_replica")
+        ),
     )
 
 

@@ -60,7 +60,9 @@ class ArrayAdapter(DataAdapter):
     ):
         super().__init__(x, steps=steps, words=words)
         inputs, targets = prepared(x, words.x, optional=False), prepared(y, words.y)
-        weights = prepared(_completed(sample_weight, targets, words, output_names), words.sample_weight)
+        weights = prepared(
+            _completed(sample_weight, targets, words, output_names), words.sample_weight
+        )
         parts = {words.x: inputs, words.y: targets, words.sample_weight: weights}
         self.samples = check_lengths(parts)
         if batch_size is None:
@@ -74,10 +76,16 @@ class ArrayAdapter(DataAdapter):
         places = [map_leaves(lambda _: next(numbers), part) for part in (inputs, targets, weights)]
         numbered, self._treedef = jax.tree.flatten(in_order(pack_x_y_sample_weight(*places)))
         self.columns = [self.columns[number] for number in numbered]
-        self._bytes = sum(column.size * arriving_dtype(column.dtype).itemsize for column in self.columns)
-        self.quick = self._bytes <= device_budget() and all(column.in_memory is not None for column in self.columns)
+        self._bytes = sum(
+            column.size * arriving_dtype(column.dtype).itemsize for column in self.columns
+        )
+        self.quick = self._bytes <= device_budget() and all(
+            column.in_memory is not None for column in self.columns
+        )
         self._table: Table | None = None
-        self._numbers: tuple[int, np.random.PCG64, Any] | None = None  # a seed, its generator, and where that starts
+        self._numbers: tuple[int, np.random.PCG64, Any] | None = (
+            None  # a seed, its generator, and where that starts
+        )
         self._start = 0
 
     @staticmethod
@@ -91,7 +99,9 @@ class ArrayAdapter(DataAdapter):
             start, self._seed = start["batch"], start["seed"]
         self._start = start
         in_blocks = self._table is not None and self._shuffle != "batch"
-        return _Walk(self, self._table, in_blocks, epoch + start // self.get_size(), start % self.get_size())
+        return _Walk(
+            self, self._table, in_blocks, epoch + start // self.get_size(), start % self.get_size()
+        )
 
     def position(self, taken: int) -> dict[str, int]:
         """Return the number of batches taken, and the seed of the order."""
@@ -103,10 +113,17 @@ class ArrayAdapter(DataAdapter):
         On CPU that pays for a single pass too: several batches are taken at once, from the arrays as they are. What changes
         in them meanwhile is seen in the batches that follow.
         """
-        fits = self._bytes <= budget and self.get_size() > 1 and (passes > 1 or jax.default_backend() == "cpu")
+        fits = (
+            self._bytes <= budget
+            and self.get_size() > 1
+            and (passes > 1 or jax.default_backend() == "cpu")
+        )
         if fits and all(column.in_memory is not None or column.in_host for column in self.columns):
             whole = slice(0, self.samples)
-            arrays = [column.rows(whole) if column.in_memory is None else column.in_memory for column in self.columns]
+            arrays = [
+                column.rows(whole) if column.in_memory is None else column.in_memory
+                for column in self.columns
+            ]
             types = [arriving_dtype(array.dtype) for array in arrays]
             self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self.cut)
         return self._table is not None
@@ -160,7 +177,9 @@ class ArrayAdapter(DataAdapter):
 class _Walk:
     """One walk through the batches of an epoch, and of the following ones if it goes on."""
 
-    def __init__(self, adapter: ArrayAdapter, table: Table | None, in_blocks: bool, epoch: int, start: int):
+    def __init__(
+        self, adapter: ArrayAdapter, table: Table | None, in_blocks: bool, epoch: int, start: int
+    ):
         self._adapter = adapter
         self._table = table
         self._in_blocks = in_blocks  # whether neighbouring batches can be named at once
@@ -184,12 +203,20 @@ class _Walk:
             self._epoch, self._at = self._epoch + 1, 0
             self._rows, self._batches = self._adapter.order(self._epoch)
         first = self._batches[self._at] * self._size
-        count = max(1, min(wanted, (self._adapter.samples - first) // self._size)) if self._in_blocks else 1
+        count = (
+            max(1, min(wanted, (self._adapter.samples - first) // self._size))
+            if self._in_blocks
+            else 1
+        )
         end = min(first + count * self._size, self._adapter.samples)
         self._at += count
         if self._table is None:
-            return self._adapter.cut(slice(first, end) if self._rows is None else self._rows[first:end])
-        numbers = np.arange(first, end, dtype=np.int32) if self._rows is None else self._rows[first:end]
+            return self._adapter.cut(
+                slice(first, end) if self._rows is None else self._rows[first:end]
+            )
+        numbers = (
+            np.arange(first, end, dtype=np.int32) if self._rows is None else self._rows[first:end]
+        )
         return Selection(self._table, numbers if count == 1 else numbers.reshape(count, -1))
 
     __next__ = many
@@ -213,7 +240,10 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
             raise ValueError(
                 f"`{words.sample_weight}` has the keys {unknown}, which `{words.y}` does not have; its keys are {list(y)}."
             )
-        return {key: _ones(part) if sample_weight.get(key) is None else sample_weight[key] for key, part in y.items()}
+        return {
+            key: _ones(part) if sample_weight.get(key) is None else sample_weight[key]
+            for key, part in y.items()
+        }
     if isinstance(sample_weight, dict):
         if output_names is None or len(output_names) != len(y) or isinstance(y, dict):
             raise ValueError(
@@ -222,7 +252,9 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
             )
         unknown = [key for key in sample_weight if key not in output_names]
         if unknown:
-            raise ValueError(f"`{words.sample_weight}` has the keys {unknown}; the outputs are {output_names}.")
+            raise ValueError(
+                f"`{words.sample_weight}` has the keys {unknown}; the outputs are {output_names}."
+            )
         sample_weight = [sample_weight.get(name) for name in output_names]
     if isinstance(sample_weight, (list, tuple)) and not holds_numbers(sample_weight):
         if isinstance(y, dict) or len(y) != len(sample_weight):
@@ -230,7 +262,13 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
                 f"`{words.sample_weight}` has {len(sample_weight)} parts and `{words.y}` is {describe(y)}. Give one array for "
                 "all outputs, or one for each in the same structure."
             )
-        return rebuilt(y, [_ones(part) if own is None else own for own, part in zip(sample_weight, y, strict=True)])
+        return rebuilt(
+            y,
+            [
+                _ones(part) if own is None else own
+                for own, part in zip(sample_weight, y, strict=True)
+            ],
+        )
     return map_leaves(lambda _: sample_weight, y)
 
 

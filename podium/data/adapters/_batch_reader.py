@@ -28,8 +28,12 @@ class BatchReader:
         self._convert = not adapter.owned
         self._fresh = adapter.fresh
         self._same_lengths = same_lengths
-        self._hint = "" if adapter.one_shot else _UNBATCHED.format(adapter.kind, adapter.batching.format(32))
-        self._goes_on = adapter.one_shot  # what is left stays the user's, and the next walk goes on counting
+        self._hint = (
+            "" if adapter.one_shot else _UNBATCHED.format(adapter.kind, adapter.batching.format(32))
+        )
+        self._goes_on = (
+            adapter.one_shot
+        )  # what is left stays the user's, and the next walk goes on counting
         self._first: Any = None  # the first batch's form, and how it is written
         self._count = 0
 
@@ -52,7 +56,9 @@ class BatchReader:
                 except StopIteration:
                     return
                 except Exception as error:
-                    error.add_note(f"It was raised while batch {self._count} of the {self._kind} was read (the first is 0).")
+                    error.add_note(
+                        f"It was raised while batch {self._count} of the {self._kind} was read (the first is 0)."
+                    )
                     raise
                 yield self._checked(batch)
                 self._count += 1
@@ -69,7 +75,9 @@ class BatchReader:
         if isinstance(batch, list):
             batch = tuple(batch)
         if self._convert:
-            batch = self._owned(batch)  # lists of numbers are arrays from here on, of whatever length
+            batch = self._owned(
+                batch
+            )  # lists of numbers are arrays from here on, of whatever length
         form = outline(batch)
         if self._first is None:
             self._first = form, describe_batch(batch)
@@ -86,19 +94,33 @@ class BatchReader:
         where = f"batch {self._count} of the {self._kind}"
         if isinstance(batch, tuple) and len(batch) <= 3:
             parts = zip(batch, _PARTS, strict=False)
-            return tuple(own_structure(part, f"{name} in {where}", self._own) for part, name in parts)
+            return tuple(
+                own_structure(part, f"{name} in {where}", self._own) for part, name in parts
+            )
         return own_structure(batch, where, self._own)
 
     def _own(self, leaf: Any, name: str) -> Any:
         return own_leaf(leaf, name, self._fresh)
 
     def _check_lengths(self, batch: Any) -> None:
-        parts = dict(zip(_PARTS, batch, strict=False)) if isinstance(batch, tuple) and len(batch) <= 3 else {"x": batch}
+        parts = (
+            dict(zip(_PARTS, batch, strict=False))
+            if isinstance(batch, tuple) and len(batch) <= 3
+            else {"x": batch}
+        )
         if any(leaf.shape[:1] == (0,) for leaf in leaves(batch) if hasattr(leaf, "shape")):
-            raise ValueError(f"Batch {self._count} of the {self._kind} is empty: one of its arrays has 0 rows.")
-        if self._same_lengths and len(parts) > 1 and all(hasattr(leaf, "ndim") for leaf in leaves(batch)):
+            raise ValueError(
+                f"Batch {self._count} of the {self._kind} is empty: one of its arrays has 0 rows."
+            )
+        if (
+            self._same_lengths
+            and len(parts) > 1
+            and all(hasattr(leaf, "ndim") for leaf in leaves(batch))
+        ):
             where, hint = f" in batch {self._count} of the {self._kind}", self._hint
             targets = leaves(parts["y"])
             if hint and targets and all(leaf.ndim == 0 for leaf in targets):
-                raise ValueError(f"`y`{where} is a single number; an array with a row for each sample was expected.{hint}")
+                raise ValueError(
+                    f"`y`{where} is a single number; an array with a row for each sample was expected.{hint}"
+                )
             check_lengths(parts, where, hint)

@@ -14,7 +14,11 @@ from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._array_adapter import ArrayAdapter
 from podium.data.adapters._dataset_adapter import DatasetAdapter
 from podium.data.adapters._generator_adapter import GeneratorAdapter
-from podium.data.adapters._grain_adapter import GrainIteratorAdapter, GrainMapAdapter, GrainStreamAdapter
+from podium.data.adapters._grain_adapter import (
+    GrainIteratorAdapter,
+    GrainMapAdapter,
+    GrainStreamAdapter,
+)
 from podium.data.adapters._hugging_face_adapter import HuggingFaceAdapter
 from podium.data.adapters._sequence_adapter import SequenceAdapter
 from podium.data.adapters._tensorflow_adapter import TensorFlowAdapter
@@ -22,7 +26,9 @@ from podium.data.adapters._torch_adapter import TorchAdapter
 from podium.data.columns._names import taken_out
 from podium.data.pipelines._shuffling import fresh_seed
 
-_own: tuple[type[DataAdapter], ...] = (  # the first one that can, does: the most specific stand before the general
+_own: tuple[
+    type[DataAdapter], ...
+] = (  # the first one that can, does: the most specific stand before the general
     HuggingFaceAdapter,
     TorchAdapter,
     TensorFlowAdapter,
@@ -52,7 +58,9 @@ def register_adapter(adapter: type[DataAdapter]) -> type[DataAdapter]:
         True
     """
     if not (isinstance(adapter, type) and issubclass(adapter, DataAdapter)):
-        raise TypeError(f"register_adapter({adapter!r}): a subclass of `podium.data.DataAdapter` was expected.")
+        raise TypeError(
+            f"register_adapter({adapter!r}): a subclass of `podium.data.DataAdapter` was expected."
+        )
     if adapter not in _added:
         _added.insert(0, adapter)
     return adapter
@@ -98,7 +106,9 @@ def choose_adapter(
         return kind(x, **wanted), None if weights is None else weights.add_to
     if weights is not None:
         if y is None:
-            raise ValueError(f"class_weight was given without `{words.y}`; it weighs the classes that the targets hold.")
+            raise ValueError(
+                f"class_weight was given without `{words.y}`; it weighs the classes that the targets hold."
+            )
         sample_weight = weights.of(prepared(y, words.y))
     arrays = ArrayAdapter(
         x,
@@ -144,7 +154,9 @@ def _seed(seed: int | None, shuffle: bool | str) -> int:
     return fresh_seed() if shuffle else 0
 
 
-def _refuse_extras(x: Any, adapter: Any, words: Words, y: Any, sample_weight: Any, batch_size: int | None) -> None:
+def _refuse_extras(
+    x: Any, adapter: Any, words: Words, y: Any, sample_weight: Any, batch_size: int | None
+) -> None:
     """Refuse arguments that only go with arrays."""
     kind = adapter.kind
     for name, value in ((words.y, y), (words.sample_weight, sample_weight)):

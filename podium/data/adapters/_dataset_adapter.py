@@ -18,7 +18,17 @@ from podium.data.adapters._adapter import DataAdapter
 from podium.data.pipelines._batching import Batched
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, take_rows
 
-_NO_SOURCE = (type, set, frozenset, str, bytes, bytearray, dict, list, tuple)  # can be iterated, but not as batches
+_NO_SOURCE = (
+    type,
+    set,
+    frozenset,
+    str,
+    bytes,
+    bytearray,
+    dict,
+    list,
+    tuple,
+)  # can be iterated, but not as batches
 
 
 class DatasetAdapter(DataAdapter):
@@ -56,7 +66,10 @@ class DatasetAdapter(DataAdapter):
         if self._table is None:
             return pipeline.elements(start)
         assert isinstance(pipeline, Batched)
-        return (Selection(self._table, np.asarray(rows, np.int32)) for rows in pipeline.batches_of_rows(start))
+        return (
+            Selection(self._table, np.asarray(rows, np.int32))
+            for rows in pipeline.batches_of_rows(start)
+        )
 
     def order_of_walk(self) -> list:
         """Return the states of the shuffles before the last walk."""
@@ -73,13 +86,25 @@ class DatasetAdapter(DataAdapter):
     def keep_on_device(self, budget: int, passes: int) -> bool:
         """Keep the arrays that a Dataset cuts its batches from on the device, if they fit the budget."""
         pipeline = getattr(self.source, "pipeline", None)
-        if passes < 2 or type(pipeline) is not Batched or pipeline.source.table is None or not self.get_size():
+        if (
+            passes < 2
+            or type(pipeline) is not Batched
+            or pipeline.source.table is None
+            or not self.get_size()
+        ):
             return False
         arrays = leaves(pipeline.source.table)
-        if any(array.dtype.kind in "OUS" for array in arrays) or sum(array.nbytes for array in arrays) > budget:
+        if (
+            any(array.dtype.kind in "OUS" for array in arrays)
+            or sum(array.nbytes for array in arrays) > budget
+        ):
             return False
         treedef = jax.tree.structure(in_order(pipeline.source.table))
-        self._table = Table([(array, array.dtype) for array in arrays], treedef, functools.partial(_cut, pipeline.source.table))
+        self._table = Table(
+            [(array, array.dtype) for array in arrays],
+            treedef,
+            functools.partial(_cut, pipeline.source.table),
+        )
         self.checked = True  # rows of arrays of one length
         return True
 
@@ -94,7 +119,9 @@ class DatasetAdapter(DataAdapter):
 
     def on_epoch_end(self) -> None:
         """Tell a loader that wants to know, such as one that shuffles between epochs."""
-        if not isinstance(self.source, Dataset) and callable(getattr(self.source, "on_epoch_end", None)):
+        if not isinstance(self.source, Dataset) and callable(
+            getattr(self.source, "on_epoch_end", None)
+        ):
             self.source.on_epoch_end()
 
     def _cardinality(self) -> int | None:

@@ -12,9 +12,15 @@ from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._recorded import RecordedWalk, restored
 from podium.data.columns._origin import is_a
 
-_SPARSE = ("FilterMapDataset", "FlatMapMapDataset")  # not every number has an element: their length is an upper bound
+_SPARSE = (
+    "FilterMapDataset",
+    "FlatMapMapDataset",
+)  # not every number has an element: their length is an upper bound
 _ENDLESS = sys.maxsize
-_READ = {"num_threads": 8, "prefetch_buffer_size": 16}  # Grain's own 500 are meant for single rows, these are batches
+_READ = {
+    "num_threads": 8,
+    "prefetch_buffer_size": 16,
+}  # Grain's own 500 are meant for single rows, these are batches
 
 
 class GrainMapAdapter(DataAdapter):
@@ -51,7 +57,9 @@ class GrainMapAdapter(DataAdapter):
             first, count = epoch * (size or 0), size or 0
         else:
             first, count = self._origin * (size or 0) + (epoch - self._origin) * steps, steps
-        numbers = self.source.repeat(epoch + 1) if size else self.source  # the endless go on by themselves
+        numbers = (
+            self.source.repeat(epoch + 1) if size else self.source
+        )  # the endless go on by themselves
         walk = iter(numbers.to_iter_dataset(sys.modules["grain"].ReadOptions(**_READ)))
         walk.set_state({"next_index": first + start})
         return _closing(walk, count - start)
@@ -145,7 +153,9 @@ def _closing(walk: Any, count: int) -> Iterator[Any]:
 
 def _has(dataset: Any, *names: str) -> bool:
     """Tell whether a dataset was made with one of the transformations of those names."""
-    return is_a(dataset, "grain", *names) or any(_has(parent, *names) for parent in getattr(dataset, "parents", ()))
+    return is_a(dataset, "grain", *names) or any(
+        _has(parent, *names) for parent in getattr(dataset, "parents", ())
+    )
 
 
 def _never_ends(source: Any) -> bool:

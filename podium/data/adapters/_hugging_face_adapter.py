@@ -53,7 +53,9 @@ class HuggingFaceAdapter(DataAdapter):
         self._weights = _names(sample_weight, words.sample_weight, words)
         self._batch_size = batch_size or _DEFAULT_BATCH_SIZE
         self._rows = source.with_format("numpy")
-        self.seekable = hasattr(source, "state_dict") and not _buffered(getattr(source, "_ex_iterable", None))
+        self.seekable = hasattr(source, "state_dict") and not _buffered(
+            getattr(source, "_ex_iterable", None)
+        )
         self._walk: RecordedWalk | None = None
 
     @staticmethod
@@ -120,5 +122,8 @@ def _buffered(rows: Any) -> bool:
     """Tell whether rows wait in a buffer to be shuffled, or whether nobody can know."""
     if rows is None or "Shuffled" in type(rows).__name__:
         return True
-    parts = [*getattr(rows, "ex_iterables", ()), *([rows.ex_iterable] if hasattr(rows, "ex_iterable") else ())]
+    parts = [
+        *getattr(rows, "ex_iterables", ()),
+        *([rows.ex_iterable] if hasattr(rows, "ex_iterable") else ()),
+    ]
     return any(_buffered(part) for part in parts)

@@ -26,5 +26,7 @@ def own_leaf(value: Any, name: str, fresh: bool) -> Any:
     if not fresh or isinstance(value, (jax.Array, Tensor, Variable)) or not is_array_like(value):
         return owned(value, name)
     array = as_numpy(value, name)
-    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
+    with np.errstate(
+        over="ignore"
+    ):  # a float64 beyond float32 becomes inf, which the loss will show
         return np.asarray(array, dtype=arriving_dtype(array.dtype), order="C")

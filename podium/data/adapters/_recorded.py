@@ -26,12 +26,16 @@ class RecordedWalk:
         close: Called when the walk is closed.
     """
 
-    def __init__(self, batches: Iterator, get_state: Callable[[], Any], close: Callable | None = None):
+    def __init__(
+        self, batches: Iterator, get_state: Callable[[], Any], close: Callable | None = None
+    ):
         self._batches: Iterator | None = batches
         self._get_state = get_state
         self._close = close
         self._taken = 0
-        self._states: collections.OrderedDict[int, Any] = collections.OrderedDict({0: copy.deepcopy(get_state())})
+        self._states: collections.OrderedDict[int, Any] = collections.OrderedDict(
+            {0: copy.deepcopy(get_state())}
+        )
 
     def __iter__(self) -> RecordedWalk:
         return self
@@ -72,7 +76,11 @@ def plain(state: Any) -> Any:
         return {"__bytes__": base64.b64encode(state).decode()}
     if isinstance(state, np.ndarray) or hasattr(state, "untyped_storage"):
         array = np.asarray(state)
-        form = {"dtype": array.dtype.str, "shape": list(array.shape), "torch": not isinstance(state, np.ndarray)}
+        form = {
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "torch": not isinstance(state, np.ndarray),
+        }
         return {"__array__": base64.b64encode(array.tobytes()).decode(), **form}
     return state.item() if isinstance(state, np.generic) else state
 
@@ -86,6 +94,10 @@ def restored(state: Any) -> Any:
     if "__bytes__" in state:
         return base64.b64decode(state["__bytes__"])
     if "__array__" in state:
-        array = np.frombuffer(base64.b64decode(state["__array__"]), state["dtype"]).reshape(state["shape"]).copy()
+        array = (
+            np.frombuffer(base64.b64decode(state["__array__"]), state["dtype"])
+            .reshape(state["shape"])
+            .copy()
+        )
         return sys.modules["torch"].from_numpy(array) if state["torch"] else array
     return {key: restored(value) for key, value in state.items()}

@@ -57,12 +57,20 @@ class SequenceAdapter(DataAdapter):
         self._first = 0  # where the walk was started
         self._origin: int | None = None  # the first epoch of the run
         count = check_count("workers", source.workers if workers is None else workers, 0)
-        ahead = check_count("max_queue_size", source.max_queue_size if max_queue_size is None else max_queue_size, 0)
-        multiprocessing = source.use_multiprocessing if use_multiprocessing is None else use_multiprocessing
-        self.fresh = bool(multiprocessing) and count > 0  # what was pickled on its way is nobody else's
+        ahead = check_count(
+            "max_queue_size", source.max_queue_size if max_queue_size is None else max_queue_size, 0
+        )
+        multiprocessing = (
+            source.use_multiprocessing if use_multiprocessing is None else use_multiprocessing
+        )
+        self.fresh = (
+            bool(multiprocessing) and count > 0
+        )  # what was pickled on its way is nobody else's
         # What a hook of the user's own changes between epochs nobody can know, but the next epoch must have it.
         self.seekable = not any(_overrides(source, hook) for hook in _HOOKS)
-        self._workers = Workers(source, count, processes=self.fresh, ahead=max(1, ahead), keep=self.seekable)
+        self._workers = Workers(
+            source, count, processes=self.fresh, ahead=max(1, ahead), keep=self.seekable
+        )
         if steps is None and self.get_size() is None:
             self.steps = words.steps_of_endless(
                 f"`{words.x}` is an endless PyDataset ({type(source).__name__}: its `num_batches` is None); {words.steps} was "
@@ -72,7 +80,9 @@ class SequenceAdapter(DataAdapter):
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is a PyDataset."""
-        return isinstance(x, PyDataset) or any(is_a(x, package, "PyDataset", "Sequence") for package in ("keras", "tf_keras"))
+        return isinstance(x, PyDataset) or any(
+            is_a(x, package, "PyDataset", "Sequence") for package in ("keras", "tf_keras")
+        )
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Walk the batches of an epoch."""
@@ -116,7 +126,9 @@ class SequenceAdapter(DataAdapter):
         if size is None:
             return range(first, first + steps)
         passes, first = divmod(first, size)
-        orders = itertools.chain.from_iterable(self._order(origin + passes + more, size) for more in (0, 1))
+        orders = itertools.chain.from_iterable(
+            self._order(origin + passes + more, size) for more in (0, 1)
+        )
         return itertools.islice(orders, first, first + steps)
 
     def _order(self, number: int, size: int) -> Iterable[int]:

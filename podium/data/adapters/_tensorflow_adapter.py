@@ -60,7 +60,9 @@ class TensorFlowAdapter(DataAdapter):
 def _check_components(spec: Any, words: Words) -> None:
     """Refuse components that are no dense tensors of numbers, before one is read."""
     parts = (
-        dict(zip(("x", "y", "sample_weight"), spec, strict=False)) if isinstance(spec, tuple) and len(spec) <= 3 else {"x": spec}
+        dict(zip(("x", "y", "sample_weight"), spec, strict=False))
+        if isinstance(spec, tuple) and len(spec) <= 3
+        else {"x": spec}
     )
     for part, structure in parts.items():
         for name, leaf in named_leaves(structure, part):
@@ -72,4 +74,6 @@ def _check_components(spec: Any, words: Words) -> None:
                     "example with `tf.strings.to_hash_bucket_fast`, or leave the component out."
                 )
             if kind in _MAKE_DENSE:
-                raise TypeError(f"{where} is of {kind}; dense tensors were expected. {_MAKE_DENSE[kind]}")
+                raise TypeError(
+                    f"{where} is of {kind}; dense tensors were expected. {_MAKE_DENSE[kind]}"
+                )

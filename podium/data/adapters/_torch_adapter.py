@@ -30,14 +30,18 @@ class TorchAdapter(DataAdapter):
                 "Put it into a loader: `torch.utils.data.DataLoader(dataset, batch_size=32)`."
             )
         collate = source.collate_fn
-        self.fresh = getattr(collate, "__name__", "") == "default_collate" and collate.__module__.startswith("torch.")
+        self.fresh = getattr(
+            collate, "__name__", ""
+        ) == "default_collate" and collate.__module__.startswith("torch.")
         self.seekable = hasattr(source, "state_dict") and hasattr(source, "load_state_dict")
         self._walk: RecordedWalk | None = None
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is torch's: a loader, or a Dataset of rows, which is refused with a hint."""
-        return is_a(x, "torch", "DataLoader") or (is_a(x, "torch", "Dataset") and not hasattr(x, "__iter__"))
+        return is_a(x, "torch", "DataLoader") or (
+            is_a(x, "torch", "Dataset") and not hasattr(x, "__iter__")
+        )
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Start a new walk; samplers that want to know the epoch are told."""

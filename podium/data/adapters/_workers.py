@@ -35,7 +35,15 @@ class Workers:
         keep: Whether processes stay for the next walk. They have the source as it was when they began.
     """
 
-    def __init__(self, source: Any, count: int, *, processes: bool = False, ahead: int = 10, keep: bool = False):
+    def __init__(
+        self,
+        source: Any,
+        count: int,
+        *,
+        processes: bool = False,
+        ahead: int = 10,
+        keep: bool = False,
+    ):
         self._source = source
         self._count = count
         self._processes = processes
@@ -63,7 +71,9 @@ class Workers:
                 number, future = coming.popleft()
                 batch = self._told(number, future.result)
                 complete = not coming
-                if complete and not self._keep:  # the workers end before the last batch is used, not after
+                if (
+                    complete and not self._keep
+                ):  # the workers end before the last batch is used, not after
                     self.close()
                 yield batch
         finally:
@@ -82,7 +92,9 @@ class Workers:
             if self._processes:
                 self._executor = _processes(self._source, self._count)
             else:
-                self._executor = concurrent.futures.ThreadPoolExecutor(self._count, "podium-batches")
+                self._executor = concurrent.futures.ThreadPoolExecutor(
+                    self._count, "podium-batches"
+                )
             self._finalizer = weakref.finalize(self, self._executor.shutdown, cancel_futures=True)
         try:
             return self._executor.submit(make, number)
@@ -106,7 +118,9 @@ class Workers:
 def _processes(source: Any, workers: int) -> concurrent.futures.Executor:
     """Make a pool of new processes. A fork of this one could stop for ever: JAX runs threads, which hold locks."""
     context = multiprocessing.get_context("spawn")
-    return concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(source,))
+    return concurrent.futures.ProcessPoolExecutor(
+        workers, context, initializer=_begin, initargs=(source,)
+    )
 
 
 def _begin(source: Any) -> None:

@@ -20,17 +20,25 @@ def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.nda
     known = value.column_names
     places = places_of(known, chosen)
     if not places:
-        raise ValueError(f"`{name}` is a table without columns (shape {value.shape}). Give one with columns of numbers.")
+        raise ValueError(
+            f"`{name}` is a table without columns (shape {value.shape}). Give one with columns of numbers."
+        )
     columns = []
     for at in places:
         key = known[at]
-        column = arrow_column(value.column(at), place(key, name), f"{name}[{key!r}]", f"column {key!r} of {name}")
+        column = arrow_column(
+            value.column(at), place(key, name), f"{name}[{key!r}]", f"column {key!r} of {name}"
+        )
         if column.ndim > 1:
             raise no_numbers(
                 place(key, name),
                 "an array in each row",
                 value.column(at).type,
-                "Give a dictionary of the columns, `{column: " + name + "[column] for column in " + name + ".column_names}`",
+                "Give a dictionary of the columns, `{column: "
+                + name
+                + "[column] for column in "
+                + name
+                + ".column_names}`",
             )
         columns.append(column)
     return side_by_side(name, columns)
@@ -40,7 +48,13 @@ def arrow_column(array: Any, where: str, written: str, name: str) -> Column:
     """Return an Array or ChunkedArray as a Column: one-dimensional, or of more dimensions if its rows are arrays."""
     _refuse_others(array.type, where, written)
     if array.null_count:
-        raise missing(where, array.null_count, len(array), f"`{written}.fill_null(0)`, or drop those rows", array.type)
+        raise missing(
+            where,
+            array.null_count,
+            len(array),
+            f"`{written}.fill_null(0)`, or drop those rows",
+            array.type,
+        )
     chunks = [chunk for chunk in getattr(array, "chunks", [array]) if len(chunk)]
     if not chunks:
         return MemoryColumn(name, np.empty((0,), "float32"))
@@ -56,11 +70,23 @@ def _refuse_others(kind: Any, where: str, written: str) -> None:
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return
     if types.is_dictionary(kind):
-        raise no_numbers(where, "categories", kind, f"Give their numbers, the `indices` of the chunks of `{written}`")
+        raise no_numbers(
+            where,
+            "categories",
+            kind,
+            f"Give their numbers, the `indices` of the chunks of `{written}`",
+        )
     if types.is_temporal(kind):
-        raise no_numbers(where, "dates or times", kind, f"Give their numbers, `{written}.cast('int64')`")
+        raise no_numbers(
+            where, "dates or times", kind, f"Give their numbers, `{written}.cast('int64')`"
+        )
     if types.is_decimal(kind):
-        raise no_numbers(where, "decimal numbers, which JAX does not know", kind, f"Give `{written}.cast('float32')`")
+        raise no_numbers(
+            where,
+            "decimal numbers, which JAX does not know",
+            kind,
+            f"Give `{written}.cast('float32')`",
+        )
     if types.is_list(kind) or types.is_large_list(kind):
         raise no_numbers(
             where,
@@ -71,7 +97,12 @@ def _refuse_others(kind: Any, where: str, written: str) -> None:
     if types.is_null(kind):
         raise no_numbers(where, "missing values only", kind, "Fill it with numbers")
     word = "text" if "string" in str(kind) else "no numbers"
-    raise no_numbers(where, word, kind, f"Number the values, `{written}.dictionary_encode()`, and give the indices")
+    raise no_numbers(
+        where,
+        word,
+        kind,
+        f"Number the values, `{written}.dictionary_encode()`, and give the indices",
+    )
 
 
 def _chunk(chunk: Any, where: str, written: str, name: str) -> Column:
@@ -81,7 +112,12 @@ def _chunk(chunk: Any, where: str, written: str, name: str) -> Column:
     if types.is_fixed_size_list(chunk.type):
         inner = arrow_column(chunk.flatten(), f"the lists of {where}", written, name)
         if inner.in_memory is None:
-            raise no_numbers(where, "lists of booleans", chunk.type, f"Give `{written}.cast(pa.list_(pa.uint8(), length))`")
+            raise no_numbers(
+                where,
+                "lists of booleans",
+                chunk.type,
+                f"Give `{written}.cast(pa.list_(pa.uint8(), length))`",
+            )
         width = chunk.type.list_size
         return MemoryColumn(name, inner.in_memory.reshape(len(chunk), width, *inner.shape[1:]))
     if types.is_boolean(chunk.type):
@@ -98,5 +134,9 @@ class BitsColumn(Column):
 
     def read(self, index: Index) -> np.ndarray:
         """Return rows."""
-        found = self._chunk.slice(index.start, index.stop - index.start) if isinstance(index, slice) else self._chunk.take(index)
+        found = (
+            self._chunk.slice(index.start, index.stop - index.start)
+            if isinstance(index, slice)
+            else self._chunk.take(index)
+        )
         return found.to_numpy(zero_copy_only=False)

@@ -20,9 +20,13 @@ class Column:
         dtype: The type in which the numbers lie.
     """
 
-    in_memory: Any = None  # all of it as a dense array, if it is one; it may then be moved to the device whole
+    in_memory: Any = (
+        None  # all of it as a dense array, if it is one; it may then be moved to the device whole
+    )
     in_host: bool = False  # whether all of it lies in memory, though not as one array: it may be put together as one
-    fresh: bool = False  # whether `read` makes a new array each time, which need not be copied again
+    fresh: bool = (
+        False  # whether `read` makes a new array each time, which need not be copied again
+    )
 
     def __init__(self, name: str, shape: tuple[int, ...], dtype: Any):
         self.name = name
@@ -57,8 +61,12 @@ class Column:
         """Return a batch: rows as an array that nobody else can change, in the type that reaches the model."""
         found = self.read(index)
         check_values(found, self.name)
-        with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss will show
-            return found.astype(arriving_dtype(found.dtype), order="C", subok=False, copy=not self.fresh)
+        with np.errstate(
+            over="ignore"
+        ):  # a float64 beyond float32 becomes inf, which the loss will show
+            return found.astype(
+                arriving_dtype(found.dtype), order="C", subok=False, copy=not self.fresh
+            )
 
 
 class Part(Column):
@@ -94,7 +102,9 @@ class MemoryColumn(Column):
         """Return a batch: copied once, by the index if it is numbers, else here."""
         with np.errstate(over="ignore"):
             found = self.in_memory[index]
-            return found.astype(self._arriving, order="C", subok=False, copy=isinstance(index, slice))
+            return found.astype(
+                self._arriving, order="C", subok=False, copy=isinstance(index, slice)
+            )
 
 
 def as_column(array: Any, name: str) -> Column:

@@ -21,7 +21,9 @@ class HDF5Column(LazyColumn):
                 "`fit` inside `with h5py.File(...) as file:`."
             )
         if source.shape is None:
-            raise ValueError(f"`{name}` is an empty HDF5 dataset (h5py.Empty) without a shape; an array was expected.")
+            raise ValueError(
+                f"`{name}` is an empty HDF5 dataset (h5py.Empty) without a shape; an array was expected."
+            )
         super().__init__(name, source)
 
     def scattered(self, wanted: np.ndarray) -> np.ndarray:

@@ -12,17 +12,31 @@ from podium.data.columns._column import Column, Index, row_count
 from podium.data.columns._origin import is_a, missing, no_numbers, origin, place
 from podium.data.columns._torch import from_torch
 
-_KEPT = ("numpy", "torch", "jax", "tensorflow", "custom")  # formats that make arrays; others are read as NumPy
+_KEPT = (
+    "numpy",
+    "torch",
+    "jax",
+    "tensorflow",
+    "custom",
+)  # formats that make arrays; others are read as NumPy
 
 
 def is_hugging_face_table(value: Any) -> bool:
     """Tell whether an object is a `datasets.Dataset`: one that streams is none, nor is one of a user's own `datasets.py`."""
-    return is_a(value, "datasets", "Dataset") and hasattr(value, "column_names") and hasattr(value, "with_format")
+    return (
+        is_a(value, "datasets", "Dataset")
+        and hasattr(value, "column_names")
+        and hasattr(value, "with_format")
+    )
 
 
 def is_hugging_face_column(value: Any) -> bool:
     """Tell whether an object is a column of one, which is read when its rows are asked for."""
-    return is_a(value, "datasets", "Column") and hasattr(value, "column_name") and hasattr(value, "source")
+    return (
+        is_a(value, "datasets", "Column")
+        and hasattr(value, "column_name")
+        and hasattr(value, "source")
+    )
 
 
 def refuse_splits(value: Any, name: str) -> None:
@@ -34,10 +48,16 @@ def refuse_splits(value: Any, name: str) -> None:
         )
 
 
-def from_hugging_face(dataset: Any, name: str, chosen: list[Any] | None = None, rows: _Rows | None = None) -> Any:
+def from_hugging_face(
+    dataset: Any, name: str, chosen: list[Any] | None = None, rows: _Rows | None = None
+) -> Any:
     """Return the columns of a dataset, or some of them, in a dictionary by name; one column stands for itself."""
     rows, exact = rows or _Rows(_in_arrays(dataset, chosen)), _unformatted(dataset)
-    known = rows.read(slice(0, 1)) if len(dataset) and dataset.format["type"] == "custom" else table_names(dataset)
+    known = (
+        rows.read(slice(0, 1))
+        if len(dataset) and dataset.format["type"] == "custom"
+        else table_names(dataset)
+    )
     names = [column for column in known if chosen is None or column in chosen]
     if not names or not len(dataset):
         raise ValueError(
@@ -46,7 +66,10 @@ def from_hugging_face(dataset: Any, name: str, chosen: list[Any] | None = None, 
         )
     if len(names) == 1:
         return HuggingFaceColumn(name, rows, names[0], place(names[0], name), exact)
-    return {key: HuggingFaceColumn(f"{name}[{key!r}]", rows, key, place(key, name), exact) for key in names}
+    return {
+        key: HuggingFaceColumn(f"{name}[{key!r}]", rows, key, place(key, name), exact)
+        for key in names
+    }
 
 
 def opened(dataset: Any) -> Any:
@@ -58,8 +81,12 @@ def column_of_hugging_face(column: Any, name: str) -> Column:
     """Return what `dataset["name"]` gives."""
     dataset, key = column.source, column.column_name
     if is_hugging_face_table(dataset):
-        return HuggingFaceColumn(name, _Rows(_in_arrays(dataset, [key])), key, f"`{name}`", _unformatted(dataset))
-    return HuggingFaceColumn(name, _Rows(column, key), key, f"`{name}`")  # a field of a column of records
+        return HuggingFaceColumn(
+            name, _Rows(_in_arrays(dataset, [key])), key, f"`{name}`", _unformatted(dataset)
+        )
+    return HuggingFaceColumn(
+        name, _Rows(column, key), key, f"`{name}`"
+    )  # a field of a column of records
 
 
 def table_names(dataset: Any) -> list[str]:
@@ -137,7 +164,9 @@ class HuggingFaceColumn(Column):
         features = rows.source.features if is_hugging_face_table(rows.source) else {}
         self._integers = _integers(features.get(key))
         if not len(rows):
-            raise ValueError(f"{where} is empty: its dataset has 0 rows. Expect x to be a non-empty array or dataset.")
+            raise ValueError(
+                f"{where} is empty: its dataset has 0 rows. Expect x to be a non-empty array or dataset."
+            )
         first = self._array(rows.read(slice(0, 1))[key])
         super().__init__(name, (len(rows), *first.shape[1:]), first.dtype)
         check_values(self, name)
@@ -169,7 +198,9 @@ class HuggingFaceColumn(Column):
             return array
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise self._missing(int(np.isnan(array).sum()), len(array))
-        return array.astype(self._integers, copy=False) if self._exact else array  # its NumPy format makes all int64
+        return (
+            array.astype(self._integers, copy=False) if self._exact else array
+        )  # its NumPy format makes all int64
 
     def _refusal(self, array: np.ndarray) -> Exception:
         first = next((value for value in array.flat if value is not None), None)
@@ -184,10 +215,17 @@ class HuggingFaceColumn(Column):
             return self._missing(sum(value is None for value in array.flat), array.size)
         if isinstance(first, (list, np.ndarray)):
             return self._ragged(array)
-        return no_numbers(self._where, f"{type(first).__name__} objects", array.dtype, "Turn them into numbers with `map`")
+        return no_numbers(
+            self._where,
+            f"{type(first).__name__} objects",
+            array.dtype,
+            "Turn them into numbers with `map`",
+        )
 
     def _missing(self, count: int, rows: int) -> ValueError:
-        return missing(self._where, count, f"{rows} read", "`map` the column, or `filter` those rows out")
+        return missing(
+            self._where, count, f"{rows} read", "`map` the column, or `filter` those rows out"
+        )
 
     def _ragged(self, values: Any) -> ValueError:
         lengths = sorted({len(value) for value in values if hasattr(value, "__len__")})

@@ -46,7 +46,9 @@ class Chained(Column):
             while at < index.stop:
                 end = int(self._ends[home])
                 start, stop = end - len(self._chunks[home]), min(end, index.stop)
-                found[at - index.start : stop - index.start] = self._chunks[home].read(slice(at - start, stop - start))
+                found[at - index.start : stop - index.start] = self._chunks[home].read(
+                    slice(at - start, stop - start)
+                )
                 home, at = home + 1, stop
             return found
         homes = np.searchsorted(self._ends, index, side="right")

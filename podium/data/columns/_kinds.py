@@ -28,14 +28,29 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 # package: (whether an object of it is an array, how it becomes a NumPy array or a Column)
 _KINDS: dict[str, tuple[Any, Any]] = {
     "pandas": (lambda value: hasattr(value, "to_numpy"), from_pandas),
-    "polars": (lambda value: is_a(value, "polars", "DataFrame", "Series", "LazyFrame"), from_polars),
-    "pyarrow": (lambda value: is_a(value, "pyarrow", "Table", "RecordBatch", "Array", "ChunkedArray"), from_arrow),
+    "polars": (
+        lambda value: is_a(value, "polars", "DataFrame", "Series", "LazyFrame"),
+        from_polars,
+    ),
+    "pyarrow": (
+        lambda value: is_a(value, "pyarrow", "Table", "RecordBatch", "Array", "ChunkedArray"),
+        from_arrow,
+    ),
     "scipy": (lambda value: hasattr(value, "tocsr"), lambda value, name: SparseColumn(name, value)),
     "torch": (lambda value: is_a(value, "torch", "Tensor"), from_torch),
     "tensorflow": (is_tensorflow_array, from_tensorflow),
-    "h5py": (lambda value: is_a(value, "h5py", "Dataset"), lambda value, name: HDF5Column(name, value)),
-    "zarr": (lambda value: is_a(value, "zarr", "Array"), lambda value, name: ZarrColumn(name, value)),
-    "xarray": (lambda value: is_a(value, "xarray", "DataArray"), lambda value, name: LazyColumn(name, value)),
+    "h5py": (
+        lambda value: is_a(value, "h5py", "Dataset"),
+        lambda value, name: HDF5Column(name, value),
+    ),
+    "zarr": (
+        lambda value: is_a(value, "zarr", "Array"),
+        lambda value, name: ZarrColumn(name, value),
+    ),
+    "xarray": (
+        lambda value: is_a(value, "xarray", "DataArray"),
+        lambda value, name: LazyColumn(name, value),
+    ),
     "datasets": (is_hugging_face_column, column_of_hugging_face),
 }
 
@@ -54,7 +69,9 @@ def is_array_like(value: Any) -> bool:
 def leaf_of(value: Any, name: str) -> Any:
     """Return one array-like as a NumPy array of numbers on the same memory, or as a Column that reads it by batches."""
     if is_symbolic(value):
-        raise TypeError(f"`{name}` is {value!r}, a symbolic value from `Input` that holds no numbers. Give arrays.")
+        raise TypeError(
+            f"`{name}` is {value!r}, a symbolic value from `Input` that holds no numbers. Give arrays."
+        )
     found = _converted(value, name)
     if isinstance(found, Column):
         return found

@@ -12,7 +12,9 @@ from podium.data.columns._column import Column, Index, row_count
 
 def is_lazy(value: Any) -> bool:
     """Tell whether an object looks like an array that is read by indexing: `shape`, `dtype` and `[rows]`."""
-    return not isinstance(value, type) and all(hasattr(value, part) for part in ("shape", "dtype", "__getitem__"))
+    return not isinstance(value, type) and all(
+        hasattr(value, part) for part in ("shape", "dtype", "__getitem__")
+    )
 
 
 class LazyColumn(Column):
@@ -44,7 +46,9 @@ class LazyColumn(Column):
     def between(self, start: int, stop: int) -> np.ndarray:
         """Return neighbouring rows."""
         found = self.source[start:stop]
-        return np.asarray(found.todense() if hasattr(found, "todense") else found)  # sparse arrays of other libraries
+        return np.asarray(
+            found.todense() if hasattr(found, "todense") else found
+        )  # sparse arrays of other libraries
 
     def scattered(self, wanted: np.ndarray) -> np.ndarray:
         """Return the rows of increasing, different numbers."""

@@ -14,14 +14,28 @@ from podium.data.columns._polars import from_polars
 
 # (whether an object is such a table, the names of its columns, a function that gives some of them)
 _TABLES: tuple[tuple[Any, Any, Any], ...] = (
-    (lambda x: is_a(x, "pandas", "DataFrame"), lambda x: list(x.columns), lambda x: partial(from_pandas, x)),
-    (lambda x: is_a(x, "polars", "DataFrame"), lambda x: list(x.columns), lambda x: partial(from_polars, x)),
-    (lambda x: is_a(x, "pyarrow", "Table", "RecordBatch"), lambda x: list(x.column_names), lambda x: partial(from_arrow, x)),
+    (
+        lambda x: is_a(x, "pandas", "DataFrame"),
+        lambda x: list(x.columns),
+        lambda x: partial(from_pandas, x),
+    ),
+    (
+        lambda x: is_a(x, "polars", "DataFrame"),
+        lambda x: list(x.columns),
+        lambda x: partial(from_polars, x),
+    ),
+    (
+        lambda x: is_a(x, "pyarrow", "Table", "RecordBatch"),
+        lambda x: list(x.column_names),
+        lambda x: partial(from_arrow, x),
+    ),
     (is_hugging_face_table, table_names, opened),
 )
 
 
-def taken_out(x: Any, y: Any, sample_weight: Any, words: tuple[str, str, str] = ("x", "y", "sample_weight")) -> tuple:
+def taken_out(
+    x: Any, y: Any, sample_weight: Any, words: tuple[str, str, str] = ("x", "y", "sample_weight")
+) -> tuple:
     """Return x, y and sample_weight; what of the latter is names of columns of the table x is taken out of it.
 
     Several names stand for one array of those columns; of a Hugging Face dataset, for a list of arrays, one for each output.
@@ -48,16 +62,25 @@ def taken_out(x: Any, y: Any, sample_weight: Any, words: tuple[str, str, str] = 
     taken = {*_listed(y), *_listed(sample_weight)}
     rest = [name for name in known if name not in taken]
     if not rest:
-        raise ValueError(f"`{words[0]}` has no column left for the inputs: `{words[1]}` and `{words[2]}` name all of {known}.")
+        raise ValueError(
+            f"`{words[0]}` has no column left for the inputs: `{words[1]}` and `{words[2]}` name all of {known}."
+        )
     apart = is_hugging_face_table(x)
-    targets, weights = _columns(y, words[1], some, apart), _columns(sample_weight, words[2], some, apart)
+    targets, weights = (
+        _columns(y, words[1], some, apart),
+        _columns(sample_weight, words[2], some, apart),
+    )
     return some(words[0], rest), targets, weights
 
 
 def _listed(value: Any) -> list[str]:
     """Return one or several names as a list; an empty one if they are no names."""
     names = [value] if isinstance(value, str) else value
-    return list(names) if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names) else []
+    return (
+        list(names)
+        if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+        else []
+    )
 
 
 def _columns(value: Any, word: str, some: Any, apart: bool) -> Any:

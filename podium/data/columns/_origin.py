@@ -14,7 +14,10 @@ def origin(value: Any) -> set[str]:
 
 def is_a(value: Any, package: str, *names: str) -> bool:
     """Tell whether an object is an instance of a class of one of those names, defined in that package."""
-    return any(cls.__name__ in names and (cls.__module__ or "").partition(".")[0] == package for cls in type(value).__mro__)
+    return any(
+        cls.__name__ in names and (cls.__module__ or "").partition(".")[0] == package
+        for cls in type(value).__mro__
+    )
 
 
 def place(column: Any, table: str) -> str:
@@ -35,9 +38,13 @@ def places_of(names: list[Any], chosen: list[Any] | None) -> list[int]:
 def missing(where: str, count: int, total: Any, fix: str, dtype: Any = None) -> ValueError:
     """Build the error for a column with missing values."""
     kind = "" if dtype is None else f" (dtype {dtype})"
-    return ValueError(f"{where} has missing values at {count} of {total} places{kind}. Fill them first: {fix}.")
+    return ValueError(
+        f"{where} has missing values at {count} of {total} places{kind}. Fill them first: {fix}."
+    )
 
 
 def no_numbers(where: str, what: str, dtype: Any, fix: str) -> TypeError:
     """Build the error for a column that holds something else than numbers."""
-    return TypeError(f"{where} holds {what} (dtype {dtype}). {NUMBERS_ONLY} {fix}, or leave the column out.")
+    return TypeError(
+        f"{where} holds {what} (dtype {dtype}). {NUMBERS_ONLY} {fix}, or leave the column out."
+    )

@@ -20,7 +20,9 @@ def from_pandas(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
         return side_by_side(name, [_column(value, f"`{name}`", name, name)])
     places = places_of(list(value.columns), chosen)
     if not places:
-        raise ValueError(f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with columns of numbers.")
+        raise ValueError(
+            f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with columns of numbers."
+        )
     dtypes = list(value.dtypes)
     if all(_is_sparse(dtypes[at]) and dtypes[at].fill_value == 0 for at in places):
         return SparseColumn(name, value.iloc[:, places].sparse.to_coo())
@@ -35,14 +37,21 @@ def from_pandas(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
 
 def _of_frame(frame: Any, at: int, name: str) -> Column:
     column = frame.columns[at]
-    return _column(frame.iloc[:, at], place(column, name), f"{name}[{column!r}]", f"column {column!r} of {name}")
+    return _column(
+        frame.iloc[:, at],
+        place(column, name),
+        f"{name}[{column!r}]",
+        f"column {column!r} of {name}",
+    )
 
 
 def _seen_as_one(frame: Any, places: list[int]) -> np.ndarray | None:
     """Return neighbouring columns as a view, if pandas keeps the frame in one piece of memory; else None."""
     if not len(frame) or places != list(range(places[0], places[0] + len(places))):
         return None
-    if not np.may_share_memory(frame.iloc[:1].to_numpy(), frame.iloc[:, 0].to_numpy()):  # looking at a row shows it
+    if not np.may_share_memory(
+        frame.iloc[:1].to_numpy(), frame.iloc[:, 0].to_numpy()
+    ):  # looking at a row shows it
         return None
     return frame.to_numpy()[:, places[0] : places[-1] + 1]
 
@@ -65,7 +74,13 @@ def _column(series: Any, where: str, written: str, name: str) -> Column:
         return MemoryColumn(name, series.to_numpy(dtype=dtype.subtype))
     count = int(series.isna().sum())
     if count:
-        raise missing(where, count, len(series), f"`{written}.fillna(0)`, or drop those rows with `dropna()`", dtype)
+        raise missing(
+            where,
+            count,
+            len(series),
+            f"`{written}.fillna(0)`, or drop those rows with `dropna()`",
+            dtype,
+        )
     if type(dtype).__name__ == "ArrowDtype":
         return arrow_column(series.array.__arrow_array__(), where, written, name)
     return MemoryColumn(name, series.to_numpy(dtype=dtype.numpy_dtype))
@@ -74,11 +89,17 @@ def _column(series: Any, where: str, written: str, name: str) -> Column:
 def _refuse_others(dtype: Any, where: str, written: str) -> None:
     if str(dtype) == "category":
         raise no_numbers(
-            where, "categories", dtype, f"Give their numbers, `{written}.cat.codes`, or a column for each, `pd.get_dummies`"
+            where,
+            "categories",
+            dtype,
+            f"Give their numbers, `{written}.cat.codes`, or a column for each, `pd.get_dummies`",
         )
     if dtype.kind in "Mm":
         raise no_numbers(
-            where, "dates or times", dtype, f"Give numbers made of them, such as `{written}.astype('int64') / 1e9` or `.dt.month`"
+            where,
+            "dates or times",
+            dtype,
+            f"Give numbers made of them, such as `{written}.astype('int64') / 1e9` or `.dt.month`",
         )
     if dtype.kind == "O" and str(dtype) == "object":
         raise no_numbers(
@@ -89,4 +110,9 @@ def _refuse_others(dtype: Any, where: str, written: str) -> None:
         )
     if dtype.kind not in "fiub":
         kind = "text" if "str" in str(dtype) else "no numbers"
-        raise no_numbers(where, kind, dtype, f"Number the values, `pd.factorize({written})[0]`, or use `pd.get_dummies`")
+        raise no_numbers(
+            where,
+            kind,
+            dtype,
+            f"Number the values, `pd.factorize({written})[0]`, or use `pd.get_dummies`",
+        )

@@ -24,16 +24,24 @@ def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
     places = places_of(known, chosen)
     names = [known[at] for at in places]
     if not names:
-        raise ValueError(f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with columns of numbers.")
+        raise ValueError(
+            f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with columns of numbers."
+        )
     columns = []
     for key, at in zip(names, places, strict=True):
-        column = _column(series[at], place(key, name), f"{name}[{key!r}]", f"column {key!r} of {name}")
+        column = _column(
+            series[at], place(key, name), f"{name}[{key!r}]", f"column {key!r} of {name}"
+        )
         if column.ndim > 1:
             raise no_numbers(
                 place(key, name),
                 "an array in each row",
                 series[at].dtype,
-                "Give a dictionary of the columns, `{column: " + name + "[column] for column in " + name + ".columns}`",
+                "Give a dictionary of the columns, `{column: "
+                + name
+                + "[column] for column in "
+                + name
+                + ".columns}`",
             )
         columns.append(column)
     joined = side_by_side(name, columns)
@@ -59,18 +67,33 @@ def _column(series: Any, where: str, written: str, name: str) -> Column:
     while is_a(inner, "polars", "Array"):
         inner = inner.inner
     if str(inner).startswith("Decimal") or "Int128" in str(inner):
-        raise no_numbers(where, "numbers of a type that JAX does not know", dtype, f"Give `{written}.cast(pl.Float32)`")
+        raise no_numbers(
+            where,
+            "numbers of a type that JAX does not know",
+            dtype,
+            f"Give `{written}.cast(pl.Float32)`",
+        )
     if not (inner.is_numeric() or str(inner) == "Boolean"):
-        raise no_numbers(where, _word(inner), dtype, f"Give their numbers, such as `{written}.{_number(inner)}`")
+        raise no_numbers(
+            where, _word(inner), dtype, f"Give their numbers, such as `{written}.{_number(inner)}`"
+        )
     if series.null_count():
-        raise missing(where, series.null_count(), len(series), f"`{written}.fill_null(0)`, or drop those rows", dtype)
+        raise missing(
+            where,
+            series.null_count(),
+            len(series),
+            f"`{written}.fill_null(0)`, or drop those rows",
+            dtype,
+        )
     return chained(name, [_chunk(chunk, name) for chunk in series.get_chunks()])
 
 
 def _word(dtype: Any) -> str:
     if dtype.is_temporal():
         return "dates or times"
-    return {"String": "text", "Categorical": "categories", "Enum": "categories"}.get(type(dtype).__name__, "no numbers")
+    return {"String": "text", "Categorical": "categories", "Enum": "categories"}.get(
+        type(dtype).__name__, "no numbers"
+    )
 
 
 def _number(dtype: Any) -> str:

@@ -24,7 +24,9 @@ def from_tensorflow(value: Any, name: str) -> np.ndarray:
     """Return a tensor as an array, on the same memory where TensorFlow allows it."""
     for kind, dense in _DENSE.items():
         if is_a(value, "tensorflow", kind):
-            raise TypeError(f"`{name}` is a TensorFlow {kind}; a dense tensor was expected. Give {dense.format(name)}.")
+            raise TypeError(
+                f"`{name}` is a TensorFlow {kind}; a dense tensor was expected. Give {dense.format(name)}."
+            )
     try:
         return np.asarray(value)
     except NotImplementedError as error:

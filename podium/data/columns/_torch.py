@@ -23,7 +23,9 @@ def from_torch(tensor: Any, name: str) -> np.ndarray | Column:
             "or a SciPy sparse matrix, whose rows are made dense batch by batch."
         )
     if tensor.device.type == "meta":
-        raise ValueError(f"`{name}` is a PyTorch tensor on the device 'meta', which holds no numbers. Give one with values.")
+        raise ValueError(
+            f"`{name}` is a PyTorch tensor on the device 'meta', which holds no numbers. Give one with values."
+        )
     tensor = tensor.detach()
     return _array(tensor) if tensor.device.type == "cpu" else DeviceColumn(name, tensor)
 
@@ -39,7 +41,9 @@ class DeviceColumn(Column):
     def read(self, index: Index) -> np.ndarray:
         """Return rows."""
         if not isinstance(index, slice):
-            return _array(self._tensor[sys.modules["torch"].from_numpy(index).to(self._tensor.device)].cpu())
+            return _array(
+                self._tensor[sys.modules["torch"].from_numpy(index).to(self._tensor.device)].cpu()
+            )
         return _array(self._tensor[index].cpu())
 
 

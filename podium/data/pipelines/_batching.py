@@ -56,7 +56,9 @@ class Batched(Pipeline):
 
     def sample(self, batch: int) -> Any:
         """Return a batch of copies of one sample."""
-        return self.stacked([self.source.sample(batch)] * (self.count if self.drop_remainder else batch))
+        return self.stacked(
+            [self.source.sample(batch)] * (self.count if self.drop_remainder else batch)
+        )
 
     def stacked(self, elements: list) -> Any:
         """Make one batch of several elements."""
@@ -72,7 +74,9 @@ class Batched(Pipeline):
 class PaddedBatched(Batched):
     """Elements of unequal shapes, filled up to one shape and stacked."""
 
-    def __init__(self, source: Pipeline, count: int, shapes: Any, values: Any, drop_remainder: bool):
+    def __init__(
+        self, source: Pipeline, count: int, shapes: Any, values: Any, drop_remainder: bool
+    ):
         super().__init__(source, count, drop_remainder)
         self._shapes = shapes
         self._values = values
@@ -110,7 +114,9 @@ class Unbatched(Pipeline):
             return source.source.size()
         if isinstance(source, Batched) and source.size() >= 0:
             return source.size() * source.count
-        return INFINITE_CARDINALITY if source.size() == INFINITE_CARDINALITY else UNKNOWN_CARDINALITY
+        return (
+            INFINITE_CARDINALITY if source.size() == INFINITE_CARDINALITY else UNKNOWN_CARDINALITY
+        )
 
     def inputs(self) -> list[Pipeline]:
         """Return the one whose elements it takes apart."""
@@ -144,21 +150,33 @@ def _spread(setting: Any, element: Any) -> list:
         return [setting] * count
     if isinstance(element, dict):
         return [part for key, value in element.items() for part in _spread(setting[key], value)]
-    return [part for own, value in zip(setting, element, strict=True) for part in _spread(own, value)]
+    return [
+        part for own, value in zip(setting, element, strict=True) for part in _spread(own, value)
+    ]
 
 
 def _padded(values: list, shape: Any, fill: Any) -> np.ndarray:
     arrays = [np.asarray(value) for value in values]
-    longest = np.max([array.shape for array in arrays], axis=0).astype(int).tolist() if arrays[0].ndim else []
+    longest = (
+        np.max([array.shape for array in arrays], axis=0).astype(int).tolist()
+        if arrays[0].ndim
+        else []
+    )
     wanted = [None] * len(longest) if shape is None else list(shape)
-    target = [most if want in (None, -1) else want for want, most in zip(wanted, longest, strict=True)]
+    target = [
+        most if want in (None, -1) else want for want, most in zip(wanted, longest, strict=True)
+    ]
     if any(most > length for most, length in zip(longest, target, strict=True)):
         raise ValueError(
             f"padded_shapes asks for {tuple(wanted)}, but an element has the shape {tuple(longest)}, which is larger."
         )
     text = arrays[0].dtype.kind in "OUS"
     default = "" if text else 0
-    batch = np.full((len(arrays), *target), default if fill is None else fill, dtype=object if text else arrays[0].dtype)
+    batch = np.full(
+        (len(arrays), *target),
+        default if fill is None else fill,
+        dtype=object if text else arrays[0].dtype,
+    )
     for row, array in zip(batch, arrays, strict=True) if target else ():
         row[tuple(slice(0, length) for length in array.shape)] = array
     return batch if target else np.stack(arrays)

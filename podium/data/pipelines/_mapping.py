@@ -58,7 +58,9 @@ class Filtered(Following):
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements that pass."""
-        return (element for element in self.source.elements() if bool(call(self._predicate, element)))
+        return (
+            element for element in self.source.elements() if bool(call(self._predicate, element))
+        )
 
 
 class Interleaved(Pipeline):
@@ -109,6 +111,8 @@ class Interleaved(Pipeline):
 
 
 def _as_tensor(leaf: Any) -> Any:
-    if isinstance(leaf, (str, bytes)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "OUS"):
+    if isinstance(leaf, (str, bytes)) or (
+        isinstance(leaf, np.ndarray) and leaf.dtype.kind in "OUS"
+    ):
         return leaf
     return convert_to_tensor(leaf)

@@ -28,7 +28,9 @@ class Shuffled(Following):
 
     def __init__(self, source: Pipeline, buffer_size: int, seed: int | None, reshuffle: bool):
         super().__init__(source)
-        self.seekable = source.seekable and source.table is not None  # else the buffer would have to be read again
+        self.seekable = (
+            source.seekable and source.table is not None
+        )  # else the buffer would have to be read again
         self._buffer_size = buffer_size
         self._given = seed
         self._seed = seed
@@ -59,17 +61,27 @@ class Shuffled(Following):
     def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the row numbers in random order."""
         generator = self._next_generator()
-        if start and not 0 <= self.source.size() <= self._buffer_size:  # the draws are repeated, no row is read
+        if (
+            start and not 0 <= self.source.size() <= self._buffer_size
+        ):  # the draws are repeated, no row is read
             yield from in_blocks(
-                itertools.islice(shuffled(single_rows(self.source.rows()), self._buffer_size, generator), start, None)
+                itertools.islice(
+                    shuffled(single_rows(self.source.rows()), self._buffer_size, generator),
+                    start,
+                    None,
+                )
             )
             return
-        if 0 <= self.source.size() <= self._buffer_size:  # all fit into the buffer: any order is as likely
+        if (
+            0 <= self.source.size() <= self._buffer_size
+        ):  # all fit into the buffer: any order is as likely
             blocks = [np.asarray(block) for block in self.source.rows()]
             if blocks:
                 yield generator.permutation(np.concatenate(blocks))[start:]
         else:
-            yield from in_blocks(shuffled(single_rows(self.source.rows()), self._buffer_size, generator))
+            yield from in_blocks(
+                shuffled(single_rows(self.source.rows()), self._buffer_size, generator)
+            )
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements in random order."""
@@ -84,7 +96,9 @@ class Shuffled(Following):
 
     def _base(self) -> int:
         """Return the seed; one that was not given is drawn, and drawn anew after `set_random_seed`."""
-        if self._seed is None or (self._given is None and self._reshuffle and self._drawn != seedings()):
+        if self._seed is None or (
+            self._given is None and self._reshuffle and self._drawn != seedings()
+        ):
             self._seed, self._drawn, self._passes = fresh_seed(), seedings(), 0
         return self._seed
 

@@ -91,11 +91,15 @@ def frozen(structure: Any, name: str = "element") -> Any:
     if isinstance(structure, dict):
         return {key: frozen(value, f"{name}[{key!r}]") for key, value in structure.items()}
     if isinstance(structure, tuple):
-        return rebuilt(structure, [frozen(value, f"{name}[{i}]") for i, value in enumerate(structure)])
+        return rebuilt(
+            structure, [frozen(value, f"{name}[{i}]") for i, value in enumerate(structure)]
+        )
     if structure is None or isinstance(structure, (str, bytes)):
         return structure
     if isinstance(structure, list):
-        holds_tensors = any(is_tensor(leaf) or isinstance(leaf, Variable) for leaf in leaves(structure))
+        holds_tensors = any(
+            is_tensor(leaf) or isinstance(leaf, Variable) for leaf in leaves(structure)
+        )
         structure = convert_to_tensor(structure) if holds_tensors else np.asarray(structure)
     if isinstance(structure, (np.ndarray, np.generic)) and structure.dtype.kind in "OUS":
         return _text(structure, name)
@@ -118,7 +122,9 @@ def table_of(tensors: Any) -> Any:
         raise ValueError(f"`tensors` is {shortened(tensors)}, which holds no arrays.")
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
-        raise ValueError(f"All arrays must have the same number of rows, the length of the first dimension: {found}.")
+        raise ValueError(
+            f"All arrays must have the same number of rows, the length of the first dimension: {found}."
+        )
     return table
 
 
@@ -126,11 +132,15 @@ def signature_of(output_types: Any, output_shapes: Any, output_signature: Any) -
     """Make the structure of specs from either way of giving it to `from_generator`."""
     if output_signature is not None:
         if output_types is not None or output_shapes is not None:
-            raise ValueError("Give either output_signature, or output_types and output_shapes, but not both.")
+            raise ValueError(
+                "Give either output_signature, or output_types and output_shapes, but not both."
+            )
         return output_signature
     if output_types is None:
         if output_shapes is not None:
-            raise ValueError("output_shapes was given without output_types. Give both, or output_signature.")
+            raise ValueError(
+                "output_shapes was given without output_types. Give both, or output_signature."
+            )
         return None
     if output_shapes is None:
         return map_leaves(lambda dtype: _spec(None, dtype), output_types)
@@ -159,9 +169,18 @@ def _spec(shape: Any, dtype: Any) -> Any:
 def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
     """Convert an element to the types of a signature and compare the shapes."""
     if isinstance(signature, dict) and isinstance(element, dict) and set(signature) == set(element):
-        return {key: _fitted(element[key], spec, f"{name}[{key!r}]") for key, spec in signature.items()}
-    if isinstance(signature, (tuple, list)) and isinstance(element, (tuple, list)) and len(signature) == len(element):
-        return tuple(_fitted(*row, f"{name}[{i}]") for i, row in enumerate(zip(element, signature, strict=True)))
+        return {
+            key: _fitted(element[key], spec, f"{name}[{key!r}]") for key, spec in signature.items()
+        }
+    if (
+        isinstance(signature, (tuple, list))
+        and isinstance(element, (tuple, list))
+        and len(signature) == len(element)
+    ):
+        return tuple(
+            _fitted(*row, f"{name}[{i}]")
+            for i, row in enumerate(zip(element, signature, strict=True))
+        )
     if isinstance(signature, (dict, tuple, list)):
         raise TypeError(
             f"The generator yielded an {name} of the structure {describe(element)}; its signature says {describe(signature)}."
@@ -173,9 +192,14 @@ def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
     shape = signature.shape
     if shape is not None and (
         len(shape) != value.ndim
-        or any(isinstance(want, int) and want != have for want, have in zip(shape, value.shape, strict=True))
+        or any(
+            isinstance(want, int) and want != have
+            for want, have in zip(shape, value.shape, strict=True)
+        )
     ):
-        raise ValueError(f"The generator yielded an {name} of shape {value.shape}; its signature says {shape}.")
+        raise ValueError(
+            f"The generator yielded an {name} of shape {value.shape}; its signature says {shape}."
+        )
     return value[()]
 
 

@@ -42,7 +42,9 @@ class Taken(Following):
             yield from self.source.rows(start)
             return
         left = max(0, left - start)
-        for block in self.source.rows(start) if self._count else ():  # also if none is left: a shuffle counts its walks
+        for block in (
+            self.source.rows(start) if self._count else ()
+        ):  # also if none is left: a shuffle counts its walks
             yield block[:left]
             left -= len(block)
             if left <= 0:
@@ -56,7 +58,9 @@ class Taken(Following):
             for _ in itertools.islice(self.source.elements(start), 1):  # a shuffle counts its walks
                 pass
             return iter(())
-        return itertools.islice(self.source.elements(start), None if self._count < 0 else self._count - start)
+        return itertools.islice(
+            self.source.elements(start), None if self._count < 0 else self._count - start
+        )
 
 
 class Skipped(Following):
@@ -136,11 +140,17 @@ class Repeated(Following):
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the row numbers again and again."""
-        return self._again(lambda first: (block for block in self.source.rows(first) if len(block)), start)
+        return self._again(
+            lambda first: (block for block in self.source.rows(first) if len(block)), start
+        )
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements again and again."""
-        return super().elements(start) if self.table is not None else self._again(self.source.elements, start)
+        return (
+            super().elements(start)
+            if self.table is not None
+            else self._again(self.source.elements, start)
+        )
 
     def pass_by(self, passes: int) -> None:
         """Hear of walks that did not take place; each is `count` walks of the source."""
@@ -165,7 +175,9 @@ class Cached(Following):
 
     def __init__(self, source: Pipeline):
         super().__init__(source)
-        self.seekable = source.seekable and not source.shuffles()  # the order of the first pass is not known elsewhere
+        self.seekable = (
+            source.seekable and not source.shuffles()
+        )  # the order of the first pass is not known elsewhere
         self._kept: list | None = None
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
@@ -174,7 +186,11 @@ class Cached(Following):
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the elements of the first pass."""
-        return super().elements(start) if self.table is not None else self._keep(self.source.elements, start)
+        return (
+            super().elements(start)
+            if self.table is not None
+            else self._keep(self.source.elements, start)
+        )
 
     def _keep(self, walk: Any, start: int) -> Iterator[Any]:
         if start:  # not a complete pass: nothing to keep
@@ -238,7 +254,9 @@ class Zipped(Pipeline):
         sizes = [part.size() for part in self._parts]
         if UNKNOWN_CARDINALITY in sizes:
             return UNKNOWN_CARDINALITY
-        return min((size for size in sizes if size != INFINITE_CARDINALITY), default=INFINITE_CARDINALITY)
+        return min(
+            (size for size in sizes if size != INFINITE_CARDINALITY), default=INFINITE_CARDINALITY
+        )
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk all of them together."""
@@ -257,7 +275,12 @@ def zipped(structure: Any) -> Pipeline:
     if not all(part.in_order for part in parts):
         return Zipped(structure)
     count = min(part.size() for part in parts)
-    return Slices(map_leaves(lambda part: map_leaves(lambda a: take_rows(a, range(count)), part.table), structure), count)
+    return Slices(
+        map_leaves(
+            lambda part: map_leaves(lambda a: take_rows(a, range(count)), part.table), structure
+        ),
+        count,
+    )
 
 
 class Counting(Pipeline):
@@ -270,7 +293,11 @@ class Counting(Pipeline):
 
     def size(self) -> int:
         """Return how many there are."""
-        return INFINITE_CARDINALITY if self._stop is None else len(range(self._start, self._stop, self._step))
+        return (
+            INFINITE_CARDINALITY
+            if self._stop is None
+            else len(range(self._start, self._stop, self._step))
+        )
 
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the numbers."""

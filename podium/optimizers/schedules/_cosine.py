@@ -43,7 +43,9 @@ class CosineDecay(LearningRateSchedule):
         self.decay_steps = positive_steps("decay_steps", decay_steps)
         self.alpha = number("alpha", alpha)
         self.name = name
-        self.warmup_target = None if warmup_target is None else number("warmup_target", warmup_target, 0)
+        self.warmup_target = (
+            None if warmup_target is None else number("warmup_target", warmup_target, 0)
+        )
         number("warmup_steps", warmup_steps, 0)
         self.warmup_steps = warmup_steps
 
@@ -118,7 +120,9 @@ class CosineDecayRestarts(LearningRateSchedule):
 
         def rate(step: Any) -> Any:
             passed = as_float(step) / self.first_decay_steps  # in units of the first descent
-            growth, shrink = (jnp.asarray(factor, passed.dtype) for factor in (self.t_mul, self.m_mul))
+            growth, shrink = (
+                jnp.asarray(factor, passed.dtype) for factor in (self.t_mul, self.m_mul)
+            )
             if self.t_mul == 1.0:
                 restarts = jnp.floor(passed)
                 passed = passed - restarts

@@ -15,7 +15,9 @@ from podium.optimizers.schedules._schedule import LearningRateSchedule
 def positive_steps(argument: str, value: Any) -> Any:
     """Return a number of steps, whole or not, if it is above zero."""
     if number(argument, value) <= 0:
-        raise ValueError(f"{argument}={value!r} was given to a schedule; a number of steps above 0 was expected.")
+        raise ValueError(
+            f"{argument}={value!r} was given to a schedule; a number of steps above 0 was expected."
+        )
     return value
 
 
@@ -60,7 +62,9 @@ class ExponentialDecay(LearningRateSchedule):
         def rate(step: Any) -> Any:
             passed = as_float(step) / self.decay_steps
             passed = jnp.floor(passed) if self.staircase else passed
-            return self.initial_learning_rate * jnp.power(jnp.asarray(self.decay_rate, passed.dtype), passed)
+            return self.initial_learning_rate * jnp.power(
+                jnp.asarray(self.decay_rate, passed.dtype), passed
+            )
 
         return dispatch(rate, step)
 
@@ -169,7 +173,9 @@ class PolynomialDecay(LearningRateSchedule):
                 length = length * jnp.where(step == 0, 1.0, jnp.ceil(step / length))
             left = 1 - jnp.minimum(step, length) / length
             span = jnp.asarray(self.initial_learning_rate, step.dtype) - self.end_learning_rate
-            return span * jnp.power(left, jnp.asarray(self.power, step.dtype)) + self.end_learning_rate
+            return (
+                span * jnp.power(left, jnp.asarray(self.power, step.dtype)) + self.end_learning_rate
+            )
 
         return dispatch(rate, step)
 
@@ -199,16 +205,22 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         [1.0, 1.0, 0.5, 0.1]
     """
 
-    def __init__(self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant"):
+    def __init__(
+        self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant"
+    ):
         if len(boundaries) != len(values) - 1:
             raise ValueError(
                 f"PiecewiseConstantDecay was given {len(boundaries)} boundaries and {len(values)} values; one boundary fewer "
                 f"than values was expected. boundaries={list(boundaries)}, values={list(values)}."
             )
-        self.boundaries = [edge if isinstance(edge, int) else number("boundaries", edge) for edge in boundaries]
+        self.boundaries = [
+            edge if isinstance(edge, int) else number("boundaries", edge) for edge in boundaries
+        ]
         self.values = [number("values", value, 0) for value in values]
         if sorted(self.boundaries) != self.boundaries:
-            raise ValueError(f"PiecewiseConstantDecay was given boundaries={self.boundaries}; ascending steps were expected.")
+            raise ValueError(
+                f"PiecewiseConstantDecay was given boundaries={self.boundaries}; ascending steps were expected."
+            )
         self.name = name
 
     def __call__(self, step: Any) -> Tensor:

@@ -7,11 +7,25 @@ from typing import Any
 
 from podium.core import Family, get_registered_name, get_registered_object
 from podium.optimizers.schedules._cosine import CosineDecay, CosineDecayRestarts
-from podium.optimizers.schedules._decays import ExponentialDecay, InverseTimeDecay, PiecewiseConstantDecay, PolynomialDecay
+from podium.optimizers.schedules._decays import (
+    ExponentialDecay,
+    InverseTimeDecay,
+    PiecewiseConstantDecay,
+    PolynomialDecay,
+)
 from podium.optimizers.schedules._schedule import LearningRateSchedule
 
-_family = Family("learning rate schedule", LearningRateSchedule, module="keras.optimizers.schedules")
-for _cls in (CosineDecay, CosineDecayRestarts, ExponentialDecay, InverseTimeDecay, PiecewiseConstantDecay, PolynomialDecay):
+_family = Family(
+    "learning rate schedule", LearningRateSchedule, module="keras.optimizers.schedules"
+)
+for _cls in (
+    CosineDecay,
+    CosineDecayRestarts,
+    ExponentialDecay,
+    InverseTimeDecay,
+    PiecewiseConstantDecay,
+    PolynomialDecay,
+):
     _family.add_class(_cls)
 
 

@@ -31,7 +31,9 @@ class LearningRateSchedule:
         Args:
             step: The number of updates so far, as a whole-number Tensor (plain numbers work too).
         """
-        raise NotImplementedError(f"{type(self).__name__} has no `__call__`. Write `def __call__(self, step)`.")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no `__call__`. Write `def __call__(self, step)`."
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""

@@ -9,7 +9,9 @@ from podium.compat.tensorflow._image_color import convert_image_dtype as convert
 from podium.compat.tensorflow._image_color import grayscale_to_rgb as grayscale_to_rgb
 from podium.compat.tensorflow._image_color import hsv_to_rgb as hsv_to_rgb
 from podium.compat.tensorflow._image_color import image_gradients as image_gradients
-from podium.compat.tensorflow._image_color import per_image_standardization as per_image_standardization
+from podium.compat.tensorflow._image_color import (
+    per_image_standardization as per_image_standardization,
+)
 from podium.compat.tensorflow._image_color import psnr as psnr
 from podium.compat.tensorflow._image_color import random_brightness as random_brightness
 from podium.compat.tensorflow._image_color import random_contrast as random_contrast
@@ -31,10 +33,14 @@ from podium.compat.tensorflow._image_geometry import flip_left_right as flip_lef
 from podium.compat.tensorflow._image_geometry import flip_up_down as flip_up_down
 from podium.compat.tensorflow._image_geometry import pad_to_bounding_box as pad_to_bounding_box
 from podium.compat.tensorflow._image_geometry import random_crop as random_crop
-from podium.compat.tensorflow._image_geometry import random_flip_left_right as random_flip_left_right
+from podium.compat.tensorflow._image_geometry import (
+    random_flip_left_right as random_flip_left_right,
+)
 from podium.compat.tensorflow._image_geometry import random_flip_up_down as random_flip_up_down
 from podium.compat.tensorflow._image_geometry import resize as resize
-from podium.compat.tensorflow._image_geometry import resize_with_crop_or_pad as resize_with_crop_or_pad
+from podium.compat.tensorflow._image_geometry import (
+    resize_with_crop_or_pad as resize_with_crop_or_pad,
+)
 from podium.compat.tensorflow._image_geometry import resize_with_pad as resize_with_pad
 from podium.compat.tensorflow._image_geometry import rot90 as rot90
 from podium.compat.tensorflow._image_geometry import transpose as transpose

@@ -21,14 +21,22 @@ from podium.compat.tensorflow._nn import moments as moments
 from podium.compat.tensorflow._nn import relu as relu
 from podium.compat.tensorflow._nn import relu6 as relu6
 from podium.compat.tensorflow._nn import selu as selu
-from podium.compat.tensorflow._nn import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
+from podium.compat.tensorflow._nn import (
+    sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits,
+)
 from podium.compat.tensorflow._nn import silu as silu
 from podium.compat.tensorflow._nn import softmax as softmax
-from podium.compat.tensorflow._nn import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
+from podium.compat.tensorflow._nn import (
+    softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits,
+)
 from podium.compat.tensorflow._nn import space_to_depth as space_to_depth
-from podium.compat.tensorflow._nn import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
+from podium.compat.tensorflow._nn import (
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
 from podium.compat.tensorflow._nn import swish as swish
-from podium.compat.tensorflow._nn import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from podium.compat.tensorflow._nn import (
+    weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
+)
 from podium.compat.tensorflow._nn_windows import avg_pool as avg_pool
 from podium.compat.tensorflow._nn_windows import avg_pool1d as avg_pool1d
 from podium.compat.tensorflow._nn_windows import avg_pool2d as avg_pool2d

@@ -9,6 +9,8 @@ from podium.compat.tensorflow._signal import hann_window as hann_window
 from podium.compat.tensorflow._signal import ifft as ifft
 from podium.compat.tensorflow._signal import ifft2d as ifft2d
 from podium.compat.tensorflow._signal import irfft as irfft
-from podium.compat.tensorflow._signal import linear_to_mel_weight_matrix as linear_to_mel_weight_matrix
+from podium.compat.tensorflow._signal import (
+    linear_to_mel_weight_matrix as linear_to_mel_weight_matrix,
+)
 from podium.compat.tensorflow._signal import rfft as rfft
 from podium.compat.tensorflow._signal import stft as stft
