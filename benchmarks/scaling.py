@@ -118,7 +118,7 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
     import numpy as np
 
     import podium
-    from podium.core._program import Program
+    from podium.core.compile._program import Program
 
     mesh = (
         {"data": devices // MODEL_AXIS, "model": MODEL_AXIS}

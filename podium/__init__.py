@@ -25,7 +25,9 @@ with _importing.collecting_nothing():
     from podium.core import remat as remat
     from podium.core import run_functions_eagerly as run_functions_eagerly
     from podium.core import stop_gradient as stop_gradient
-    from podium.core._compilation_cache import start_compilation_cache as _start_compilation_cache
+    from podium.core.compile._compilation_cache import (
+        start_compilation_cache as _start_compilation_cache,
+    )
 
 if _typing.TYPE_CHECKING:
     from podium import activations as activations

@@ -32,7 +32,7 @@ import hypothesis
 import pytest
 
 import podium
-from podium.core._clean_exit import find_top_trace, set_current_trace
+from podium.core.compile._restore_on_error import find_top_trace, set_current_trace
 
 hypothesis.settings.register_profile("podium", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("podium")
@@ -76,5 +76,5 @@ def fresh_start():
         outside
     ).__enter__()  # one test that leaves a trace open shall not fail all that follow
     assert not left_open, "a trace of JAX was left open"
-    assert podium.core._state.current.recorders == (), "a tape was left open"
-    assert podium.core._state.current.scope is None, "a trace was left open"
+    assert podium.core._context.current.recorders == (), "a tape was left open"
+    assert podium.core._context.current.scope is None, "a trace was left open"

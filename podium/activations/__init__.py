@@ -3,9 +3,6 @@
 from podium.activations._distributions import log_softmax as log_softmax
 from podium.activations._distributions import softmax as softmax
 from podium.activations._distributions import sparsemax as sparsemax
-from podium.activations._lookup import deserialize as deserialize
-from podium.activations._lookup import get as get
-from podium.activations._lookup import serialize as serialize
 from podium.activations._rectifiers import celu as celu
 from podium.activations._rectifiers import elu as elu
 from podium.activations._rectifiers import gelu as gelu
@@ -23,6 +20,9 @@ from podium.activations._rectifiers import silu as swish
 from podium.activations._rectifiers import softplus as softplus
 from podium.activations._rectifiers import sparse_plus as sparse_plus
 from podium.activations._rectifiers import squareplus as squareplus
+from podium.activations._registry import deserialize as deserialize
+from podium.activations._registry import get as get
+from podium.activations._registry import serialize as serialize
 from podium.activations._shrinkers import hard_shrink as hard_shrink
 from podium.activations._shrinkers import soft_shrink as soft_shrink
 from podium.activations._shrinkers import tanh_shrink as tanh_shrink

@@ -1,6 +1,6 @@
 """BackupAndRestore: checkpoints of a whole run while it goes, and the way back into it after it was killed.
 
-It decides when a run is saved, and to where. What belongs to a run is the conductor's business (`models/_course.py`), files
+It decides when a run is saved, and to where. What belongs to a run is the conductor's business (`models/training/_training_run.py`), files
 are `podium/saving`'s.
 """
 
@@ -18,9 +18,9 @@ import jax
 from podium.callbacks._callback import Callback
 from podium.callbacks._console import write
 from podium.saving import CheckpointManager
-from podium.saving._checkpoint_folder import Contents
-from podium.saving._json import dump
-from podium.saving._plain import encoded
+from podium.saving.checkpoints._checkpoint_directory import Contents
+from podium.saving.serialization._json_codec import encoded
+from podium.saving.serialization._strict_json import dump
 
 
 class BackupAndRestore(Callback):

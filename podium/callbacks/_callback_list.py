@@ -12,12 +12,12 @@ from typing import Any
 
 from podium.callbacks._callback import HOOKS, KINDS, NEW_NAMES, Callback, overrides
 from podium.callbacks._history import History
-from podium.callbacks._intake import check_signature, flatten
 from podium.callbacks._logs import Logs
 from podium.callbacks._progbar_logger import ProgbarLogger
 from podium.callbacks._step_logs import StepLogs
+from podium.callbacks._validation import check_signature, flatten
 from podium.core import check_choice
-from podium.core._state import current, setting
+from podium.core._context import current, setting
 from podium.execution import StepValues
 
 

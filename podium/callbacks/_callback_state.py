@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from podium.saving._plain import is_plain
+from podium.saving.serialization._json_codec import is_plain
 
 _NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_resumes"})
 

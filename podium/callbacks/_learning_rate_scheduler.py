@@ -11,7 +11,7 @@ import numpy as np
 
 from podium.callbacks._callback import Callback
 from podium.callbacks._console import write
-from podium.callbacks._rates import log_rates, settable_optimizers
+from podium.callbacks._learning_rate import log_rates, settable_optimizers
 from podium.core import Tensor, is_float_dtype
 
 

@@ -13,7 +13,7 @@ from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import nearest, warn_user
 from podium.layers import Layer
-from podium.saving._model_file import FOREIGN, check_suffix
+from podium.saving.formats._model_file import FOREIGN, check_suffix
 
 _SUFFIXES = (
     ".weights.h5",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from podium.callbacks._console import write
+from podium.callbacks._learning_rate import log_rates, settable_optimizers
 from podium.callbacks._monitor import MonitorCallback, check_count
-from podium.callbacks._rates import log_rates, settable_optimizers
 
 
 class ReduceLROnPlateau(MonitorCallback):

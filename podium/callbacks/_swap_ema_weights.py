@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._rates import optimizers_of
+from podium.callbacks._learning_rate import optimizers_of
 from podium.core import Variable
 
 

@@ -1,9 +1,6 @@
 """Rules that weights must obey, under the names of `keras.constraints`."""
 
 from podium.constraints._constraint import Constraint as Constraint
-from podium.constraints._lookup import deserialize as deserialize
-from podium.constraints._lookup import get as get
-from podium.constraints._lookup import serialize as serialize
 from podium.constraints._norms import MaxNorm as MaxNorm
 from podium.constraints._norms import MaxNorm as max_norm
 from podium.constraints._norms import MinMaxNorm as MinMaxNorm
@@ -12,3 +9,6 @@ from podium.constraints._norms import NonNeg as NonNeg
 from podium.constraints._norms import NonNeg as non_neg
 from podium.constraints._norms import UnitNorm as UnitNorm
 from podium.constraints._norms import UnitNorm as unit_norm
+from podium.constraints._registry import deserialize as deserialize
+from podium.constraints._registry import get as get
+from podium.constraints._registry import serialize as serialize

@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import _errors
-from podium.core._dtypes import is_differentiable
-from podium.core._entries import (
+from podium.core._context import current, setting
+from podium.core._tree import in_order
+from podium.core.autodiff._entries import (
     Layout,
     append_entry,
     explained,
@@ -26,12 +27,17 @@ from podium.core._entries import (
     read_raw,
     run_entry,
 )
-from podium.core._operators import Operators
-from podium.core._state import current, setting
-from podium.core._structures import in_order
-from podium.core._symbolic import KerasTensor, Node, leaves_of, map_structure, symbolic_outputs
-from podium.core._tensor import Tensor, wrap
-from podium.core._variable import Variable
+from podium.core.tensor._dtypes import is_differentiable
+from podium.core.tensor._operators import Operators
+from podium.core.tensor._symbolic import (
+    KerasTensor,
+    Node,
+    leaves_of,
+    map_structure,
+    symbolic_outputs,
+)
+from podium.core.tensor._tensor import Tensor, wrap
+from podium.core.tensor._variable import Variable
 
 
 def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:

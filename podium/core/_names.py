@@ -7,7 +7,7 @@ import contextlib
 import re
 from typing import Any
 
-from podium.core._state import changed, current
+from podium.core._context import changed, current
 
 _counts: collections.Counter[str] = collections.Counter()
 

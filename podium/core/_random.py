@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium.core._context import current, setting
 from podium.core._names import auto_name
-from podium.core._state import current, setting
-from podium.core._variable import Variable
+from podium.core.tensor._variable import Variable
 
 _KEY_KIND = "threefry2x32"  # two words of state, on every device
 

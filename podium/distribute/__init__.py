@@ -22,7 +22,7 @@ from podium.distribute._scope import in_cross_replica_context as in_cross_replic
 from podium.distribute._scope import scale_loss_for_distribution as scale_loss_for_distribution
 from podium.distribute._sharded import ShardedStrategy as ShardedStrategy
 from podium.distribute._strategy import Strategy as Strategy
-from podium.distribute._synchrony import check_in_sync as check_in_sync
+from podium.distribute._sync_check import check_in_sync as check_in_sync
 from podium.distribute._values import PerReplica as PerReplica
 from podium.distribute._values import ReduceOp as ReduceOp
 from podium.distribute._values import VariableAggregation as VariableAggregation

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.core import Stream, map_structure
 from podium.core._errors import narrowed
-from podium.core._tensor import Tensor
+from podium.core.tensor._tensor import Tensor
 from podium.distribute._layout import Layout
 from podium.distribute._values import PerReplica
 

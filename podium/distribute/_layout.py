@@ -1,6 +1,6 @@
 """Layout: where Variables and batches of a strategy lie on its mesh of devices.
 
-It speaks to `podium/core/_placement.py`: Variables made in a strategy's scope get their placement here, batches too.
+It speaks to `podium/core/tensor/_placement.py`: Variables made in a strategy's scope get their placement here, batches too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from podium.core import Placement, warn_user
-from podium.core._placement import put
+from podium.core.tensor._placement import put
 
 _warned: set[str] = set()
 

@@ -15,9 +15,9 @@ import numpy as np
 from podium.core import seedings, set_random_seed
 from podium.distribute._cluster import Cluster, find_cluster
 from podium.distribute._devices import allow_for_collectives
+from podium.distribute._heartbeat import Watch, end_process
 from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
-from podium.distribute._watch import Watch, end_process
 
 _NEVER = (
     7 * 86_400

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import check_choice, dispatch, map_structure
-from podium.core._state import current
-from podium.core._tensor import wrap
+from podium.core._context import current
+from podium.core.tensor._tensor import wrap
 
 
 class InputContext:

@@ -12,13 +12,13 @@ import numpy as np
 from jax.sharding import PartitionSpec
 
 from podium.core import Function, Tensor, Variable, check_numeric
+from podium.core._context import Scope, current, setting
 from podium.core._dispatch import unwrap_result
-from podium.core._replica_scope import ReplicaScope, combined
-from podium.core._state import Scope, current, setting
-from podium.core._structures import in_order
-from podium.core._tensor import wrap
+from podium.core._tree import in_order
+from podium.core.compile._replica_scope import ReplicaScope, combined
+from podium.core.tensor._tensor import wrap
 from podium.distribute._layout import Layout
-from podium.distribute._synchrony import check_in_sync
+from podium.distribute._sync_check import check_in_sync
 from podium.distribute._values import PerReplica, is_per_replica
 
 

@@ -1,7 +1,7 @@
 """Execution: runs a step on what an iterator yields, eagerly, compiled, or k steps in one XLA call.
 
 It owns the programs of a step (one per shape of the batch) and knows neither data sources nor callbacks. An
-execution is a transaction of compiled steps: see `podium/core/_program.py`.
+execution is a transaction of compiled steps: see `podium/core/compile/_program.py`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import Selection, Stream, Variable, check_numeric, map_structure
-from podium.core._aligned import array_for_device
-from podium.core._compilation_cache import mention_trouble
+from podium.core._context import current
 from podium.core._errors import narrowed
-from podium.core._function import _run_eagerly as functions_eager
-from podium.core._program import Body, Program
-from podium.core._state import current
-from podium.core._structures import in_order
-from podium.core._tensor import Tensor, wrap
+from podium.core._tree import in_order
+from podium.core.compile._compilation_cache import mention_trouble
+from podium.core.compile._function import _run_eagerly as functions_eager
+from podium.core.compile._program import Body, Program
+from podium.core.tensor._aligned_memory import array_for_device
+from podium.core.tensor._tensor import Tensor, wrap
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import without_machinery

@@ -10,9 +10,6 @@ from podium.initializers._constant import Ones as ones
 from podium.initializers._constant import Zeros as Zeros
 from podium.initializers._constant import Zeros as zeros
 from podium.initializers._initializer import Initializer as Initializer
-from podium.initializers._lookup import deserialize as deserialize
-from podium.initializers._lookup import get as get
-from podium.initializers._lookup import serialize as serialize
 from podium.initializers._orthogonal import Orthogonal as Orthogonal
 from podium.initializers._orthogonal import Orthogonal as OrthogonalInitializer
 from podium.initializers._orthogonal import Orthogonal as orthogonal
@@ -22,6 +19,9 @@ from podium.initializers._random import RandomUniform as RandomUniform
 from podium.initializers._random import RandomUniform as random_uniform
 from podium.initializers._random import TruncatedNormal as TruncatedNormal
 from podium.initializers._random import TruncatedNormal as truncated_normal
+from podium.initializers._registry import deserialize as deserialize
+from podium.initializers._registry import get as get
+from podium.initializers._registry import serialize as serialize
 from podium.initializers._scaling import GlorotNormal as GlorotNormal
 from podium.initializers._scaling import GlorotNormal as glorot_normal
 from podium.initializers._scaling import GlorotUniform as GlorotUniform

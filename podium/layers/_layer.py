@@ -2,7 +2,7 @@
 
 `__call__` is the one way in: it converts inputs, builds weights on first use, passes `training` and masks
 on, records the call on open tapes as one entry, and collects losses. What a layer is made of is found in
-`_tracking.py`, how it is called in `_calls.py`, how inputs are checked in `_input_spec.py`.
+`_tracking.py`, how it is called in `_call_context.py`, how inputs are checked in `_input_spec.py`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from podium.core import (
     record_call,
     unknown_choice,
 )
-from podium.core._clean_exit import clean_exit
+from podium.core._context import Scope, current, lock, setting
 from podium.core._dispatch import unwrap_result
 from podium.core._errors import TENSOR_IN_LAX
 from podium.core._names import own_scope
-from podium.core._remat import current_remat_scope
-from podium.core._state import Scope, current, lock, setting
-from podium.core._symbolic import symbolic_outputs
-from podium.core._tensor import wrap
-from podium.layers import _calls
+from podium.core.autodiff._remat import current_remat_scope
+from podium.core.compile._restore_on_error import clean_exit
+from podium.core.tensor._symbolic import symbolic_outputs
+from podium.core.tensor._tensor import wrap
+from podium.layers import _call_context
 from podium.layers._input_spec import check_inputs
 from podium.layers._layer_state import LayerState
 
@@ -122,7 +122,7 @@ class Layer(LayerState):
         self.supports_masking = _overrides(self, "compute_mask")
         self.batch_input_shape = batch_input_shape
         self._inbound_nodes: list[Node] = []
-        self._call_signature = _calls.CallSignature(self.call)
+        self._call_signature = _call_context.CallSignature(self.call)
         # Does `call` want bare jax.Arrays? Not known of a user's layer until it has run once.
         self._takes_arrays: bool | None = (
             False if type(self).__module__.startswith("podium.") else None
@@ -220,7 +220,9 @@ class Layer(LayerState):
         # A `call` without the argument still passes it on to the layers inside.
         unasked = None if self._call_signature.has_training else kwargs.pop("training", None)
         bound = self._call_signature.bind(self._name, args, kwargs)
-        given = {name: _calls.as_tensors(value, self._cast_to) for name, value in bound.items()}
+        given = {
+            name: _call_context.as_tensors(value, self._cast_to) for name, value in bound.items()
+        }
         explicit_training = given.get("training", unasked)
         training = self._training_for(given, unasked)
         inputs = given.get(self._call_signature.first) if self._call_signature.first else None
@@ -255,7 +257,7 @@ class Layer(LayerState):
         if isinstance(training, (Tensor, np.bool_)):
             training = bool(training)
         if training is None:
-            training = _calls.calls.training
+            training = _call_context.calls.training
         if "training" in signature.all_names:
             required = signature.training_default is inspect.Parameter.empty
             if training is not None:
@@ -289,7 +291,7 @@ class Layer(LayerState):
 
     def _run(self, given: dict[str, Any], training: bool | None) -> tuple[Any, Any]:
         """Compute outputs and their masks, with the settings that hold inside this layer."""
-        inside = _calls.inside_call(training)
+        inside = _call_context.inside_call(training)
         with (
             clean_exit(),
             inside as outermost,
@@ -375,7 +377,9 @@ class Layer(LayerState):
         if self.built:
             return
         shapes = {
-            name: _calls.shapes_of(v) for name, v in given.items() if _calls.is_tensor_like(v)
+            name: _call_context.shapes_of(v)
+            for name, v in given.items()
+            if _call_context.is_tensor_like(v)
         }
         with lock:  # of threads that call together, one builds
             if not self.built:
@@ -435,7 +439,8 @@ class Layer(LayerState):
             )
         # A Variable among the arguments is read whenever the graph runs, so the node keeps the Variable itself.
         named = {
-            name: _calls.with_variables(value, bound.get(name)) for name, value in given.items()
+            name: _call_context.with_variables(value, bound.get(name))
+            for name, value in given.items()
         }
         if explicit_training is None:
             named.pop("training", None)  # decided anew when the graph runs
@@ -479,8 +484,10 @@ class Layer(LayerState):
         if _overrides(self, "compute_output_spec"):
             return self.compute_output_spec(*args, **kwargs)
         if _overrides(self, "compute_output_shape") and len(args) == 1 and not kwargs:
-            shapes = self.compute_output_shape(_calls.shapes_of(args[0]))
-            return _calls.map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), shapes)
+            shapes = self.compute_output_shape(_call_context.shapes_of(args[0]))
+            return _call_context.map_shapes(
+                lambda shape: KerasTensor(shape, self.compute_dtype), shapes
+            )
         return None
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
@@ -494,13 +501,13 @@ class Layer(LayerState):
         """Return the shape of the outputs for a given shape of the inputs (or structure of shapes)."""
         names = [name.removesuffix("_shape") for name in kwargs]
         symbols = [
-            _calls.map_shapes(lambda s: KerasTensor(s, self.compute_dtype), shape)
+            _call_context.map_shapes(lambda s: KerasTensor(s, self.compute_dtype), shape)
             for shape in (*args, *kwargs.values())
         ]
         outputs = self.compute_output_spec(
             *symbols[: len(args)], **dict(zip(names, symbols[len(args) :], strict=True))
         )
-        return _calls.shapes_of(outputs)
+        return _call_context.shapes_of(outputs)
 
     # --- a layer's place in a graph
 

@@ -29,10 +29,10 @@ from podium.core import (
     snake_case,
     standardize_dtype,
 )
-from podium.core._clean_exit import guarded
+from podium.core._context import TraceLocal, changed
 from podium.core._names import own_scope
-from podium.core._state import TraceLocal, changed
-from podium.core._tensor import wrap
+from podium.core.compile._restore_on_error import guarded
+from podium.core.tensor._tensor import wrap
 from podium.layers import _tracking
 from podium.metrics import Mean, Metric
 

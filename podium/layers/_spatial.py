@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from podium.core import image_data_format, nearest
-from podium.layers._checks import whole_number
+from podium.layers._argument_checks import whole_number
 
 
 def whole_numbers(

@@ -71,11 +71,8 @@ from podium.metrics._iou import IoU as IoU
 from podium.metrics._iou import MeanIoU as MeanIoU
 from podium.metrics._iou import OneHotIoU as OneHotIoU
 from podium.metrics._iou import OneHotMeanIoU as OneHotMeanIoU
-from podium.metrics._lookup import deserialize as deserialize
-from podium.metrics._lookup import get as get
-from podium.metrics._lookup import resolve_accuracy as resolve_accuracy
-from podium.metrics._lookup import serialize as serialize
 from podium.metrics._metric import Metric as Metric
+from podium.metrics._metric_result import noting_results as noting_results
 from podium.metrics._precision_recall import Precision as Precision
 from podium.metrics._precision_recall import Recall as Recall
 from podium.metrics._probabilistic import BinaryCrossentropy as BinaryCrossentropy
@@ -90,6 +87,10 @@ from podium.metrics._reduction import Mean as Mean
 from podium.metrics._reduction import MeanMetricWrapper as MeanMetricWrapper
 from podium.metrics._reduction import MeanTensor as MeanTensor
 from podium.metrics._reduction import Sum as Sum
+from podium.metrics._registry import deserialize as deserialize
+from podium.metrics._registry import get as get
+from podium.metrics._registry import resolve_accuracy as resolve_accuracy
+from podium.metrics._registry import serialize as serialize
 from podium.metrics._regression import CosineSimilarity as CosineSimilarity
 from podium.metrics._regression import LogCoshError as LogCoshError
 from podium.metrics._regression import MeanAbsoluteError as MeanAbsoluteError
@@ -98,4 +99,3 @@ from podium.metrics._regression import MeanRelativeError as MeanRelativeError
 from podium.metrics._regression import MeanSquaredError as MeanSquaredError
 from podium.metrics._regression import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
 from podium.metrics._regression import RootMeanSquaredError as RootMeanSquaredError
-from podium.metrics._results import noting_results as noting_results

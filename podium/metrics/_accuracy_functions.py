@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from podium.core import floatx
 from podium.metrics._alignment import same_shape
+from podium.metrics._argmax import position_of_largest
 from podium.metrics._function import metric_function, to_float
-from podium.metrics._largest import position_of_largest
 
 _SPARSE_HINT = "For targets that are class numbers use the `sparse_` form of this accuracy."
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from podium.core import Variable, dispatch, epsilon, unknown_choice
-from podium.metrics._areas import area
 from podium.metrics._confusion import (
     KINDS,
     ConfusionCounter,
@@ -16,6 +15,7 @@ from podium.metrics._confusion import (
     checked_thresholds,
     evenly_spread,
 )
+from podium.metrics._confusion_area import area
 
 CURVES = ("ROC", "PR", "PRGAIN")
 SUMMATIONS = ("interpolation", "minoring", "majoring")

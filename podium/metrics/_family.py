@@ -1,4 +1,4 @@
-"""The tables of names, empty: `_lookup.py` fills them, and wrappers of functions read them."""
+"""The tables of names, empty: `_registry.py` fills them, and wrappers of functions read them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.core import dispatch, epsilon
 from podium.metrics._alignment import same_shape, stretched
-from podium.metrics._largest import position_of_largest
+from podium.metrics._argmax import position_of_largest
 from podium.metrics._metric import Metric, detached
 
 

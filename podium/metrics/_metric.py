@@ -22,9 +22,9 @@ from podium.core import (
     snake_case,
     stop_gradient,
 )
+from podium.core._context import Scope, current, setting
 from podium.core._dispatch import unwrap_result
-from podium.core._state import Scope, current, setting
-from podium.metrics._results import noting
+from podium.metrics._metric_result import noting
 
 
 class Metric:

@@ -13,7 +13,7 @@ from typing import Any
 from podium.callbacks import CallbackList, History, StepLogs
 from podium.callbacks._step_logs import running_values
 from podium.core import GradientTape, map_structure
-from podium.core._program import Body
+from podium.core.compile._program import Body
 from podium.data import (
     DataHandler,
     StepsPerExecution,
@@ -23,13 +23,13 @@ from podium.data import (
 from podium.distribute import DistributedDataset
 from podium.execution import Execution
 from podium.execution._execution import direct, steps_in
+from podium.execution._steps_autotuner import Pace
 from podium.metrics import noting_results
-from podium.models._arguments import check_fit, check_verbose, no_more_arguments
-from podium.models._collector import Collector, as_output
-from podium.models._compiled_model import CompiledModel
-from podium.models._conducting import conducting
-from podium.models._course import Course
-from podium.models._front_door import (
+from podium.models.compile._compiled_model import CompiledModel
+from podium.models.compile._output_mapping import layer_names
+from podium.models.predict._output_collector import Collector, as_output
+from podium.models.training._argument_checks import check_fit, check_verbose, no_more_arguments
+from podium.models.training._input_checks import (
     RUNS,
     as_plain_list,
     check_batch,
@@ -38,11 +38,11 @@ from podium.models._front_door import (
     rows_of,
     with_feature_axis,
 )
-from podium.models._outputs import layer_names
-from podium.models._pace import Pace
-from podium.models._validation import Validation
-from podium.models._walk import batchwise, walk
-from podium.models._warm_up import warm_up
+from podium.models.training._run_batches import batchwise, walk
+from podium.models.training._run_guard import conducting
+from podium.models.training._training_run import Course
+from podium.models.training._validation import Validation
+from podium.models.training._warm_up import warm_up
 
 
 class Model(CompiledModel):

@@ -12,9 +12,9 @@ from typing import Any
 
 from podium.core import KerasTensor, custom_object_scope, leaves_of, unknown_choice
 from podium.layers import Layer
-from podium.layers._calls import map_shapes
-from podium.models._config import functional_config, functional_from_config
+from podium.layers._call_context import map_shapes
 from podium.models._graph import Graph
+from podium.models._graph_config import functional_config, functional_from_config
 from podium.models._summary import print_summary
 from podium.saving import serialize_keras_object
 

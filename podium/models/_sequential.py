@@ -10,7 +10,7 @@ from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._model import Model
 from podium.saving import serialize_keras_object
-from podium.saving._objects import class_named, revive
+from podium.saving.serialization._serialization import class_named, revive
 
 
 class Sequential(Model):

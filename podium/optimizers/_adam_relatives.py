@@ -9,9 +9,9 @@ import jax.numpy as jnp
 
 from podium.core import Tensor, Variable
 from podium.optimizers._adam import power
-from podium.optimizers._checks import fraction, number
+from podium.optimizers._argument_checks import fraction, number
 from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._steps import select, wide_dtype
+from podium.optimizers._transforms import select, wide_dtype
 
 
 class _TwoMeans(Optimizer):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Variable
-from podium.optimizers._checks import number
+from podium.optimizers._argument_checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 

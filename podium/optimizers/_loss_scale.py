@@ -9,13 +9,13 @@ import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Tensor, Variable, dispatch
-from podium.core._state import setting
-from podium.optimizers import _steps
-from podium.optimizers._checks import number, whole_number
-from podium.optimizers._lookup import add_optimizer, deserialize, get, serialize
+from podium.core._context import setting
+from podium.optimizers import _transforms
+from podium.optimizers._argument_checks import number, whole_number
+from podium.optimizers._gradients import checked_pairs
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._optimizer_state import VariableList
-from podium.optimizers._pairs import checked_pairs
+from podium.optimizers._registry import add_optimizer, deserialize, get, serialize
 
 
 @add_optimizer
@@ -106,7 +106,7 @@ class LossScaleOptimizer(Optimizer):
         """Return the loss times the factor of now, in at least float32, where the product has room."""
         scale = self.initial_scale if self.dynamic_scale is None else self.dynamic_scale
         return dispatch(
-            lambda loss, scale: loss.astype(_steps.wide_dtype(loss.dtype)) * scale, loss, scale
+            lambda loss, scale: loss.astype(_transforms.wide_dtype(loss.dtype)) * scale, loss, scale
         )
 
     def apply(
@@ -123,7 +123,7 @@ class LossScaleOptimizer(Optimizer):
         with setting(recorders=(), autocast=None, arrays=False):
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
-            finite = _steps.all_finite(gradients)
+            finite = _transforms.all_finite(gradients)
             assert self.dynamic_scale is not None
             scale = self.dynamic_scale.read()
             overwritten = [variable.overwrite_with_gradient for variable in variables]
@@ -135,7 +135,7 @@ class LossScaleOptimizer(Optimizer):
             before = [variable.read() for variable in state]
             self.inner_optimizer.apply(gradients, variables)
             for variable, value in zip(state, before, strict=True):
-                variable.assign(Tensor(_steps.select(finite, variable.read(), value)))
+                variable.assign(Tensor(_transforms.select(finite, variable.read(), value)))
             self._adapt(finite, scale)
 
     def _adapt(self, finite: Any, scale: Any) -> None:

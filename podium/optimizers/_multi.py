@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any
 
 from podium.core import Tensor, Variable
-from podium.core._state import setting
-from podium.optimizers._lookup import add_optimizer, deserialize, serialize
+from podium.core._context import setting
+from podium.optimizers._gradients import checked_pairs
 from podium.optimizers._loss_scale import LossScaleOptimizer
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._optimizer_state import VariableList
-from podium.optimizers._pairs import checked_pairs
+from podium.optimizers._registry import add_optimizer, deserialize, serialize
 
 
 class OptimizerMap(MutableMapping):

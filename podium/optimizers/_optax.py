@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Tensor, Variable, snake_case
-from podium.core._state import setting
+from podium.core._context import setting
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._optimizer_state import assign_rate
-from podium.optimizers._steps import select
+from podium.optimizers._transforms import select
 
 
 def is_transformation(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Optimizer: the base of all optimizers.
 
 This file owns what users call and the options that all optimizers share. The state is in `_optimizer_state.py`, the
-course of one update in `_updating.py`, its arithmetic in `_steps.py`; a file such as `_adam.py` holds one rule.
+course of one update in `_apply.py`, its arithmetic in `_transforms.py`; a file such as `_adam.py` holds one rule.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import GradientTape, Tensor, Variable, convert_to_tensor, nearest
-from podium.core._state import Scope, current, setting
-from podium.optimizers._checks import number, only_one_clipping, optional, whole_number
-from podium.optimizers._pairs import checked_pairs
-from podium.optimizers._updating import Updating
+from podium.core._context import Scope, current, setting
+from podium.optimizers._apply import Updating
+from podium.optimizers._argument_checks import number, only_one_clipping, optional, whole_number
+from podium.optimizers._gradients import checked_pairs
 from podium.optimizers.schedules import LearningRateSchedule, serialize
-from podium.optimizers.schedules._lookup import function_config, rate_from_config
+from podium.optimizers.schedules._registry import function_config, rate_from_config
 
 _IGNORED = {"jit_compile", "is_legacy_optimizer"}  # in configs that Keras 2 wrote
 

@@ -23,7 +23,7 @@ from podium.core import (
     snake_case,
 )
 from podium.core._names import own_scope
-from podium.optimizers._checks import number
+from podium.optimizers._argument_checks import number
 from podium.optimizers.schedules import LearningRateSchedule
 
 _MODEL_VARIABLES = (

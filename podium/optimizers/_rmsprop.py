@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import jax.numpy as jnp
 
-from podium.optimizers._checks import number
+from podium.optimizers._argument_checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from podium.core import Variable
 from podium.optimizers._adam import power
-from podium.optimizers._checks import fraction, number, whole_number
+from podium.optimizers._argument_checks import fraction, number, whole_number
 from podium.optimizers._optimizer import Optimizer, Options
 
 

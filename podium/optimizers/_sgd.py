@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from podium.optimizers._checks import number
+from podium.optimizers._argument_checks import number
 from podium.optimizers._optimizer import Optimizer, Options
 
 

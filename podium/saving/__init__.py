@@ -7,16 +7,20 @@ from podium.core import get_registered_name as get_registered_name
 from podium.core import get_registered_object as get_registered_object
 from podium.core import register_keras_serializable as register_keras_serializable
 from podium.core import register_keras_serializable as register_serializable
-from podium.saving._checkpoint_manager import CheckpointManager as CheckpointManager
-from podium.saving._checkpoint_manager import Restored as Restored
-from podium.saving._export import export_model as export_model
-from podium.saving._export import load_exported as load_exported
-from podium.saving._latest import load_latest as load_latest
-from podium.saving._loaded import LoadReport as LoadReport
-from podium.saving._model_file import load_model as load_model
-from podium.saving._model_file import load_weights as load_weights
-from podium.saving._model_file import model_from_json as model_from_json
-from podium.saving._model_file import save_model as save_model
-from podium.saving._model_file import save_weights as save_weights
-from podium.saving._objects import deserialize_keras_object as deserialize_keras_object
-from podium.saving._objects import serialize_keras_object as serialize_keras_object
+from podium.saving.checkpoints._checkpoint_manager import CheckpointManager as CheckpointManager
+from podium.saving.checkpoints._checkpoint_manager import Restored as Restored
+from podium.saving.checkpoints._newest import load_latest as load_latest
+from podium.saving.formats._export import export_model as export_model
+from podium.saving.formats._export import load_exported as load_exported
+from podium.saving.formats._model_file import load_model as load_model
+from podium.saving.formats._model_file import load_weights as load_weights
+from podium.saving.formats._model_file import model_from_json as model_from_json
+from podium.saving.formats._model_file import save_model as save_model
+from podium.saving.formats._model_file import save_weights as save_weights
+from podium.saving.io._load_plan import LoadReport as LoadReport
+from podium.saving.serialization._serialization import (
+    deserialize_keras_object as deserialize_keras_object,
+)
+from podium.saving.serialization._serialization import (
+    serialize_keras_object as serialize_keras_object,
+)

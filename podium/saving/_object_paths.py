@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable, global_seed_generator
-from podium.core._placement import put
+from podium.core.tensor._placement import put
 from podium.layers import Layer
 from podium.layers._tracking import seed_states
-from podium.saving._loaded import listed
 from podium.saving._state_tree import state_of
+from podium.saving.io._load_plan import listed
 
 _NOTHING: frozenset[str] = frozenset()
 

@@ -14,11 +14,11 @@ import numpy as np
 from podium.core import Variable, snake_case
 from podium.layers import Layer
 from podium.optimizers import Optimizer
-from podium.saving._hdf5 import read_all, seal, stored_tree
-from podium.saving._hdf5_image import Hdf5Image
-from podium.saving._loaded import Loaded, LoadReport, Stored, checked, listed, misfit
-from podium.saving._numbers import value_of
-from podium.saving._unfit import Unfit
+from podium.saving.formats._hdf5 import read_all, seal, stored_tree
+from podium.saving.formats._hdf5_writer import Hdf5Image
+from podium.saving.io._array_io import value_of
+from podium.saving.io._errors import Unfit
+from podium.saving.io._load_plan import Loaded, LoadReport, Stored, checked, listed, misfit
 
 _NOT_OWNED = frozenset(
     {"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer"}

@@ -401,7 +401,7 @@ def test_wrong_arguments_are_refused(options, message):
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchronous):
-    from podium.saving import _checkpoint_folder
+    from podium.saving.checkpoints import _checkpoint_directory
 
     steps = []
 
@@ -411,7 +411,7 @@ def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchr
     def break_disk(batch, logs):
         steps.append(batch)
         if batch == 2:
-            monkeypatch.setattr(_checkpoint_folder, "_write_manifest", full)
+            monkeypatch.setattr(_checkpoint_directory, "_write_manifest", full)
 
     tell = callbacks.LambdaCallback(on_train_batch_end=break_disk)
     with pytest.raises(OSError, match="No space left"):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.core._state import changed, current
+from podium.core._context import changed, current
 
 X = np.ones((4, 3), "float32")
 

@@ -12,7 +12,7 @@ import pytest
 
 import podium
 from podium import ops
-from podium.core._program import Program
+from podium.core.compile._program import Program
 
 
 def aligned_ones(count):

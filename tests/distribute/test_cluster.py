@@ -12,10 +12,10 @@ import pytest
 import podium
 from podium import distribute
 from podium.callbacks import CallbackList
-from podium.core._state import setting
+from podium.core._context import setting
 from podium.distribute._cluster import first_node
+from podium.distribute._heartbeat import Watch
 from podium.distribute._launch import launch, main
-from podium.distribute._watch import Watch
 
 
 def tf_config(kind, index, **tasks):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.core import _compilation_cache
+from podium.core.compile import _compilation_cache
 from podium.execution import Execution
 
 SCRIPT = """
@@ -273,8 +273,8 @@ def test_the_last_smaller_batch_costs_one_more_program_and_no_epoch_costs_any(st
 
 
 def test_automatic_fusing_adds_one_program_for_rows_and_none_per_epoch(monkeypatch):
-    monkeypatch.setattr("podium.models._pace.Pace._earns", lambda self, found: True)
-    monkeypatch.setattr("podium.models._pace._QUICK", 10.0)
+    monkeypatch.setattr("podium.execution._steps_autotuner.Pace._earns", lambda self, found: True)
+    monkeypatch.setattr("podium.execution._steps_autotuner._QUICK", 10.0)
     model, _ = fitted("auto", epochs=4)
     assert model.train_function.trace_count == 3
     assert len(model.train_function.recompilations) == 1

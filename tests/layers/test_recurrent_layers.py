@@ -65,7 +65,7 @@ def plain_loss(layer, mask=None):
     """The layer as a pure function whose loop is differentiated by JAX, without the layer's own backward rule."""
 
     def loss(values, x):
-        with podium.core._state.setting(forward_mode=True):
+        with podium.core._context.setting(forward_mode=True):
             outputs = layer.stateless_call(values, layer.non_trainable_variables, x, mask=mask)[0]
         return sum(jnp.sum(jnp.sin(part)) for part in jax.tree.leaves(outputs))
 
@@ -369,7 +369,7 @@ def test_time_distributed_treats_each_step_alone():
 
 
 def test_compiled_loops_are_kept_in_eager_mode():
-    from podium.layers import _recurrent_loop
+    from podium.layers.rnn import _recurrent_loop
 
     layer = layers.LSTM(5)
     layer(X)

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from podium.metrics._largest import position_of_largest
+from podium.metrics._argmax import position_of_largest
 
 CASES = {
     "floats": np.random.default_rng(0).normal(size=(5, 7, 3)).astype("float32"),

@@ -5,7 +5,7 @@ import pytest
 
 import podium
 from podium import layers
-from podium.models import _pace
+from podium.execution import _steps_autotuner
 
 X = np.random.default_rng(0).normal(size=(41, 3)).astype("float32")
 Y = X.sum(1, keepdims=True)
@@ -14,10 +14,10 @@ Y = X.sum(1, keepdims=True)
 @pytest.fixture
 def eager_to_fuse(monkeypatch):
     """Makes every step count as quick, and every program as cheap."""
-    monkeypatch.setattr(_pace, "_QUICK", 1e9)
-    monkeypatch.setattr(_pace, "_LONGEST", 1e9)
-    monkeypatch.setattr(_pace, "_SAVED", 1e9)
-    monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_LONGEST", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_MOST_SAVED", 1e9)
 
 
 def network(steps="auto"):
@@ -112,7 +112,7 @@ def test_whoever_listens_to_batches_hears_each(eager_to_fuse):
 
 
 def test_slow_steps_stay_single_and_nothing_more_is_compiled(monkeypatch):
-    monkeypatch.setattr(_pace, "_QUICK", 0.0)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK", 0.0)
     model = network()
     assert set(sizes(model, monkeypatch, fit)) == {1}
     assert model.train_function.trace_count == 2 and {
@@ -121,24 +121,24 @@ def test_slow_steps_stay_single_and_nothing_more_is_compiled(monkeypatch):
 
 
 def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(monkeypatch):
-    monkeypatch.setattr(_pace, "_QUICK", 1e9)
-    monkeypatch.setattr(_pace, "_SAVED", 0.0)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED", 0.0)
     model = network()
     fit(model)
     assert (
         model.train_function.trace_count == 2
         and sum(found.waited for found in model.train_function.paces.values()) > 30
     )
-    monkeypatch.setattr(_pace, "_SAVED", 1e9)
-    monkeypatch.setattr(_pace, "_MOST_SAVED", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_MOST_SAVED", 1e9)
     fit(model)
     assert model.train_function.trace_count == 3
 
 
 def test_after_many_short_runs_more_are_expected(monkeypatch):
-    monkeypatch.setattr(_pace, "_QUICK", 1e9)
-    monkeypatch.setattr(_pace, "_SAVED", 0.0)
-    monkeypatch.setattr(_pace, "_MANY_RUNS", 2)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED", 0.0)
+    monkeypatch.setattr(_steps_autotuner, "_MANY_RUNS", 2)
     model = network()
     for traces in (1, 1, 2):
         model.fit(X[:40], Y[:40], batch_size=4, verbose=0)
@@ -154,10 +154,10 @@ def paced(seconds, most=None, size=4, steps_in_epoch=None):
     execution = podium.execution.Execution(lambda x: x)
     execution.latest = ("key", ((size // 4,), np.dtype("float32")))
     steps, decided = podium.data.StepsPerExecution("auto"), []
-    with _pace.Pace(steps, execution.run, False, Data(), most) as pace:
-        found = _pace.Measured()
+    with _steps_autotuner.Pace(steps, execution.run, False, Data(), most) as pace:
+        found = _steps_autotuner.Measured()
         for one in seconds:
-            found.times = [one] * _pace._SAMPLES
+            found.times = [one] * _steps_autotuner._SAMPLES
             pace._decide(found)
             decided.append(found.settled or found.fused)
     assert steps.value == 1
@@ -181,8 +181,8 @@ def test_fusing_that_loses_is_given_up(seconds, decisions):
 
 
 def test_steps_that_seem_slow_on_a_busy_machine_are_measured_again_in_the_next_run():
-    assert paced([2 * _pace._QUICK, 1e-3], steps_in_epoch=8) == [0, 8]
-    assert paced([4 * _pace._QUICK, 1e-3], steps_in_epoch=8)[0] == 1
+    assert paced([2 * _steps_autotuner._QUICK, 1e-3], steps_in_epoch=8) == [0, 8]
+    assert paced([4 * _steps_autotuner._QUICK, 1e-3], steps_in_epoch=8)[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ import pytest
 import podium
 from podium import callbacks, layers
 from podium.data import Dataset
-from podium.models import _collector, _memory_forecast, _output_rows, _pace
+from podium.execution import _steps_autotuner
+from podium.models.predict import _memory_estimate, _output_collector, _output_rows
 
 X = np.random.default_rng(0).normal(size=(41, 3)).astype("float32")
 SIZES = [8, 8, 8, 8, 8, 1]
@@ -87,7 +88,7 @@ SOURCES = {
 @pytest.fixture
 def eager_to_fuse(monkeypatch):
     for name in ("_QUICK", "_LONGEST", "_SAVED"):
-        monkeypatch.setattr(_pace, name, 1e9)
+        monkeypatch.setattr(_steps_autotuner, name, 1e9)
 
 
 @pytest.fixture
@@ -290,7 +291,7 @@ def test_callbacks_hear_the_same_events_as_ever():
 
 
 def test_a_bar_alone_does_not_have_the_outputs_fetched(monkeypatch, capsys):
-    monkeypatch.setattr(_collector, "joined", None)
+    monkeypatch.setattr(_output_collector, "joined", None)
     assert dense(4).predict(X, 8, verbose=1).shape == (41, 2)
     assert "6/6" in capsys.readouterr().out
 
@@ -395,7 +396,7 @@ def test_an_out_that_turns_out_too_short_is_refused_then():
 
 @pytest.mark.parametrize("source", ["arrays", "by number"])
 def test_outputs_that_will_not_fit_are_warned_of_before_they_are_computed(source, monkeypatch):
-    monkeypatch.setattr(_memory_forecast, "available_memory", lambda: 300)
+    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 300)
     model, at = dense(), []
     show = warnings.showwarning
     with warnings.catch_warnings():
@@ -414,33 +415,33 @@ def test_outputs_that_will_not_fit_are_warned_of_before_they_are_computed(source
 
 
 def test_nothing_is_warned_of_that_fits_or_goes_elsewhere(monkeypatch):
-    monkeypatch.setattr(_memory_forecast, "available_memory", lambda: 41 * 8)
+    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 41 * 8)
     dense().predict(X, 8, verbose=0)
-    monkeypatch.setattr(_memory_forecast, "available_memory", lambda: 0)
+    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 0)
     dense().predict(X, 8, verbose=0, out=np.zeros((41, 2), "float32"))
     dense().predict(generator(), verbose=0)
     list(dense().predict_iter(X, 8))
-    monkeypatch.setattr(_memory_forecast, "available_memory", lambda: None)
+    monkeypatch.setattr(_memory_estimate, "available_memory", lambda: None)
     dense().predict(X, 8, verbose=0)
 
 
 def test_sizes_are_written_for_people():
     written = [
-        _memory_forecast._written(size) for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
+        _memory_estimate._written(size) for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
     ]
     assert written == ["0 bytes", "1000 bytes", "2.0 KiB", "1.5 GiB", "5.0 TiB", "8192.0 TiB"]
 
 
 def test_memory_is_known_with_and_without_proc(monkeypatch):
-    assert _memory_forecast.available_memory() > 2**20
+    assert _memory_estimate.available_memory() > 2**20
 
     def refuse(*_, **__):
         raise OSError
 
     monkeypatch.setattr("builtins.open", refuse)
-    assert _memory_forecast.available_memory() > 2**20
-    monkeypatch.setattr(_memory_forecast.os, "sysconf", refuse)
-    assert _memory_forecast.available_memory() is None
+    assert _memory_estimate.available_memory() > 2**20
+    monkeypatch.setattr(_memory_estimate.os, "sysconf", refuse)
+    assert _memory_estimate.available_memory() is None
 
 
 # --- predict_iter

@@ -17,7 +17,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import podium
 from podium import layers
-from podium.saving import CheckpointManager, _checkpoint_folder
+from podium.saving import CheckpointManager
+from podium.saving.checkpoints import _checkpoint_directory
 
 X, Y = np.random.default_rng(0).normal(size=(24, 3)).astype("float32"), np.ones((24, 1), "float32")
 
@@ -112,15 +113,15 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path):
         content[dice.randrange(len(content))] ^= 1 << dice.randrange(8)
         (path / name).write_bytes(content)
         try:
-            found = _checkpoint_folder.read(str(path))
-        except _checkpoint_folder.Damaged:
+            found = _checkpoint_directory.read(str(path))
+        except _checkpoint_directory.Damaged:
             pass
         else:  # a space of the manifest's became another one
             assert found.arrays["a"].tolist() == [0, 1, 2, 3, 4] and found.state["c"] == [1, 2], (
                 name
             )
         (path / name).write_bytes(before)
-    assert _checkpoint_folder.read(str(path)).state["c"] == [1, 2]
+    assert _checkpoint_directory.read(str(path)).state["c"] == [1, 2]
 
 
 def test_only_the_last_are_kept_and_leftovers_of_killed_processes_go(tmp_path):
@@ -161,7 +162,7 @@ def test_a_failed_write_is_told_and_leaves_the_one_before(tmp_path, monkeypatch,
 
     with monkeypatch.context() as broken:
         broken.setattr(
-            _checkpoint_folder, "_write_manifest", lambda folder, files: full(folder, None)
+            _checkpoint_directory, "_write_manifest", lambda folder, files: full(folder, None)
         )
         if asynchronous:
             manager.save(1, {"a": np.ones(2)})

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import podium
-from podium.saving import _direct, _numbers
-from podium.saving._digests import PART
+from podium.saving.io import _array_io, _direct_io
+from podium.saving.io._digests import PART
 
 NAMES = ("m.keras", "m.h5", "w.weights.h5", "w.h5", "w.safetensors")
 WIDTH = 1500  # a kernel of 9 MB
@@ -70,7 +70,7 @@ def test_bytes_arrive_at_any_offset_whatever_the_system_refuses(tmp_path, monkey
     expected = np.zeros(3 * PART + 3 + 4090, "u1")
     with (
         open(tmp_path / "file", "xb") as file,
-        _direct.LargeWriter(file, 2 * PART, len(expected)) as out,
+        _direct_io.LargeWriter(file, 2 * PART, len(expected)) as out,
     ):
         for offset, length in runs:
             out.write(offset, content[:length].data)
@@ -91,7 +91,7 @@ def test_a_full_disk_is_told_and_no_descriptor_is_left(tmp_path, monkeypatch):
             broken.setattr(os, name, full)
             with (
                 pytest.raises(OSError, match="No space left"),
-                _direct.LargeWriter(file, 2 * PART, 2 * PART) as out,
+                _direct_io.LargeWriter(file, 2 * PART, 2 * PART) as out,
             ):
                 out.write(0, np.zeros(2 * PART, "u1").data)
     assert len(os.listdir("/proc/self/fd")) == before
@@ -123,14 +123,14 @@ def test_digests_on_threads_are_those_of_the_whole(tmp_path):
     arrays = [np.arange(size, dtype="float32") for size in (3, 3_000_000, 0, 2_500_001)]
     pieces, place = [], 3
     for number, array in enumerate(arrays):
-        pieces.append(_numbers.Piece(f"a{number}", array, place))
+        pieces.append(_array_io.Piece(f"a{number}", array, place))
         place += array.nbytes
     with open(tmp_path / "file", "xb") as file:
-        notes = _numbers.write_pieces(file, pieces, with_crc32=True)
+        notes = _array_io.write_pieces(file, pieces, with_crc32=True)
     for piece, note in zip(pieces, notes, strict=True):
         head = f"{piece.name} float32 {piece.array.shape}\n".encode()
         assert (
             note.sha256
             == hashlib.sha256(head + piece.array.tobytes()).hexdigest()
-            == _numbers.sha256_of(*piece[:2])
+            == _array_io.sha256_of(*piece[:2])
         )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.saving import _place
+from podium.saving.io import _atomic_write
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "oracle"))
 import saving_models
@@ -276,7 +276,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         before = (tmp_path / name).read_bytes()
         with monkeypatch.context() as patched:
             patched.setattr(
-                _place.os,
+                _atomic_write.os,
                 "fsync",
                 lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")),
             )

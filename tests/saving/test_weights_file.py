@@ -10,7 +10,7 @@ import pytest
 from small_models import Subclassed, randomized, same, sequential
 
 import podium
-from podium.saving._weights_file import read_weights, write_weights
+from podium.saving.formats._weights_file import read_weights, write_weights
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "oracle" / "fixtures"
 
@@ -77,7 +77,7 @@ def test_unusual_types_come_back_bit_by_bit(tmp_path):
 
 
 def test_long_lists_of_names_are_cut_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr("podium.saving._hdf5._ATTRIBUTE_BYTES", 10)
+    monkeypatch.setattr("podium.saving.formats._hdf5._ATTRIBUTE_BYTES", 10)
     model, other = randomized(sequential()), sequential()
     write_weights(model, tmp_path / "w")
     with h5py.File(tmp_path / "w") as file:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import podium
-from podium.saving import CheckpointManager, _checkpoint_folder
+from podium.saving import CheckpointManager
+from podium.saving.checkpoints import _checkpoint_directory
 
 
 def make_model(width=3, more=False):
@@ -44,7 +45,7 @@ def test_a_save_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
     def full(folder, files):
         raise OSError(28, "No space left on device", folder)
 
-    monkeypatch.setattr(_checkpoint_folder, "_write_manifest", full)
+    monkeypatch.setattr(_checkpoint_directory, "_write_manifest", full)
     with pytest.raises(OSError, match="No space left"):
         second.save_weights(f"{tmp_path}/w/")
     assert os.listdir(tmp_path / "w") == ["checkpoint-00000000"]

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from podium.core import Selection, Table
-from podium.core._structures import in_order
+from podium.core._tree import in_order
 from podium.data._arrays import check_lengths, is_arrays, prepared
 from podium.data._device_budget import device_budget
 from podium.data._packing import pack_x_y_sample_weight

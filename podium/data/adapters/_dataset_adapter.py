@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from podium.core import Selection, Table
-from podium.core._structures import in_order
+from podium.core._tree import in_order
 from podium.data._dataset import Dataset
 from podium.data._structure import leaves, map_leaves
 from podium.data._words import Words

@@ -29,10 +29,6 @@ from podium.ops._activations import swish as swish
 from podium.ops._activations import tanh_shrink as tanh_shrink
 from podium.ops._activations import threshold as threshold
 from podium.ops._attention import dot_product_attention as dot_product_attention
-from podium.ops._blocks import depth_to_space as depth_to_space
-from podium.ops._blocks import fold as fold
-from podium.ops._blocks import space_to_depth as space_to_depth
-from podium.ops._blocks import unfold as unfold
 from podium.ops._conv_and_pool import adaptive_average_pool as adaptive_average_pool
 from podium.ops._conv_and_pool import adaptive_max_pool as adaptive_max_pool
 from podium.ops._conv_and_pool import average_pool as average_pool
@@ -55,3 +51,7 @@ from podium.ops._normalize import layer_normalization as layer_normalization
 from podium.ops._normalize import moments as moments
 from podium.ops._normalize import normalize as normalize
 from podium.ops._normalize import rms_normalization as rms_normalization
+from podium.ops._patches import depth_to_space as depth_to_space
+from podium.ops._patches import fold as fold
+from podium.ops._patches import space_to_depth as space_to_depth
+from podium.ops._patches import unfold as unfold

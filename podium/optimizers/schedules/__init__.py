@@ -6,6 +6,6 @@ from podium.optimizers.schedules._decays import ExponentialDecay as ExponentialD
 from podium.optimizers.schedules._decays import InverseTimeDecay as InverseTimeDecay
 from podium.optimizers.schedules._decays import PiecewiseConstantDecay as PiecewiseConstantDecay
 from podium.optimizers.schedules._decays import PolynomialDecay as PolynomialDecay
-from podium.optimizers.schedules._lookup import deserialize as deserialize
-from podium.optimizers.schedules._lookup import serialize as serialize
+from podium.optimizers.schedules._registry import deserialize as deserialize
+from podium.optimizers.schedules._registry import serialize as serialize
 from podium.optimizers.schedules._schedule import LearningRateSchedule as LearningRateSchedule

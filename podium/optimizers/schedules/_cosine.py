@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium.core import Tensor, dispatch
-from podium.optimizers._checks import number
+from podium.optimizers._argument_checks import number
 from podium.optimizers.schedules._decays import as_float, positive_steps
 from podium.optimizers.schedules._schedule import LearningRateSchedule
 

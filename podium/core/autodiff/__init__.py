@@ -1,0 +1,1 @@
+"""Gradient tapes and forward accumulation, built on `jax.vjp` and `jax.jvp`."""

@@ -1,0 +1,105 @@
+"""Where gradients stop or take a path of the user's choice: `stop_gradient`, `custom_gradient`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from podium.core._context import Scope, current, setting
+from podium.core._dispatch import dispatch, unwrap_result
+from podium.core.autodiff._entries import read_raw
+from podium.core.tensor._dtypes import conjugate
+from podium.core.tensor._symbolic import is_symbolic, map_structure
+from podium.core.tensor._tensor import Tensor, wrap
+from podium.core.tensor._variable import Variable
+
+
+def stop_gradient(variable: Any) -> Any:
+    """Return the same value, cut off from every tape.
+
+    Args:
+        variable: A Tensor, Variable or symbolic value, or a structure of them.
+
+    Example:
+        >>> x = podium.Variable(3.0)
+        >>> with podium.GradientTape() as tape:
+        ...     y = x * podium.stop_gradient(x)
+        >>> float(tape.gradient(y, x))
+        3.0
+    """
+    if is_symbolic(variable):
+        return dispatch(jax.lax.stop_gradient, variable)
+
+    def cut(value: Any) -> Any:
+        if isinstance(value, (Tensor, Variable)):
+            raw = value.read_cast() if isinstance(value, Variable) else read_raw(value)
+        elif isinstance(value, jax.Array):
+            raw = value
+        else:
+            return value
+        stopped = jax.lax.stop_gradient(raw)
+        return stopped if current.arrays else wrap(stopped)
+
+    return map_structure(cut, variable)
+
+
+def custom_gradient(f: Callable) -> Callable:
+    """Give a function a gradient of your own.
+
+    Args:
+        f: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient of the
+            result and returns the gradient of each argument: one value, or a tuple for several arguments.
+
+    Returns:
+        A function with the same arguments that returns the result alone.
+
+    Example:
+        >>> @podium.custom_gradient
+        ... def clip_backwards(x):
+        ...     return x, lambda upstream: podium.ops.clip(upstream, -1.0, 1.0)
+        >>> x = podium.Variable(2.0)
+        >>> with podium.GradientTape() as tape:
+        ...     y = 10.0 * clip_backwards(x)
+        >>> float(tape.gradient(y, x))
+        1.0
+    """
+
+    def raw(taped: bool, args: tuple) -> tuple[Any, Callable]:
+        scope = Scope(parent=current.scope)
+        with setting(scope=scope):
+            result, grad = f(
+                *map_structure(
+                    lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
+                )
+            )
+        read = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
+        if read and taped:
+            raise TypeError(
+                f"{getattr(f, '__name__', 'A function')} has a custom gradient and reads the Variable {read[0]!r} by closure; "
+                "no gradient would reach it. Pass the Variable as an argument, and return its gradient too."
+            )
+        scope.commit()
+
+        def raw_grad(upstream: Any) -> Any:
+            wrapped = jax.tree.map(lambda leaf: wrap(conjugate(leaf)), upstream)
+            gradients = grad(*wrapped) if isinstance(upstream, (tuple, list)) else grad(wrapped)
+            return jax.tree.map(
+                lambda leaf: conjugate(leaf) if isinstance(leaf, jax.Array) else leaf,
+                unwrap_result(gradients),
+            )
+
+        return unwrap_result(result), raw_grad
+
+    @functools.wraps(f)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            raise TypeError(
+                f"{f.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}."
+            )
+        taped = any(tape.recording for tape in current.recorders)
+        return dispatch(jax.custom_gradient(lambda *args: raw(taped, args)), *args)
+
+    return run

@@ -1,0 +1,1 @@
+"""Functions that read and write Variables, compiled to pure XLA programs."""

@@ -1,0 +1,158 @@
+"""How a layer is called: which arguments are tensors, who gets `training` and `mask`, what the shapes are.
+
+`CallSignature` reads `call` once per layer. `calls` is the thread's own record of the layers being called,
+from the outermost in; it passes `training` on and says who is outermost.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jax
+import numpy as np
+
+from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, leaves_of, map_structure
+from podium.core._context import changed
+from podium.core.compile._restore_on_error import guarded
+
+
+class _Calls(threading.local):
+    training: bool | None = None
+    depth: int = 0
+
+
+calls = guarded(_Calls())
+
+
+def inside_call(training: bool | None) -> AbstractContextManager[bool]:
+    """Note that a layer is being called, in a `with` block that gets whether it is the outermost one."""
+    passed_on = calls.training if training is None else training
+    return changed(calls, {"training": passed_on, "depth": calls.depth + 1}, gives=calls.depth == 0)
+
+
+class CallSignature:
+    """What a `call` method accepts."""
+
+    def __init__(self, call: Callable):
+        self._signature = inspect.signature(call)
+        parameters = self._signature.parameters
+        self.names = [
+            n
+            for n, p in parameters.items()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        self.has_kwargs = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        self.has_args = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+        self.all_names = set(parameters)
+        self.has_training = "training" in parameters or self.has_kwargs
+        self.has_mask = "mask" in parameters
+        self.training_default = parameters["training"].default if "training" in parameters else None
+        self.first = self.names[0] if self.names else None
+
+    def bind(self, layer_name: str, args: tuple, kwargs: dict) -> dict[str, Any]:
+        """Name every argument that was given."""
+        try:
+            bound = self._signature.bind_partial(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(
+                f"Layer {layer_name!r} was called wrongly: {error}. It takes {self._signature}."
+            ) from error
+        return dict(bound.arguments)
+
+    def unbind(self, given: dict[str, Any]) -> tuple[tuple, dict]:
+        """Turn named arguments back into positional and keyword ones."""
+        known = {name: value for name, value in given.items() if name in self.all_names}
+        extra = {name: value for name, value in given.items() if name not in self.all_names}
+        bound = inspect.BoundArguments(
+            self._signature,
+            {name: known[name] for name in self._signature.parameters if name in known},
+        )
+        return bound.args, bound.kwargs | extra
+
+
+def as_tensors(value: Any, compute_dtype: str | None) -> Any:
+    """Turn arrays into Tensors, at any depth, and floats into the compute type; leave the rest."""
+    if isinstance(value, (list, tuple)) and value and _is_numbers(value):
+        value = convert_to_tensor(value)
+
+    def convert(leaf: Any) -> Any:
+        if isinstance(leaf, (np.ndarray, np.generic, jax.Array)):
+            leaf = convert_to_tensor(leaf)
+        if not isinstance(leaf, (Tensor, KerasTensor, Variable)):
+            return _from_foreign(leaf)
+        if (
+            compute_dtype is not None
+            and leaf.dtype != compute_dtype
+            and jax.numpy.issubdtype(leaf.dtype, np.floating)
+        ):
+            mask = getattr(leaf, "_keras_mask", None)
+            leaf = convert_to_tensor(leaf, compute_dtype)
+            leaf._keras_mask = mask
+        return convert_to_tensor(leaf) if isinstance(leaf, Variable) else leaf
+
+    return map_structure(convert, value)
+
+
+def with_variables(converted: Any, given: Any) -> Any:
+    """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of them."""
+    if not any(isinstance(leaf, Variable) for leaf in leaves_of(given)):
+        return converted
+    return map_structure(
+        lambda new, old: old if isinstance(old, Variable) else new, converted, given
+    )
+
+
+def _is_numbers(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(_is_numbers, value))
+    return isinstance(value, (bool, int, float, np.generic))
+
+
+def _from_foreign(leaf: Any) -> Any:
+    """Convert torch, TensorFlow and similar arrays, which say so by `__array__`."""
+    if hasattr(leaf, "__array__") and not isinstance(leaf, type) and hasattr(leaf, "dtype"):
+        return convert_to_tensor(np.asarray(leaf))
+    return leaf
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Tell whether a value (or all leaves of a structure) is something layers compute on."""
+    leaves = jax.tree.leaves(
+        value, is_leaf=lambda v: isinstance(v, (Tensor, KerasTensor, Variable))
+    )
+    return bool(leaves) and all(
+        isinstance(leaf, (Tensor, KerasTensor, jax.Array)) for leaf in leaves
+    )
+
+
+def shapes_of(value: Any) -> Any:
+    """Return the shape of a Tensor, or the structure of shapes of a structure."""
+    if isinstance(value, dict):
+        return {key: shapes_of(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return (
+            [shapes_of(item) for item in value]
+            if isinstance(value, list)
+            else tuple(shapes_of(i) for i in value)
+        )
+    return None if value is None else tuple(value.shape)
+
+
+def is_shape(value: Any) -> bool:
+    """Tell a shape from a structure of shapes."""
+    return isinstance(value, (tuple, list)) and all(
+        d is None or isinstance(d, (int, np.integer)) for d in value
+    )
+
+
+def map_shapes(fn: Callable[[Any], Any], shapes: Any) -> Any:
+    """Apply `fn` to every shape in a structure of shapes."""
+    if is_shape(shapes):
+        return fn(tuple(shapes))
+    if isinstance(shapes, dict):
+        return {key: map_shapes(fn, value) for key, value in shapes.items()}
+    return type(shapes)(map_shapes(fn, value) for value in shapes)

@@ -1,0 +1,1 @@
+"""Core layers: Dense, EinsumDense, Embedding, Input, Lambda, Masking and wrappers."""

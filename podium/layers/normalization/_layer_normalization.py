@@ -1,0 +1,418 @@
+"""Normalization without statistics of the batch: LayerNormalization, RMS, Group and Unit, and SpectralNormalization."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from podium import initializers, ops
+from podium.core import dispatch
+from podium.layers._argument_checks import (
+    axes_of,
+    check_axes,
+    set_weight_options,
+    weight_options,
+    weight_options_config,
+    whole_number,
+)
+from podium.layers._input_spec import InputSpec
+from podium.layers._layer import Layer
+from podium.layers.core._wrapper import Wrapper
+from podium.layers.normalization._batch_normalization import at_least_float32
+
+
+class _ScaledNormalization(Layer):
+    """What layer and group normalization share: a learned scale `gamma` and shift `beta`, never cast to half precision."""
+
+    def __init__(
+        self,
+        axis: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        weights: dict[str, Any],
+        kwargs: dict[str, Any],
+    ):
+        super().__init__(**kwargs)
+        self.axis = axis
+        self._axes = axes_of(self, axis)
+        self.epsilon = epsilon
+        self.center = center
+        self.scale = scale
+        set_weight_options(self, **weights)
+        self.supports_masking = True
+        self._autocast = False
+        self.gamma: Any = None
+        self.beta: Any = None
+
+    def _add_scale_and_shift(self, shape: tuple, scale: bool, center: bool) -> None:
+        if scale:
+            self.gamma = self.add_weight(
+                name="gamma", shape=shape, autocast=False, **weight_options(self, "gamma")
+            )
+        if center:
+            self.beta = self.add_weight(
+                name="beta", shape=shape, autocast=False, **weight_options(self, "beta")
+            )
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the inputs."""
+        check_axes(self, self._axes, input_shape)
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        own = {name: getattr(self, name) for name in ("axis", "epsilon", "center", "scale")}
+        return super().get_config() | own | weight_options_config(self, "beta", "gamma")
+
+
+class LayerNormalization(_ScaledNormalization):
+    """Brings the features of each sample to mean 0 and variance 1, then scales and shifts them.
+
+    Args:
+        axis: The axis of the features, or a list of axes.
+        epsilon: Added to the variance, against division by zero.
+        center: Whether to add `beta`.
+        scale: Whether to multiply by `gamma`.
+        beta_initializer: How `beta` starts.
+        gamma_initializer: How `gamma` starts.
+        beta_regularizer: A penalty on `beta`.
+        gamma_regularizer: A penalty on `gamma`.
+        beta_constraint: Applied to `beta` after updates.
+        gamma_constraint: Applied to `gamma` after updates.
+        rms_scaling: Outdated, use `RMSNormalization`. Divides by the standard deviation without subtracting the mean.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.LayerNormalization(epsilon=1e-6)(np.array([[1.0, 3.0]], "float32")).numpy().round(2)
+        array([[-1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        epsilon: float = 0.001,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        *,
+        rms_scaling: bool = False,
+        **kwargs: Any,
+    ):
+        weights = {
+            "beta_initializer": beta_initializer,
+            "gamma_initializer": gamma_initializer,
+            "beta_regularizer": beta_regularizer,
+            "gamma_regularizer": gamma_regularizer,
+            "beta_constraint": beta_constraint,
+            "gamma_constraint": gamma_constraint,
+        }
+        super().__init__(axis, epsilon, center, scale, weights, kwargs)
+        if rms_scaling:
+            warnings.warn(
+                "LayerNormalization(rms_scaling=True) divides by the standard deviation, not the root mean square. Use "
+                "`RMSNormalization` for that.",
+                stacklevel=2,
+            )
+        self.rms_scaling = rms_scaling
+
+    def build(self, input_shape: Any) -> None:
+        """Make the scale and the shift."""
+        check_axes(self, self._axes, input_shape)
+        shape = tuple(input_shape[axis] for axis in self._axes)
+        self._add_scale_and_shift(
+            shape, self.scale or self.rms_scaling, self.center and not self.rms_scaling
+        )
+        self.input_spec = InputSpec(
+            min_ndim=len(self._axes), axes={axis: input_shape[axis] for axis in self._axes}
+        )
+
+    def call(self, inputs: Any) -> Any:
+        """Normalise the inputs."""
+        outputs = ops.layer_normalization(
+            inputs,
+            self.gamma,
+            self.beta,
+            axis=list(self._axes),
+            epsilon=self.epsilon,
+            rms_scaling=self.rms_scaling,
+        )
+        return (
+            outputs
+            if outputs.dtype == self.compute_dtype
+            else ops.cast(outputs, self.compute_dtype)
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"rms_scaling": self.rms_scaling}
+
+
+class RMSNormalization(Layer):
+    """Divides the features of each sample by their root mean square, and scales them.
+
+    Args:
+        axis: The axis of the features, or a list of axes.
+        epsilon: Added to the mean square, against division by zero.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.RMSNormalization()(np.array([[3.0, 4.0]], "float32")).numpy().round(3)
+        array([[0.849, 1.131]], dtype=float32)
+    """
+
+    def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.axis = axis
+        self._axes = axes_of(self, axis)
+        self.epsilon = epsilon
+        self.scale: Any = None
+
+    def build(self, input_shape: Any) -> None:
+        """Make the scale."""
+        check_axes(self, self._axes, input_shape)
+        self.scale = self.add_weight(
+            name="scale", shape=tuple(input_shape[axis] for axis in self._axes), initializer="ones"
+        )
+
+    def call(self, x: Any) -> Any:
+        """Normalise the inputs."""
+        return dispatch(_rms_normalize, x, self.scale, self._axes, self.epsilon)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the inputs."""
+        check_axes(self, self._axes, input_shape)
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"axis": self.axis, "epsilon": self.epsilon}
+
+
+def _rms_normalize(x: Any, scale: Any, axes: tuple, epsilon: float) -> Any:
+    wide = at_least_float32(x)
+    factor = jax.lax.rsqrt(jnp.mean(jnp.square(wide), axis=axes, keepdims=True) + epsilon)
+    positions = [axis % x.ndim for axis in axes]
+    shape = [length if i in positions else 1 for i, length in enumerate(x.shape)]
+    return (wide * factor * scale.astype(wide.dtype).reshape(shape)).astype(x.dtype)
+
+
+class GroupNormalization(_ScaledNormalization):
+    """Splits the channels into groups and brings each group of each sample to mean 0 and variance 1.
+
+    Args:
+        groups: How many groups; it must divide the number of channels. -1 gives each channel its own.
+        axis: The axis of the channels.
+        epsilon: Added to the variance, against division by zero.
+        center: Whether to add `beta`.
+        scale: Whether to multiply by `gamma`.
+        beta_initializer: How `beta` starts.
+        gamma_initializer: How `gamma` starts.
+        beta_regularizer: A penalty on `beta`.
+        gamma_regularizer: A penalty on `gamma`.
+        beta_constraint: Applied to `beta` after updates.
+        gamma_constraint: Applied to `gamma` after updates.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> podium.layers.GroupNormalization(groups=2)(np.arange(4, dtype="float32").reshape(1, 1, 4)).numpy().round(2)
+        array([[[-1.,  1., -1.,  1.]]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        groups: int = 32,
+        axis: int = -1,
+        epsilon: float = 0.001,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Any,
+    ):
+        weights = {
+            "beta_initializer": beta_initializer,
+            "gamma_initializer": gamma_initializer,
+            "beta_regularizer": beta_regularizer,
+            "gamma_regularizer": gamma_regularizer,
+            "beta_constraint": beta_constraint,
+            "gamma_constraint": gamma_constraint,
+        }
+        super().__init__(axis, epsilon, center, scale, weights, kwargs)
+        if len(self._axes) != 1:
+            raise ValueError(
+                f"GroupNormalization was given axis={axis!r}; one axis was expected, such as axis=-1."
+            )
+        self.groups = groups if groups == -1 else whole_number(self, "groups", groups)
+
+    def build(self, input_shape: Any) -> None:
+        """Make the scale and the shift."""
+        check_axes(self, self._axes, input_shape)
+        channels = input_shape[self.axis]
+        if channels is None or (self.groups != -1 and channels % self.groups):
+            raise ValueError(
+                f"Layer {self.name!r} (GroupNormalization) has groups={self.groups} and was given inputs of shape "
+                f"{tuple(input_shape)}, with {channels} channels in axis {self.axis}. The number of channels must be known and "
+                "a multiple of `groups`; groups=-1 gives each channel its own."
+            )
+        self._add_scale_and_shift((channels,), self.scale, self.center)
+        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+
+    def call(self, inputs: Any) -> Any:
+        """Normalise the inputs."""
+        options = {
+            "groups": self.groups,
+            "axis": self.axis,
+            "epsilon": self.epsilon,
+            "dtype": self.compute_dtype,
+        }
+        return dispatch(_group_normalize, inputs, self.gamma, self.beta, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"groups": self.groups}
+
+
+def _group_normalize(
+    x: Any, gamma: Any, beta: Any, *, groups: int, axis: int, epsilon: float, dtype: str
+) -> Any:
+    axis = axis % x.ndim
+    channels = x.shape[axis]
+    groups = channels if groups == -1 else groups
+    split = (groups, channels // groups)
+    wide = at_least_float32(x).reshape(*x.shape[:axis], *split, *x.shape[axis + 1 :])
+    axes = tuple(i for i in range(1, wide.ndim) if i != axis)  # all but the batch and the groups
+    factor = jax.lax.rsqrt(jnp.var(wide, axes, keepdims=True) + epsilon)
+    mean = jnp.mean(wide, axes, keepdims=True)
+    shape = [split[i - axis] if i in (axis, axis + 1) else 1 for i in range(wide.ndim)]
+    if gamma is not None:
+        factor = factor * gamma.astype(wide.dtype).reshape(shape)
+    shift = -mean * factor
+    if beta is not None:
+        shift = shift + beta.astype(wide.dtype).reshape(shape)
+    return (wide * factor + shift).reshape(x.shape).astype(dtype)
+
+
+class UnitNormalization(Layer):
+    """Scales the vectors along an axis to length 1.
+
+    Args:
+        axis: The axis of the vectors, or a list of axes.
+        **kwargs: `name`, `dtype`.
+
+    Example:
+        >>> podium.layers.UnitNormalization()(np.array([[3.0, 4.0]], "float32")).numpy()
+        array([[0.6, 0.8]], dtype=float32)
+    """
+
+    def __init__(self, axis: Any = -1, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.axis = axis
+        self._axes = axes_of(self, axis)
+        self.supports_masking = True
+
+    def call(self, inputs: Any) -> Any:
+        """Normalise the inputs."""
+        return ops.normalize(inputs, axis=self._axes, order=2, epsilon=1e-12)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the inputs."""
+        check_axes(self, self._axes, input_shape)
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"axis": self.axis}
+
+
+class SpectralNormalization(Wrapper):
+    """Divides a layer's kernel by its largest singular value at every training call, as GAN discriminators want.
+
+    Args:
+        layer: A layer with a `kernel` or `embeddings`.
+        power_iterations: How many steps of the power method improve the estimate at each call.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> layer = podium.layers.SpectralNormalization(podium.layers.Dense(4), power_iterations=30)
+        >>> _ = layer(np.ones((2, 3), "float32"), training=True)
+        >>> float(np.linalg.svd(layer.layer.kernel.numpy())[1][0].round(3))
+        1.0
+    """
+
+    def __init__(self, layer: Any, power_iterations: int = 1, **kwargs: Any):
+        super().__init__(layer, **kwargs)
+        self.power_iterations = whole_number(self, "power_iterations", power_iterations)
+        self.vector_u: Any = None
+
+    def build(self, input_shape: Any = None) -> None:
+        """Build the layer inside, and make the estimate of its first singular vector."""
+        super().build(input_shape)
+        self.input_spec = InputSpec(min_ndim=1, axes={-1: input_shape[-1]})
+        self.vector_u = self.add_weight(
+            name="vector_u",
+            shape=(1, self.kernel.shape[-1]),
+            initializer=initializers.TruncatedNormal(stddev=0.02),
+            trainable=False,
+            dtype=self.kernel.dtype,
+        )
+
+    @property
+    def kernel(self) -> Any:
+        """The weight that is normalised."""
+        for name in ("kernel", "embeddings"):
+            weight = getattr(self.layer, name, None)
+            if weight is not None:
+                return weight
+        raise ValueError(
+            f"Layer {self.name!r} (SpectralNormalization) wraps {self.layer!r}, which has neither `kernel` nor `embeddings`. "
+            "Wrap a layer such as Dense, Conv2D or Embedding."
+        )
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Normalise the kernel in training, then call the layer."""
+        if training:
+            vector, kernel = dispatch(
+                _divide_by_norm, self.kernel, self.vector_u, self.power_iterations
+            )
+            self.vector_u.assign(vector)
+            self.kernel.assign(kernel)
+        return self.layer(inputs)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the layer's outputs."""
+        return self.layer.compute_output_shape(input_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        return super().get_config() | {"power_iterations": self.power_iterations}
+
+
+def _divide_by_norm(kernel: Any, u: Any, steps: int) -> Any:
+    """Return a better estimate of the first singular vector, and the kernel over its largest singular value."""
+    matrix = kernel.reshape(-1, kernel.shape[-1])
+    u = u.astype(kernel.dtype)
+    empty = jnp.all(kernel == 0)  # nothing to divide by: keep everything
+    better = u
+    for _ in range(steps):
+        v = _unit(better @ matrix.T)
+        better = _unit(v @ matrix)
+    better, v = jax.lax.stop_gradient((better, v))
+    sigma = (v @ matrix @ better.T)[0, 0]
+    return jnp.where(empty, u, better), kernel / jnp.where(empty, 1, sigma)
+
+
+def _unit(x: Any) -> Any:
+    return x * jnp.minimum(jax.lax.rsqrt(jnp.sum(jnp.square(x))), 1e7)

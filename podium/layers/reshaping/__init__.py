@@ -1,0 +1,1 @@
+"""Padding, cropping, upsampling and reshaping layers."""

@@ -1,0 +1,414 @@
+"""RNN: runs a cell over the steps of a sequence, and StackedRNNCells.
+
+It owns sequences, masks, direction and kept states; cells own what happens in a step. Built-in cells run as one
+compiled loop (`_recurrent_cell.py`), other cells step by step inside a loop of the same meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from podium import initializers
+from podium.core import Variable, dispatch, leaves_of, map_structure, name_scope
+from podium.core._dispatch import unwrap_result
+from podium.layers._layer import Layer
+from podium.layers._serialization import deserialize, serialize
+from podium.layers.rnn._loops import dispatch_loop, on_tensors, trace_only
+from podium.layers.rnn._recurrent_cell import RecurrentCell
+from podium.layers.rnn._recurrent_loop import hold
+
+
+class StackedRNNCells(Layer):
+    """Several cells as one: each takes the output of the one before.
+
+    Args:
+        cells: The cells, first to last.
+        **kwargs: `name`, `dtype`, `trainable`.
+
+    Example:
+        >>> cells = [podium.layers.LSTMCell(8), podium.layers.LSTMCell(4)]
+        >>> podium.layers.RNN(podium.layers.StackedRNNCells(cells))(np.ones((2, 5, 3), "float32")).shape
+        (2, 4)
+    """
+
+    def __init__(self, cells: Any, **kwargs: Any):
+        super().__init__(**kwargs)
+        if not isinstance(cells, (list, tuple)) or not cells:
+            raise ValueError(
+                f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was expected."
+            )
+        self.cells = [_checked_cell("StackedRNNCells", cell) for cell in cells]
+
+    @property
+    def state_size(self) -> list:
+        """The sizes of the states, one entry per cell."""
+        return [cell.state_size for cell in self.cells]
+
+    @property
+    def output_size(self) -> int:
+        """The size of the last cell's output."""
+        return _output_size(self.cells[-1])
+
+    def get_initial_state(self, batch_size: Any = None) -> list:
+        """Return states of zeros, one entry per cell."""
+        return [_initial_state(cell, batch_size, self.compute_dtype) for cell in self.cells]
+
+    def build(self, input_shape: Any) -> None:
+        """Build the cells, one on the output of the other."""
+        for cell in self.cells:
+            if isinstance(cell, Layer):
+                cell.build_from_config({"input_shape": tuple(input_shape)})
+            input_shape = (input_shape[0], _output_size(cell))
+
+    def call(self, inputs: Any, states: Any, training: bool = False) -> tuple:
+        """Compute one step of every cell: returns the output and the new states."""
+        new_states = []
+        for cell, own in zip(self.cells, states, strict=True):
+            nested = isinstance(own, (list, tuple))
+            inputs, new = _call_cell(cell, inputs, list(own) if nested else [own], training)
+            new_states.append(new if nested else leaves_of(new)[0])
+        return inputs, new_states
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this cell again."""
+        return super().get_config() | {"cells": [serialize(cell) for cell in self.cells]}
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> StackedRNNCells:
+        """Make a cell from `get_config`'s result."""
+        arguments = dict(config)
+        return cls(
+            [deserialize(cell, custom_objects) for cell in arguments.pop("cells")], **arguments
+        )
+
+
+class RNN(Layer):
+    """Runs a cell over the steps of sequences `(batch, time, ...)`.
+
+    A cell has `call(inputs, states)`, which returns `(output, new_states)`, and a `state_size`. Dropout inside a cell of
+    your own draws anew at every step.
+
+    Args:
+        cell: A cell, or a list of cells to stack.
+        return_sequences: Return the outputs of all steps instead of the last.
+        return_state: Return the last states behind the output.
+        go_backwards: Read the sequence from its end; outputs come in that order too.
+        stateful: Start each call with the states the last one ended with, sample by sample. The batch size is then fixed.
+        unroll: Write the loop out: faster for short sequences, slower to compile.
+        zero_output_for_mask: Give zeros at masked steps instead of the output before.
+        **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer`.
+
+    Example:
+        >>> layer = podium.layers.RNN(podium.layers.GRUCell(4), return_sequences=True, return_state=True)
+        >>> sequences, state = layer(np.ones((2, 5, 3), "float32"))
+        >>> sequences.shape, state.shape
+        ((2, 5, 4), (2, 4))
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        zero_output_for_mask: bool = False,
+        **kwargs: Any,
+    ):
+        if kwargs.pop("time_major", False):
+            raise ValueError(
+                f"{type(self).__name__} was given time_major=True; inputs of shape (batch, time, features) are expected. Swap "
+                "the first two axes of the data: `np.swapaxes(x, 0, 1)`."
+            )
+        super().__init__(**kwargs)
+        self.cell = (
+            StackedRNNCells(cell)
+            if isinstance(cell, (list, tuple))
+            else _checked_cell(type(self).__name__, cell)
+        )
+        self.return_sequences = return_sequences
+        self.return_state = return_state
+        self.go_backwards = go_backwards
+        self.stateful = stateful
+        self.unroll = unroll
+        self.zero_output_for_mask = zero_output_for_mask
+        self.supports_masking = True
+        self._kept = _KeptStates()
+
+    @property
+    def state_size(self) -> list:
+        """The sizes of the states."""
+        size = self.cell.state_size
+        return list(size) if isinstance(size, (list, tuple)) else [size]
+
+    @property
+    def states(self) -> Any:
+        """The Variables with the states that a stateful layer keeps; None otherwise."""
+        return self._kept.variables
+
+    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+        """Build the cell, and the states that a stateful layer keeps."""
+        if len(sequences_shape) < 3:
+            raise ValueError(
+                f"Layer {self.name!r} ({type(self).__name__}) was called with shape {tuple(sequences_shape)}; sequences of shape "
+                "(batch, time, features) were expected. Add the missing dimension, for example with `x[..., None]`."
+            )
+        if self.unroll and sequences_shape[1] is None:
+            raise ValueError(
+                f"Layer {self.name!r} ({type(self).__name__}) has unroll=True, and the number of time steps is unknown in "
+                f"{tuple(sequences_shape)}. Give it in `Input(shape=(time, features))`, or leave `unroll` out."
+            )
+        if isinstance(self.cell, Layer):
+            self.cell.build_from_config({"input_shape": (sequences_shape[0], *sequences_shape[2:])})
+        if self.stateful:
+            if sequences_shape[0] is None:
+                raise ValueError(
+                    f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and was given shape "
+                    f"{tuple(sequences_shape)}, whose batch size is unknown. It keeps states for each sample of the batch: "
+                    "give the batch size with `Input(batch_shape=(batch, time, features))`."
+                )
+            self._kept.make(self, sequences_shape[0])
+
+    def get_initial_state(self, batch_size: Any) -> list:
+        """Return the states that a sequence starts from."""
+        states = _initial_state(self.cell, batch_size, self.compute_dtype)
+        return list(states) if isinstance(states, (list, tuple)) else [states]
+
+    def reset_state(self) -> None:
+        """Set the states that a stateful layer keeps to zero."""
+        for variable in leaves_of(self._kept.variables):
+            variable.assign(jnp.zeros(variable.shape, variable.dtype))
+
+    def reset_states(self) -> None:
+        """Set the states that a stateful layer keeps to zero."""
+        self.reset_state()
+
+    def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run over sequences; a list `[sequences, state, ...]`, as in Keras 2, names the initial states too."""
+        if (
+            isinstance(sequences, (list, tuple))
+            and len(sequences) > 1
+            and all(hasattr(part, "shape") for part in sequences)
+        ):
+            kwargs["initial_state"] = list(sequences[1:])
+            sequences = sequences[0]
+        return super().__call__(sequences, *args, **kwargs)
+
+    def call(
+        self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool = False
+    ) -> Any:
+        """Run the cell over the sequence."""
+        states = self._first_states(sequences, initial_state)
+        mask = mask[0] if isinstance(mask, (list, tuple)) else mask
+        if self.go_backwards:
+            sequences, mask = dispatch(_reversed, sequences, mask)
+        last, outputs, states = self._run_steps(
+            self.cell, sequences, states, mask, training, self.return_sequences
+        )
+        if self.stateful:
+            map_structure(
+                lambda variable, value: variable.assign(value), self._kept.variables, states
+            )
+        output = outputs if self.return_sequences else last
+        return (output, *states) if self.return_state else output
+
+    def _first_states(self, sequences: Any, initial_state: Any) -> list:
+        if self.stateful and sequences.shape[0] != self._kept.batch_size:
+            raise ValueError(
+                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states for "
+                f"{self._kept.batch_size} samples; it was called with shape {tuple(sequences.shape)}. Use that batch size, or "
+                "make a new layer."
+            )
+        if initial_state is None:
+            states = (
+                self._kept.variables
+                if self.stateful
+                else self.get_initial_state(sequences.shape[0])
+            )
+        else:
+            states = (
+                list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+            )
+        if len(states) != len(self.state_size):
+            raise ValueError(
+                f"Layer {self.name!r} ({type(self).__name__}) was given {len(states)} initial states; its cell has "
+                f"{len(self.state_size)}, of sizes {self.state_size}. Pass a list of {len(self.state_size)}."
+            )
+        return map_structure(lambda value: dispatch(_cast, value, self.compute_dtype), states)
+
+    def _run_steps(
+        self,
+        cell: Any,
+        sequences: Any,
+        states: Any,
+        mask: Any,
+        training: bool,
+        return_sequences: bool,
+    ) -> tuple:
+        """Run a cell over all steps: returns last output, all outputs if asked, and states."""
+        if type(cell) is StackedRNNCells:
+            # Each cell runs over the whole sequence before the next one starts: the same numbers, in larger products.
+            new_states = []
+            for position, (one, own) in enumerate(zip(cell.cells, states, strict=True)):
+                wanted = return_sequences or position < len(cell.cells) - 1
+                last, sequences, new = self._run_steps(one, sequences, own, mask, training, wanted)
+                new_states.append(new)
+            return last, sequences, new_states
+        options = {
+            "return_sequences": return_sequences,
+            "unroll": bool(self.unroll),
+            "zero_output_for_mask": bool(self.zero_output_for_mask),
+        }
+        nested = isinstance(states, (list, tuple))
+        states = list(states) if nested else [states]
+        if isinstance(cell, RecurrentCell) and type(cell).call is RecurrentCell.call:
+            last, outputs, new = cell.run(sequences, states, mask, bool(training), **options)
+        else:
+            last, outputs, new = _run_custom(cell, sequences, states, mask, bool(training), options)
+        return last, outputs, new if nested else new[0]
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        """Return the mask of the outputs: that of the inputs if all steps are returned. States have none."""
+        mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
+        mask = mask if self.return_sequences else None
+        return [mask, *[None] * len(leaves_of(self.state_size))] if self.return_state else mask
+
+    def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
+        """Return the shape of the outputs, and of the states if they are returned."""
+        batch, length = sequences_shape[0], sequences_shape[1]
+        size = _output_size(self.cell)
+        output = (batch, length, size) if self.return_sequences else (batch, size)
+        shapes = [
+            [(batch, s) for s in size] if isinstance(size, (list, tuple)) else (batch, size)
+            for size in self.state_size
+        ]
+        return (output, *shapes) if self.return_state else output
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make this layer again."""
+        names = (
+            "return_sequences",
+            "return_state",
+            "go_backwards",
+            "stateful",
+            "unroll",
+            "zero_output_for_mask",
+        )
+        return (
+            super().get_config()
+            | {name: getattr(self, name) for name in names}
+            | {"cell": serialize(self.cell)}
+        )
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Make a layer from `get_config`'s result."""
+        arguments = dict(config)
+        return cls(deserialize(arguments.pop("cell"), custom_objects), **arguments)
+
+
+class _KeptStates:
+    """The Variables of a stateful layer. They are no weights: an object of its own hides them from the layer's list."""
+
+    def __init__(self) -> None:
+        self.variables: Any = None
+        self.batch_size: int | None = None
+
+    def make(self, layer: RNN, batch_size: int) -> None:
+        like = jax.eval_shape(lambda: unwrap_result(layer.get_initial_state(batch_size)))
+        zeros, dtype = initializers.get("zeros"), layer.variable_dtype
+        with name_scope(layer.name):
+            self.variables = jax.tree.map(
+                lambda state: Variable(
+                    zeros, state.shape, dtype, trainable=False, name="rnn_state"
+                ),
+                like,
+            )
+        self.batch_size = batch_size
+
+
+def _checked_cell(owner: str, cell: Any) -> Any:
+    if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
+        raise ValueError(
+            f"{owner} was given {cell!r} as a cell; an object with `call(inputs, states)` and `state_size` was expected, such "
+            "as podium.layers.LSTMCell(8)."
+        )
+    sizes = jax.tree.leaves(cell.state_size)
+    if not sizes or not all(isinstance(size, int) for size in sizes):
+        raise ValueError(
+            f"{owner} was given a cell whose state_size is {cell.state_size!r}; whole numbers were expected."
+        )
+    return cell
+
+
+def _call_cell(cell: Any, inputs: Any, states: Any, training: bool) -> tuple:
+    takes_training = isinstance(cell, Layer) and "training" in cell._call_signature.all_names
+    run = cell if callable(cell) else cell.call
+    return run(inputs, states, training=training) if takes_training else run(inputs, states)
+
+
+def _output_size(cell: Any) -> Any:
+    size = getattr(cell, "output_size", None)
+    size = cell.state_size if size is None else size
+    return size[0] if isinstance(size, (list, tuple)) else size
+
+
+def _initial_state(cell: Any, batch_size: Any, dtype: str) -> Any:
+    if hasattr(cell, "get_initial_state"):
+        return cell.get_initial_state(batch_size=batch_size)
+    return jax.tree.map(
+        lambda size: dispatch(jnp.zeros, (batch_size, size), dtype), cell.state_size
+    )
+
+
+def _cast(value: Any, dtype: str) -> Any:
+    return value.astype(dtype)
+
+
+def _reversed(sequences: Any, mask: Any) -> Any:
+    return jnp.flip(sequences, 1), None if mask is None else jnp.flip(mask, 1)
+
+
+def _run_custom(
+    cell: Any, sequences: Any, states: list, mask: Any, training: bool, options: dict[str, Any]
+) -> tuple:
+    """Run a cell of the user's over all steps, in a loop in which it sees Tensors and may draw random numbers."""
+
+    def step(x: Any, states: list) -> tuple:
+        output, new = on_tensors(_call_cell)(cell, x, states, training)
+        return output, jax.tree.unflatten(jax.tree.structure(states), jax.tree.leaves(new))
+
+    def run(scan: Any, sequences: Any, states: list, mask: Any) -> tuple:
+        inputs = jnp.swapaxes(sequences, 0, 1)
+        like = jax.eval_shape(lambda x, s: trace_only(step)(x, s)[0], inputs[0], states)
+        first = jax.tree.leaves(states)[0]
+        same = (
+            first.shape == like.shape
+        )  # then it stands for the output before the first step, as in built-in cells
+        output = first.astype(like.dtype) if same else jnp.zeros(like.shape, like.dtype)
+
+        def body(carry: tuple, x_and_keep: tuple) -> tuple:
+            (x, keep), (states, previous) = x_and_keep, carry
+            output, new = step(x, states)
+            if keep is not None:
+                zeros = options["zero_output_for_mask"]
+                output = hold(keep, output, jnp.zeros_like(output) if zeros else previous)
+                new = jax.tree.map(lambda fresh, old: hold(keep, fresh, old), new, states)
+            return (new, output), output if options["return_sequences"] else None
+
+        keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
+        (states, output), outputs = scan(
+            body, (states, output), (inputs, keep), unroll=options["unroll"]
+        )
+        return output, None if outputs is None else jnp.swapaxes(outputs, 0, 1), states
+
+    return dispatch_loop(run, sequences, states, mask)

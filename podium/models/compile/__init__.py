@@ -1,0 +1,1 @@
+"""What `Model.compile` sets up: losses, metrics and their mapping to outputs."""

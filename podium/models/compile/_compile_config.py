@@ -1,0 +1,51 @@
+"""How a model was compiled, as plain data for files, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from podium.core import warn_user
+from podium.saving import serialize_keras_object
+from podium.saving.serialization._serialization import revive
+
+
+def compile_config(model: Any) -> dict[str, Any] | None:
+    """Return the arguments of `compile` as plain data; None, with a warning, if they cannot be written."""
+    arguments = dict(vars(model._compile_arguments))
+    if arguments.get("steps_per_execution") == "auto":
+        del arguments[
+            "steps_per_execution"
+        ]  # the default here, and a word that Keras does not know
+    if not model.compiled or not arguments:
+        return None
+    try:
+        return {
+            name: serialize_keras_object(value)
+            for name, value in {"optimizer": model.optimizer, **arguments}.items()
+        }
+    except (TypeError, ValueError, NotImplementedError) as error:
+        warn_user(
+            f"How model {model.name!r} was compiled is not saved, nor the state of its optimizer: {error} Compile the model "
+            "again after loading it."
+        )
+        return None
+
+
+def compile_from_config(model: Any, config: Mapping[str, Any], has_own_compile: bool) -> None:
+    """Compile a model with arguments from a file, and make the optimizer's slots."""
+    if has_own_compile:
+        warn_user(
+            f"Model {model.name!r} was not compiled: {type(model).__name__} has a `compile` of its own. Call it after loading, "
+            "or override `get_compile_config` and `compile_from_config` as well."
+        )
+        return
+    try:
+        arguments = {name: revive(value) for name, value in config.items()}
+        model.compile(**arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{error} (This is about how the model was compiled: `compile=False` loads it without.)"
+        ) from error
+    if model.optimizer is not None and model.built and hasattr(model.optimizer, "build"):
+        model.optimizer.build(model.trainable_variables)

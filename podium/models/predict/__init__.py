@@ -1,0 +1,1 @@
+"""The parts of `predict`: collecting outputs batch by batch."""

@@ -1,0 +1,1 @@
+"""The parts of `fit` and `evaluate`: checks, the training run, validation and running means."""

@@ -1,0 +1,86 @@
+"""Compiling a model's steps before there is anything to train: from examples, or from shapes and types alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from podium.core import KerasTensor, TensorSpec, check_choice, leaves_of, map_structure
+from podium.execution import Execution
+from podium.models.training._run_guard import conducting
+
+_CALLERS = {"train": "fit", "test": "evaluate", "predict": "predict"}
+_SPECS = (TensorSpec, KerasTensor, jax.ShapeDtypeStruct)
+
+
+def warm_up(
+    model: Any,
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+    batch_size: int | None,
+    kinds: str | Sequence[str],
+) -> dict[str, float]:
+    """Compile what `fit`, `evaluate` and `predict` would for these arguments; see `Model.warm_up`."""
+    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    for kind in kinds:
+        check_choice("kinds", kind, list(_CALLERS))
+    if hasattr(type(x), "__next__"):
+        raise TypeError(
+            f"warm_up was given x={x!r}, which can be read only once: the batch that is looked at would be lost to training. "
+            "Give arrays, a Dataset, or TensorSpecs."
+        )
+    x, y, sample_weight, batch_size = _examples(
+        x, y, sample_weight, batch_size, model._steps_per_execution.full
+    )
+    seconds = {}
+    for kind in kinds:
+        start = time.perf_counter()
+        with conducting(model, _CALLERS[kind]):
+            targets = () if kind == "predict" else (y, sample_weight)
+            data = model._data_for(_CALLERS[kind], x, *targets, batch_size=batch_size)
+            function = getattr(model, f"make_{kind}_function")()
+            with data:
+                for _ in (
+                    data.enumerate_epochs()
+                ):  # steps per execution are cut to the length of an epoch here
+                    if isinstance(function, Execution):
+                        function.warm_up(data.peek())
+                        _warm_up_remainder(function, data.adapter)
+                    break
+        seconds[kind] = time.perf_counter() - start
+    return seconds
+
+
+def _warm_up_remainder(function: Execution, adapter: Any) -> None:
+    """Compile for the last, smaller batch of arrays too."""
+    if adapter.has_partial_batch() and adapter.seekable and adapter.get_size() > 1:
+        for batch in adapter.iterate(0, adapter.get_size() - 1):
+            function.warm_up(batch)
+            return
+
+
+def _examples(x: Any, y: Any, sample_weight: Any, batch_size: int | None, executions: int) -> tuple:
+    """Put arrays of zeros in the place of specs: as many rows as one execution takes."""
+    specs = [leaf for leaf in leaves_of((x, y, sample_weight)) if isinstance(leaf, _SPECS)]
+    if not specs:
+        return x, y, sample_weight, batch_size
+    known = [spec.shape[0] for spec in specs if spec.shape and isinstance(spec.shape[0], int)]
+    batch_size = batch_size or (known[0] if known else 32)
+
+    def example(leaf: Any) -> Any:
+        if not isinstance(leaf, _SPECS):
+            return leaf
+        if not leaf.shape or any(not isinstance(length, int) for length in leaf.shape[1:]):
+            raise ValueError(
+                f"warm_up was given {leaf!r}; a program is compiled for fixed lengths. Give all but the first, which is the "
+                "batch size if it is None: `TensorSpec((None, 8))`."
+            )
+        zero = np.zeros((), leaf.dtype)
+        return np.broadcast_to(zero, (batch_size * executions, *leaf.shape[1:]))
+
+    return *(map_structure(example, part) for part in (x, y, sample_weight)), batch_size

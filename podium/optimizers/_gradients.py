@@ -1,0 +1,55 @@
+"""Gradients beside their variables: which pairs can be used, and what to say about the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium.core import Variable, convert_to_tensor, warn_user
+from podium.core.autodiff._entries import read_raw
+from podium.optimizers._transforms import wide_dtype
+
+
+def checked_pairs(
+    name: str, grads: list, variables: list[Variable], warned: set[str]
+) -> tuple[list, list[Variable]]:
+    """Return bare gradients in the type of the update, and their variables, without those that have no gradient.
+
+    Args:
+        name: The optimizer's name, for messages.
+        grads: Gradients or None.
+        variables: As many variables.
+        warned: Paths of variables that a warning has named; it grows, so that each is named once.
+    """
+    missing = [
+        variable.path
+        for gradient, variable in zip(grads, variables, strict=True)
+        if gradient is None
+    ]
+    if len(missing) == len(grads):
+        raise ValueError(
+            f"No gradients provided for any variable: {name!r} was given None for each of {missing}. Compute the loss inside "
+            "the tape's `with` block from these variables, with Podium's layers and operations."
+        )
+    if new := [path for path in missing if path not in warned]:
+        warned.update(new)
+        warn_user(
+            f"Gradients do not exist for variables {new} when minimizing the loss: they stay as they are. If that is not "
+            "meant, check that the loss depends on them."
+        )
+    pairs = [
+        (_bare_gradient(name, gradient, variable), variable)
+        for gradient, variable in zip(grads, variables, strict=True)
+        if gradient is not None
+    ]
+    return [gradient for gradient, _ in pairs], [variable for _, variable in pairs]
+
+
+def _bare_gradient(name: str, gradient: Any, variable: Variable) -> Any:
+    array = read_raw(convert_to_tensor(gradient))
+    if array.shape != variable.shape:
+        raise ValueError(
+            f"{name!r} was given a gradient of shape {array.shape} for variable {variable.path!r} of shape {variable.shape}; "
+            "the shapes must be equal. Check that gradients and variables are in the same order."
+        )
+    wanted = wide_dtype(variable.dtype)
+    return array if array.dtype == wanted else array.astype(wanted)

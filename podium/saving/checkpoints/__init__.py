@@ -1,0 +1,1 @@
+"""Checkpoint directories: written atomically, verified, and restored."""

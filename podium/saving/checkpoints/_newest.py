@@ -1,0 +1,84 @@
+"""The newest of several files that can be read: for what `ModelCheckpoint` has written, when the last one is damaged."""
+
+from __future__ import annotations
+
+import glob
+import os
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from podium.core import warn_user
+from podium.saving.formats._model_file import load_model
+from podium.saving.io._load_plan import listed
+
+
+def load_latest(
+    filepath: Any,
+    model: Any = None,
+    custom_objects: Mapping[str, Any] | None = None,
+    compile: bool = True,
+) -> Any:
+    """Load the newest file that `ModelCheckpoint` has written and that is whole; a warning says which were skipped, and why.
+
+    Args:
+        filepath: What `ModelCheckpoint` was given, such as `"run/{epoch:02d}-{val_loss:.2f}.keras"`; or a directory, all of
+            whose files are meant; or a pattern such as `"run/*.keras"`.
+        model: A model to load weights into, for files of weights alone. By default whole models are loaded.
+        custom_objects: Your own classes and functions by name, for whole models.
+        compile: Whether to compile a whole model as it was.
+
+    Returns:
+        The model that was loaded, or `model` with its weights.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: There are, and none of them can be loaded.
+
+    Example:
+        >>> import os, tempfile
+        >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for epoch in (1, 2):
+        ...         model.save(os.path.join(folder, f"{epoch}.keras"))
+        ...     podium.saving.load_latest(os.path.join(folder, "{epoch}.keras")).count_params()
+        2
+    """
+    given = os.fsdecode(filepath)
+    paths = _newest_first(given)
+    if not paths:
+        raise FileNotFoundError(f"load_latest was given {given!r}; there is no such file.")
+    skipped: list[str] = []
+    for path in paths:
+        try:
+            loaded = _load(path, model, custom_objects, compile)
+        except (OSError, ValueError) as error:
+            skipped.append(str(error) if path in str(error) else f"{path!r}: {error}")
+            continue
+        if skipped:
+            warn_user(f"{path!r} was loaded; newer files were skipped: {listed(skipped)}")
+        return loaded
+    raise ValueError(
+        f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: {listed(skipped)}"
+    )
+
+
+def _load(path: str, model: Any, custom_objects: Any, compile: bool) -> Any:
+    if model is None:
+        return load_model(path, custom_objects, compile)
+    model.load_weights(path)
+    return model
+
+
+def _newest_first(given: str) -> list[str]:
+    if os.path.isdir(given):
+        pattern = os.path.join(glob.escape(given), "*")
+    elif "{" in given:
+        pattern = "".join(
+            glob.escape(text) + ("" if field is None else "*")
+            for text, field, _, _ in string.Formatter().parse(given)
+        )
+    else:
+        pattern = glob.escape(given) if os.path.exists(given) else given
+    files = [path for path in glob.glob(pattern) if os.path.isfile(path)]
+    return sorted(files, key=lambda path: (os.stat(path).st_mtime_ns, path), reverse=True)

@@ -1,0 +1,1 @@
+"""File formats: `.keras`, HDF5, safetensors, TensorFlow checkpoints and exported programs."""

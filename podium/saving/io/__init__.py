@@ -1,0 +1,1 @@
+"""Reading and writing bytes: atomic replacement, arrays, digests and locks."""

@@ -1,0 +1,1 @@
+"""Objects as configs and back, and the JSON they are stored in."""
