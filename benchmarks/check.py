@@ -1,7 +1,8 @@
-"""Whether the twins compute what Podium computes: times of different computations would mean nothing.
+"""Whether the twins compute what Podium computes: times of different computations would mean
+nothing.
 
-From the same weights, without shuffling, Podium's `fit` and the loops by hand must end with the same weights and losses.
-Run: python benchmarks/run.py --check
+From the same weights, without shuffling, Podium's `fit` and the loops by hand must end with the
+same weights and losses. Run: python benchmarks/run.py --check
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ STEPS = 4  # and a smaller one at the end, of each of two epochs
 
 
 def differences(name: str, scan: bool) -> tuple[float, float]:
-    """Train both; return the largest difference between weights, and between losses and metrics (relative)."""
+    """Train both; return the largest difference between weights, and between losses and metrics
+    (relative).
+    """
     workload = WORKLOADS[name]
     samples = STEPS * workload.batch + (workload.batch // 2 if workload.kind == "fit" else 0)
     workload = dataclasses.replace(workload, samples=samples, epochs=2, shuffle=False)
@@ -50,7 +53,8 @@ def differences(name: str, scan: bool) -> tuple[float, float]:
 def main(names: Iterable[str]) -> None:
     """Print a table, and end with an error if something differs."""
     print(
-        "| Podium and plain JAX | weights differ by | losses differ by | |\n| --- | ---: | ---: | --- |"
+        "| Podium and plain JAX | weights differ by | losses differ by | |\n| --- | ---: | "
+        "---: | --- |"
     )
     wrong = []
     for name in [name for name in names if name in TWINS]:
@@ -59,7 +63,8 @@ def main(names: Iterable[str]) -> None:
             same = weights <= LOOSER.get(name, TOLERANCE) and losses <= 1e-4
             wrong += [] if same else [name]
             print(
-                f"| {name}, {'scan' if scan else 'loop'} | {weights:.1e} | {losses:.1e} | {'same' if same else 'WRONG'} |"
+                f"| {name}, {'scan' if scan else 'loop'} | {weights:.1e} | {losses:.1e} | "
+                f"{'same' if same else 'WRONG'} |"
             )
     if wrong:
         raise SystemExit(f"These twins compute something else: {', '.join(wrong)}")

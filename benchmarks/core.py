@@ -31,7 +31,9 @@ def best_times(runs: dict[str, Callable[[], None]], repeats: int) -> dict[str, f
 
 
 def mlp_step() -> None:
-    """The MLP 784-512-512-10 at batch 128, Adam by hand: tape and Variables against value_and_grad."""
+    """The MLP 784-512-512-10 at batch 128, Adam by hand: tape and Variables against
+    value_and_grad.
+    """
     rng = np.random.default_rng(0)
     x = jnp.asarray(rng.normal(size=(128, 784)).astype("float32"))
     y = jnp.asarray(rng.integers(0, 10, 128))
@@ -116,9 +118,12 @@ def mlp_step() -> None:
 
 
 def call_overhead() -> None:
-    """A call of `function` beside a bare jax.jit call on the same number of arrays, and its Python part."""
+    """A call of `function` beside a bare jax.jit call on the same number of arrays, and its Python
+    part.
+    """
     print(
-        "| Variables | bare jax.jit, us | podium.function, us | ratio | difference, us |\n| ---: | ---: | ---: | ---: | ---: |"
+        "| Variables | bare jax.jit, us | podium.function, us | ratio | difference, us |\n| "
+        "---: | ---: | ---: | ---: | ---: |"
     )
     for count in (10, 100, 1000):
         values = [podium.Variable(np.zeros(2, "float32"), trainable=False) for _ in range(count)]
@@ -143,7 +148,8 @@ def call_overhead() -> None:
         times = best_times({"bare": run_bare, "step": run_step}, max(20, 2000 // count))
         bare_us, step_us = times["bare"] * 1e6, times["step"] * 1e6
         print(
-            f"| {count} | {bare_us:.1f} | {step_us:.1f} | {step_us / bare_us:.2f} | {step_us - bare_us:.1f} |"
+            f"| {count} | {bare_us:.1f} | {step_us:.1f} | {step_us / bare_us:.2f} | "
+            f"{step_us - bare_us:.1f} |"
         )
     print()
 

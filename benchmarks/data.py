@@ -1,8 +1,10 @@
-"""What it costs to bring data to a step: samples per second from each kind of source, beside a bare loop over the same source.
+"""What it costs to bring data to a step: samples per second from each kind of source, beside a bare
+loop over the same source.
 
-The step does nothing. Figures are ratios from interleaved runs in one process, best of several. The last table is the peak of
-memory while training on a file ten times as large as the budget for arrays on the device. Sources whose packages are not
-installed are left out, and said so. Run: make bench-data
+The step does nothing. Figures are ratios from interleaved runs in one process, best of several. The
+last table is the peak of memory while training on a file ten times as large as the budget for
+arrays on the device. Sources whose packages are not installed are left out, and said so. Run: make
+bench-data
 """
 
 from __future__ import annotations
@@ -129,10 +131,12 @@ def installed(package: str) -> bool:
 def speeds(folder: Path) -> None:
     """Print samples per second for each source."""
     print(
-        f"## Samples per second into a step that does nothing ({SAMPLES} x {WIDTH} float32, batches of {BATCH}, two epochs)\n"
+        f"## Samples per second into a step that does nothing ({SAMPLES} x {WIDTH} float32, "
+        f"batches of {BATCH}, two epochs)\n"
     )
     print(
-        "| source | bare loop | `fit` | ratio | `fit`, k=16 | ratio |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+        "| source | bare loop | `fit` | ratio | `fit`, k=16 | ratio |\n| --- | ---: | ---: "
+        "| ---: | ---: | ---: |"
     )
     for name, (arguments, bare) in sources(folder).items():
         models = {}
@@ -209,7 +213,8 @@ def memory(folder: Path) -> None:
     )
     print("\n## Memory while training on a memory-mapped file, shuffled, two epochs\n")
     print(
-        "| file | budget for the device | growth of the process's own memory |\n| ---: | ---: | ---: |"
+        "| file | budget for the device | growth of the process's own memory |\n| ---: | "
+        "---: | ---: |"
     )
     print(f"| {size / 2**20:.0f} MiB | {budget / 2**20:.0f} MiB | {grown / 2**20:.1f} MiB |")
 

@@ -1,17 +1,20 @@
-"""What the strategy layer costs: on one device beside no strategy, and the time that synchronisation takes on several.
+"""What the strategy layer costs: on one device beside no strategy, and the time that
+synchronisation takes on several.
 
     python benchmarks/distribute.py
 
-Overhead: the same training without a strategy, under OneDeviceStrategy and a MirroredStrategy of one device, in one process.
-They take turns of a single step, and each step is compared with the two without a strategy of its round, so that what else the
-machine does meets both. Two models have no strategy: what the second takes beside the first is the noise that is left, and where
-that is more than what is looked for, no verdict is given. Given is the median of the ratios, and the interval that holds the true
-one with a probability of 95%, whatever the noise looks like. `tests/distribute/test_strategy_cost.py` counts the Python functions
-that a step calls, which no noise can change.
+Overhead: the same training without a strategy, under OneDeviceStrategy and a MirroredStrategy of
+one device, in one process. They take turns of a single step, and each step is compared with the two
+without a strategy of its round, so that what else the machine does meets both. Two models have no
+strategy: what the second takes beside the first is the noise that is left, and where that is more
+than what is looked for, no verdict is given. Given is the median of the ratios, and the interval
+that holds the true one with a probability of 95%, whatever the noise looks like.
+`tests/distribute/test_strategy_cost.py` counts the Python functions that a step calls, which no
+noise can change.
 
-Synchronisation: the same step on 4 virtual devices with and without its collectives (each device keeps its own gradients), of
-which the difference is the time spent in them. Virtual devices share this machine's cores: the figures say what waiting costs
-here, not what a network would.
+Synchronisation: the same step on 4 virtual devices with and without its collectives (each device
+keeps its own gradients), of which the difference is the time spent in them. Virtual devices share
+this machine's cores: the figures say what waiting costs here, not what a network would.
 """
 
 from __future__ import annotations
@@ -63,7 +66,9 @@ def model_in(strategy, width=256):
 
 
 class OneByOne(podium.callbacks.Callback):
-    """Lets `fit`, in a thread of its own, take a step whenever it is asked to, and takes the time from asking to the result."""
+    """Lets `fit`, in a thread of its own, take a step whenever it is asked to, and takes the time
+    from asking to the result.
+    """
 
     def __init__(self):
         super().__init__()
@@ -114,7 +119,9 @@ def by_fit(strategy, width, batch_size):
 
 @contextlib.contextmanager
 def by_loop(strategy, width, batch_size):
-    """Give the same for a loop of one's own: a distributed dataset, and `run` in a compiled function."""
+    """Give the same for a loop of one's own: a distributed dataset, and `run` in a compiled
+    function.
+    """
     model = model_in(strategy, width)
     data = (
         podium.data.Dataset.from_tensor_slices(data_of(width, batch_size, 100))
@@ -144,7 +151,9 @@ def by_loop(strategy, width, batch_size):
 
 
 def interval(values):
-    """Return the median of some values, and the bounds between which the true one lies in 95 of 100 cases."""
+    """Return the median of some values, and the bounds between which the true one lies in 95 of 100
+    cases.
+    """
     ordered, count = sorted(values), len(values)
     place, below = 0, 1
     while (
@@ -182,7 +191,9 @@ def in_turns(takes):
 
 
 def overhead(what, make, width, batch_size):
-    """Print what the strategies of one device cost; returns whether one surely costs more than it may."""
+    """Print what the strategies of one device cost; returns whether one surely costs more than it
+    may.
+    """
     with contextlib.ExitStack() as stack:
         takes = {
             name: stack.enter_context(make(choose(), width, batch_size))
@@ -250,7 +261,8 @@ def synchronisation():
     waiting = times["together"] - times["apart"]
     size = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables) * 4
     print(
-        f"4 devices, {size / 1e6:.1f} MB of gradients: {1e3 * times['together']:.2f} ms a step, of which {1e3 * waiting:.2f} ms "
+        f"4 devices, {size / 1e6:.1f} MB of gradients: {1e3 * times['together']:.2f} ms a "
+        f"step, of which {1e3 * waiting:.2f} ms "
         f"({100 * waiting / times['together']:.0f}%) in synchronisation"
     )
 

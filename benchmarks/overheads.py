@@ -1,6 +1,8 @@
-"""What `fit` costs beside its steps: the bar, the end of an epoch, importing, compiling, and memory over many models.
+"""What `fit` costs beside its steps: the bar, the end of an epoch, importing, compiling, and memory
+over many models.
 
-Figures are the best of interleaved rounds. Run: python benchmarks/overheads.py [bar epoch import first memory]
+Figures are the best of interleaved rounds. Run: python benchmarks/overheads.py [bar epoch import
+first memory]
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def interleaved(
 
 def network(width: int, inputs: int = 784, outputs: int = 10):
     """Return a compiled MLP of two hidden layers."""
-    import podium  # not above: what importing costs is measured here too, in processes that this one starts
+    # not above: what importing costs is measured here too, in processes that this one starts
+    import podium
 
     hidden = [podium.layers.Dense(width, activation="relu") for _ in range(2)]
     model = podium.Sequential([podium.Input((inputs,)), *hidden, podium.layers.Dense(outputs)])
@@ -63,12 +66,14 @@ class Terminal(io.StringIO):
 
 
 def bar() -> None:
-    """`fit(verbose=1)` between two `fit(verbose=0)`, for steps over 100 us: the median of the ratios.
+    """`fit(verbose=1)` between two `fit(verbose=0)`, for steps over 100 us: the median of the
+    ratios.
 
     The control is the ratio of the two silent ones, which should be 1.
     """
     print(
-        "| steps of | verbose=0, us | verbose=1, us | ratio | control |\n| --- | ---: | ---: | ---: | ---: |"
+        "| steps of | verbose=0, us | verbose=1, us | ratio | control |\n| --- | ---: | "
+        "---: | ---: | ---: |"
     )
     for width, batch, steps in ((128, 32, 2000), (256, 128, 400), (512, 128, 150)):
         model, (x, y) = network(width), samples(batch * steps)
@@ -104,7 +109,8 @@ def epoch() -> None:
     Steps are short, so that what disturbs them does not hide the end of an epoch.
     """
     print(
-        "| batches | steps | one epoch, ms | 20 epochs, ms | an epoch's end, ms |\n| --- | ---: | ---: | ---: | ---: |"
+        "| batches | steps | one epoch, ms | 20 epochs, ms | an epoch's end, ms |\n| --- | "
+        "---: | ---: | ---: | ---: |"
     )
     for label, width, batch, steps in (
         ("MLP of width 16, batch 32", 16, 32, 32),
@@ -131,7 +137,9 @@ def epoch() -> None:
 
 
 def usual() -> dict[str, str]:
-    """Return the environment, in which Python keeps what it has compiled of modules, as it does for installed ones."""
+    """Return the environment, in which Python keeps what it has compiled of modules, as it does for
+    installed ones.
+    """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -202,7 +210,9 @@ def first() -> None:
 
 
 def megabytes() -> float:
-    """Return the memory this process holds now, without what the allocator keeps for later: that grows and shrinks by itself."""
+    """Return the memory this process holds now, without what the allocator keeps for later: that
+    grows and shrinks by itself.
+    """
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
@@ -211,7 +221,9 @@ def megabytes() -> float:
 
 
 def memory() -> None:
-    """500 `fit` calls on one model, and 200 models built, trained and dropped: the memory after every 50."""
+    """500 `fit` calls on one model, and 200 models built, trained and dropped: the memory after
+    every 50.
+    """
     x, y = samples(320, 32)
     model = network(64, 32)
 

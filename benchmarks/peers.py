@@ -1,6 +1,7 @@
 """The libraries that are compared: their virtual environments, and the processes that measure them.
 
-Each lives in `.peers/<name>`, made when first needed; Podium and plain JAX run in the environment that runs this.
+Each lives in `.peers/<name>`, made when first needed; Podium and plain JAX run in the environment
+that runs this.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Peer:
 
     @property
     def fuses(self) -> bool:
-        """Whether it takes a `steps_per_execution` that is worth trying; Keras on torch takes none but 1."""
+        """Whether it takes a `steps_per_execution` that is worth trying; Keras on torch takes none
+        but 1.
+        """
         return self.keras and self.backend != "torch"
 
     def install(self) -> str | None:

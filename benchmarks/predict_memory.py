@@ -1,8 +1,8 @@
 """How much memory `predict` takes beside its outputs, and `predict_iter` at all.
 
-Each row is a process of its own. It predicts a little first, so that programs are compiled, then all of it, while a thread
-reads how much memory of its own the process has (RssAnon). Growth is the peak less what there was before. Linux only.
-Run: python benchmarks/predict_memory.py
+Each row is a process of its own. It predicts a little first, so that programs are compiled, then
+all of it, while a thread reads how much memory of its own the process has (RssAnon). Growth is the
+peak less what there was before. Linux only. Run: python benchmarks/predict_memory.py
 """
 
 from __future__ import annotations
@@ -29,13 +29,17 @@ LIMITS = {
 
 
 def own_memory() -> int:
-    """Return the bytes of memory that are this process's own: no files, no pages shared with others."""
+    """Return the bytes of memory that are this process's own: no files, no pages shared with
+    others.
+    """
     with open("/proc/self/status", encoding="ascii") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
 
 
 def peak_while(work: Callable[[], Any]) -> tuple[int, float]:
-    """Return by how many bytes memory grew at most while something was done, and how many seconds it took."""
+    """Return by how many bytes memory grew at most while something was done, and how many seconds
+    it took.
+    """
     before, peak, done = own_memory(), [0], threading.Event()
 
     def watch() -> None:
@@ -114,7 +118,8 @@ def measure(name: str) -> None:
 def main() -> int:
     """Print the table; return how many rows are above their limits."""
     print(
-        f"| {SAMPLES:,} x {OUTPUTS} float32 outputs: {SIZE / 1e6:.0f} MB | growth, MB | growth / outputs | seconds |"
+        f"| {SAMPLES:,} x {OUTPUTS} float32 outputs: {SIZE / 1e6:.0f} MB | growth, MB | "
+        "growth / outputs | seconds |"
     )
     print("| --- | ---: | ---: | ---: |")
     above = 0

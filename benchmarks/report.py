@@ -1,4 +1,6 @@
-"""Tables of what `run.py` has measured, in Markdown: ratios to Podium and to plain JAX, and what was promised beside them."""
+"""Tables of what `run.py` has measured, in Markdown: ratios to Podium and to plain JAX, and what
+was promised beside them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ TWINS = ("jax-loop", "jax-scan")
 
 @dataclasses.dataclass
 class Result:
-    """What was measured of one library on one workload: seconds a step in each round, or why not."""
+    """What was measured of one library on one workload: seconds a step in each round, or why
+    not.
+    """
 
     peer: str
     number: int | None = None

@@ -1,7 +1,9 @@
-"""Measures Podium beside plain JAX, Keras 3 on its three backends, tf_keras and Lightning, and writes `results.md`.
+"""Measures Podium beside plain JAX, Keras 3 on its three backends, tf_keras and Lightning, and
+writes `results.md`.
 
-Every library keeps a process of its own for a workload; round after round each measures one short repetition, one at a time, so
-that whatever disturbs the machine disturbs all of them. Run: make bench, or python benchmarks/run.py --help
+Every library keeps a process of its own for a workload; round after round each measures one short
+repetition, one at a time, so that whatever disturbs the machine disturbs all of them. Run: make
+bench, or python benchmarks/run.py --help
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ def measure(
 
 
 def joined(results: list[Result], others: list[Result]) -> list[Result]:
-    """Join what fresh processes have measured: where memory comes to lie is chance, and stays for as long as a process lives."""
+    """Join what fresh processes have measured: where memory comes to lie is chance, and stays for
+    as long as a process lives.
+    """
     for one, other in zip(results, others, strict=True):
         one.steps += other.steps
         one.failure = one.failure or other.failure
@@ -76,7 +80,9 @@ def joined(results: list[Result], others: list[Result]) -> list[Result]:
 def first_fits(
     names: Iterable[str], peers: Iterable[Peer], rounds: int
 ) -> dict[tuple[str, str], list[float]]:
-    """Time the first run of fresh processes; Podium's once without and once with what the process before has kept."""
+    """Time the first run of fresh processes; Podium's once without and once with what the process
+    before has kept.
+    """
     times: dict[tuple[str, str], list[float]] = {}
     for name, _ in itertools.product(names, range(rounds)):
         for peer in peers:
@@ -132,7 +138,8 @@ def parsed() -> argparse.Namespace:
     options.names = options.only.split(",") if options.only else [*WORKLOADS, "first_fit"]
     if unknown := set(options.names) - {*WORKLOADS, "first_fit"}:
         parser.error(
-            f"unknown workloads: {', '.join(sorted(unknown))}. Choices: {', '.join(WORKLOADS)}, first_fit"
+            f"unknown workloads: {', '.join(sorted(unknown))}. Choices: {', '.join(WORKLOADS)}, "
+            "first_fit"
         )
     return options
 
@@ -155,7 +162,9 @@ def main() -> None:
     """Measure, print and write."""
     options = parsed()
     if options.check:
-        import check  # needs Podium, which the rest of this process does without: it stays small beside its workers
+        # needs Podium, which the rest of this process does without: it stays small beside its
+        # workers
+        import check
 
         return check.main(options.names)
     peers = usable(options)

@@ -2,8 +2,9 @@
 
     python benchmarks/saving.py [--megabytes 1024] [--rounds 3]
 
-Prints the ratios of the best of some rounds. Writing ends with a flush to the disk, as a save does. Files are read both from
-the disk (`cold`: the kernel is asked to forget them) and from the kernel's memory (`warm`).
+Prints the ratios of the best of some rounds. Writing ends with a flush to the disk, as a save does.
+Files are read both from the disk (`cold`: the kernel is asked to forget them) and from the kernel's
+memory (`warm`).
 """
 
 import argparse
@@ -30,7 +31,9 @@ def large_model(megabytes, layers=8):
 
 
 def touch(num_bytes):
-    """Use and free memory. Virtual machines get theirs from the host when it is first used, slowly, and may lose it again."""
+    """Use and free memory. Virtual machines get theirs from the host when it is first used, slowly,
+    and may lose it again.
+    """
     np.empty(num_bytes, "u1")[::4096] = 1
 
 
@@ -38,7 +41,9 @@ def timed(action, num_bytes):
     gc.collect()  # models that were loaded before: their memory is wanted again
     touch(
         3 * num_bytes
-    )  # so that no step pays for what others find ready: the file in the kernel's memory, and twice in ours
+        # so that no step pays for what others find ready: the file in the kernel's memory, and
+        # twice in ours
+    )
     start = time.perf_counter()
     result = action()
     return time.perf_counter() - start, result
@@ -101,7 +106,8 @@ def main():
         .data
     )
     print(
-        f"{len(content) / 2**20:.0f} MiB; ratios to writing and reading the same bytes, best of {given.rounds}"
+        f"{len(content) / 2**20:.0f} MiB; ratios to writing and reading the same bytes, best "
+        f"of {given.rounds}"
     )
     with tempfile.TemporaryDirectory(dir=".") as folder:
         plain = pathlib.Path(folder) / "plain"

@@ -3,9 +3,10 @@
     python benchmarks/scaling.py --write docs/scaling.md      the whole page, a few minutes
     python benchmarks/scaling.py --devices 64 --preset fsdp   rows as JSON
 
-Each row is made in a process of its own that has that many virtual CPU devices. The step is lowered with its state and its batch
-as shapes alone, so no device holds anything. Counted are the collectives that XLA put into the program; bytes are of one device,
-for a ring: an all-reduce of b bytes sends 2 b (n-1)/n, an all-gather or reduce-scatter b (n-1)/n.
+Each row is made in a process of its own that has that many virtual CPU devices. The step is lowered
+with its state and its batch as shapes alone, so no device holds anything. Counted are the
+collectives that XLA put into the program; bytes are of one device, for a ring: an all-reduce of b
+bytes sends 2 b (n-1)/n, an all-gather or reduce-scatter b (n-1)/n.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _WIDTHS = {
     "f64": 8,
 }
 _COLLECTIVE = re.compile(
-    r"= (?P<type>\(.*?\)|\S+) (?P<kind>all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
+    r"= (?P<type>\(.*?\)|\S+) "
+    r"(?P<kind>all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
 )
 
 
@@ -178,7 +180,9 @@ def measure(devices, preset, model="transformer", width=512, layers_count=2):
 
 
 def collectives(text, devices):
-    """Return how many collectives of each kind a program has, and the bytes that a device sends for them."""
+    """Return how many collectives of each kind a program has, and the bytes that a device sends for
+    them.
+    """
     counts, sent = {}, 0.0
     for line in text.splitlines():
         found = _COLLECTIVE.search(line)
@@ -246,7 +250,8 @@ def page(rows):
         "",
         *HEAD.format(count=count / 1e6, samples=SAMPLES, tokens=TOKENS).splitlines(),
         "",
-        "| preset | devices | collectives in a step | sent by a device, MB | state on a device, MB | temporary, MB |",
+        "| preset | devices | collectives in a step | sent by a device, MB | state on a "
+        "device, MB | temporary, MB |",
         "| --- | ---: | --- | ---: | ---: | ---: |",
     ]
     for preset in PRESETS:
@@ -270,7 +275,8 @@ def page(rows):
         "",
         f"From the row of {last} devices, bytes for each parameter and step:",
         "",
-        "| preset | sent by a device | state on a device | sent, 1B parameters | state, 1B parameters |",
+        "| preset | sent by a device | state on a device | sent, 1B parameters | state, 1B "
+        "parameters |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for preset in PRESETS:
@@ -282,7 +288,8 @@ def page(rows):
     seconds = 6 * 1e9 * 8192 / 125e12
     lines += [
         "",
-        "A device that computes 125 TFLOP/s and takes 8,192 tokens a step is busy for 6 x 1e9 x 8192 / 125e12 = "
+        "A device that computes 125 TFLOP/s and takes 8,192 tokens a step is busy for 6 x "
+        "1e9 x 8192 / 125e12 = "
         f"{seconds:.2f} s.",
         "To hide the exchange behind that, each device's network must sustain",
         "",

@@ -1,7 +1,9 @@
-"""The workloads by hand in plain JAX: what somebody who writes his own loop would write, and nothing of Podium.
+"""The workloads by hand in plain JAX: what somebody who writes his own loop would write, and
+nothing of Podium.
 
-Each twin has a jitted step, called in a Python loop (`jax-loop`) or in one `lax.scan` an epoch (`jax-scan`). Model, optimizer,
-batches, shuffling and metrics are those of `workloads.py`; the data lie on the device, and losses are read once an epoch.
+Each twin has a jitted step, called in a Python loop (`jax-loop`) or in one `lax.scan` an epoch
+(`jax-scan`). Model, optimizer, batches, shuffling and metrics are those of `workloads.py`; the data
+lie on the device, and losses are read once an epoch.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def cross_entropy(y: Any, logits: Any) -> tuple:
     return -jnp.mean(chosen), jnp.mean((jnp.argmax(logits, -1) == y).astype(jnp.float32))
 
 
-# --- models: `(weights, state, x)` to the outputs and the new state, which only batch normalization has
+# --- models: `(weights, state, x)` to the outputs and the new state, which only batch normalization
+# has
 
 
 def mlp(weights: list, state: list, x: Any) -> tuple:
@@ -100,7 +103,8 @@ def cnn(weights: list, state: list, x: Any) -> tuple:
     return x.reshape(x.shape[0], -1) @ weights[4] + weights[5], state
 
 
-# Keras orders weights by depth: kernel, gamma and beta of each convolution are found here, its running moments at 2 x position.
+# Keras orders weights by depth: kernel, gamma and beta of each convolution are found here, its
+# running moments at 2 x position.
 PLACES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11), (12, 14, 15), (13, 16, 17))
 
 
@@ -163,7 +167,8 @@ def lstm(weights: list, state: list, x: Any) -> tuple:
     return h @ out + out_bias, state
 
 
-# --- what they start from: shapes in Keras's order; a letter says what a value other than a random one is
+# --- what they start from: shapes in Keras's order; a letter says what a value other than a random
+# one is
 
 
 def layers_of(*sizes: int) -> list:
@@ -239,7 +244,9 @@ TWINS = {
 
 
 def start(shapes: list) -> list:
-    """Return weights to begin with: random matrices, and vectors of ones and zeros, which cost the same as any."""
+    """Return weights to begin with: random matrices, and vectors of ones and zeros, which cost the
+    same as any.
+    """
     rng = np.random.default_rng(1)
     return [
         jnp.asarray(rng.normal(size=shape) / math.sqrt(math.prod(shape[:-1])), jnp.float32)

@@ -1,6 +1,8 @@
-"""The workloads in PyTorch, trained by Lightning: the same models, optimizers, batches, shuffling and metrics.
+"""The workloads in PyTorch, trained by Lightning: the same models, optimizers, batches, shuffling
+and metrics.
 
-One run is what a user writes: a new `Trainer` and its `fit` (or `predict`), with loggers, bars and checkpoints turned off.
+One run is what a user writes: a new `Trainer` and its `fit` (or `predict`), with loggers, bars and
+checkpoints turned off.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""One library with one workload, in a process of its own; it keeps its compiled model and measures when asked.
+"""One library with one workload, in a process of its own; it keeps its compiled model and measures
+when asked.
 
-It speaks JSON lines: `{"do": "open"}` builds the model and times the first run, `{"do": "measure", "seconds": 0.5}` repeats runs
-for about so long, `{"do": "memory"}` tells the largest memory so far. Started by `run.py`: worker.py kind workload [k].
+It speaks JSON lines: `{"do": "open"}` builds the model and times the first run, `{"do": "measure",
+"seconds": 0.5}` repeats runs for about so long, `{"do": "memory"}` tells the largest memory so far.
+Started by `run.py`: worker.py kind workload [k].
 """
 
 from __future__ import annotations
@@ -112,7 +114,9 @@ class Bench:
 
 
 def main() -> None:
-    """Answer one line of JSON after the other; libraries may print what they like, it goes nowhere."""
+    """Answer one line of JSON after the other; libraries may print what they like, it goes
+    nowhere.
+    """
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")

@@ -1,7 +1,8 @@
 """The workloads, once, in the Keras API: they run unchanged on Podium, Keras 3 and tf_keras.
 
-Nothing here knows a library: `build` is given one (`keras`), and TensorFlow's names (`tf`) where a workload writes its own step.
-Sizes, data and the number of steps are here too, so that the twins in `twins_jax.py` and `twins_lightning.py` share them.
+Nothing here knows a library: `build` is given one (`keras`), and TensorFlow's names (`tf`) where a
+workload writes its own step. Sizes, data and the number of steps are here too, so that the twins in
+`twins_jax.py` and `twins_lightning.py` share them.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ class Workload:
 
     Attributes:
         title: What the table calls it.
-        arrays: Makes the inputs and the targets, given a generator of random numbers and a number of samples.
-        build: Makes the compiled model, given the library, TensorFlow's names if there are any, and more for `compile`.
+        arrays: Makes the inputs and the targets, given a generator of random numbers and a number
+            of samples.
+        build: Makes the compiled model, given the library, TensorFlow's names if there are any, and
+            more for `compile`.
         samples: In an epoch.
         batch: Samples of a step.
         epochs: Of one run, which is one call of `fit`.
@@ -201,7 +204,9 @@ def residual(keras: Any, tf: Any = None, **options: Any) -> Any:
 
 
 def transformer(keras: Any, tf: Any = None, **options: Any) -> Any:
-    """Two blocks of attention and a small MLP, normalized before; 32 words, width 64, four heads."""
+    """Two blocks of attention and a small MLP, normalized before; 32 words, width 64, four
+    heads.
+    """
     layers = keras.layers
 
     class Positions(layers.Layer):

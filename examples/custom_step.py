@@ -1,7 +1,9 @@
-"""A training step of our own inside `fit`: the same five lines that the built-in step takes, there to be changed.
+"""A training step of our own inside `fit`: the same five lines that the built-in step takes, there
+to be changed.
 
-The step uses what `compile` was given: `compiled_loss` for the loss, `compiled_metrics` for the metrics. As long as
-nothing in it is changed, it trains exactly like the built-in one, which is what this program checks.
+The step uses what `compile` was given: `compiled_loss` for the loss, `compiled_metrics` for the
+metrics. As long as nothing in it is changed, it trains exactly like the built-in one, which is what
+this program checks.
 
 Run: python examples/custom_step.py
 """
@@ -32,7 +34,9 @@ class CustomModel(podium.Model):
 def train(
     kind: type[podium.Model], x: np.ndarray, y: np.ndarray, verbose: int
 ) -> tuple[podium.Model, dict]:
-    """Train a small network of the given class on the data; the seed makes both start from the same weights."""
+    """Train a small network of the given class on the data; the seed makes both start from the same
+    weights.
+    """
     podium.utils.set_random_seed(3)
     inputs = podium.Input((x.shape[1],))
     hidden = layers.Dense(32, activation="relu", kernel_regularizer="l2")(inputs)
@@ -52,10 +56,12 @@ def main() -> None:
     pairs = zip(ours.get_weights(), built_in.get_weights(), strict=True)
     difference = max(np.abs(a - b).max() for a, b in pairs)
     print(
-        f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} -> {logs['mae'][-1]:.3f}"
+        f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} "
+        f"-> {logs['mae'][-1]:.3f}"
     )
     print(
-        f"largest difference from the built-in step: {difference:.1e} in weights; same logs: {logs == built_in_logs}"
+        f"largest difference from the built-in step: {difference:.1e} in weights; same logs: "
+        f"{logs == built_in_logs}"
     )
 
 

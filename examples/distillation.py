@@ -1,7 +1,8 @@
 """A small network learns from a large one: distillation, by overriding `compute_loss`.
 
-The teacher reads handwritten digits well. The student is a tenth of its size and sees only a few labelled digits, but
-also what the teacher thinks of many more: not only which digit, but how much it looks like the others.
+The teacher reads handwritten digits well. The student is a tenth of its size and sees only a few
+labelled digits, but also what the teacher thinks of many more: not only which digit, but how much
+it looks like the others.
 
 Run: python examples/distillation.py
 """

@@ -1,8 +1,10 @@
-"""The whole engine in one class: `compile`, `fit`, `evaluate` and `predict` of our own, on a bare Layer.
+"""The whole engine in one class: `compile`, `fit`, `evaluate` and `predict` of our own, on a bare
+Layer.
 
-For those who want to change more than the step. Everything underneath is public and used here as `podium.Model` uses
-it: `podium.function` compiles several steps into one program that reads its own batches with `next(iterator)`,
-`CallbackList` calls the callbacks and draws the progress bar. Copy the class and make it yours.
+For those who want to change more than the step. Everything underneath is public and used here as
+`podium.Model` uses it: `podium.function` compiles several steps into one program that reads its own
+batches with `next(iterator)`, `CallbackList` calls the callbacks and draws the progress bar. Copy
+the class and make it yours.
 
 Run: python examples/forked_engine.py
 """
@@ -131,7 +133,8 @@ def main() -> None:
     falls = history.history["loss"][-1] < history.history["loss"][0]
     print(f"loss falls: {falls}; predictions: {engine.predict(dataset).shape}")
     print(
-        f"{engine.train_function.trace_count} compiled program of {engine.steps_per_execution} steps"
+        f"{engine.train_function.trace_count} compiled program of "
+        f"{engine.steps_per_execution} steps"
     )
 
 

@@ -1,8 +1,10 @@
-"""A GAN learns to write digits. Leaves `gan.png`: what it writes as training goes on, and both losses.
+"""A GAN learns to write digits. Leaves `gan.png`: what it writes as training goes on, and both
+losses.
 
-Two networks play against each other: the discriminator tells written digits from generated ones, the generator tries
-to fool it. The model brings its own `compile` and its own `train_step`, with a tape and an optimizer for each network;
-`fit` does the rest. The data are the 1797 handwritten digits that come with scikit-learn. About a minute on two cores.
+Two networks play against each other: the discriminator tells written digits from generated ones,
+the generator tries to fool it. The model brings its own `compile` and its own `train_step`, with a
+tape and an optimizer for each network; `fit` does the rest. The data are the 1797 handwritten
+digits that come with scikit-learn. About a minute on two cores.
 
 Run: python examples/gan.py
 """
@@ -66,7 +68,9 @@ class GAN(podium.Model):
 
 
 class Samples(podium.callbacks.Callback):
-    """Keeps what the generator makes of the same latent vectors, before training and after some epochs."""
+    """Keeps what the generator makes of the same latent vectors, before training and after some
+    epochs.
+    """
 
     def __init__(self, latent, epochs):
         super().__init__()
@@ -125,7 +129,9 @@ def main() -> None:
 
 
 def draw(stages, digits, losses) -> None:
-    """Draw a row of generated digits for each stage, and some written ones below; the losses beside them."""
+    """Draw a row of generated digits for each stage, and some written ones below; the losses beside
+    them.
+    """
     rows = {f"{epoch * STEPS} steps": images for epoch, images in stages.items()} | {
         "written": digits[:12]
     }

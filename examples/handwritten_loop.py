@@ -1,7 +1,8 @@
-"""A training loop written by hand, without `fit`: `podium.function`, a tape, an optimizer and metrics.
+"""A training loop written by hand, without `fit`: `podium.function`, a tape, an optimizer and
+metrics.
 
-The network, the optimizer and the metrics keep what changes in Variables, so the compiled steps carry it along. What
-remains in Python is what one may want to change: the order of things.
+The network, the optimizer and the metrics keep what changes in Variables, so the compiled steps
+carry it along. What remains in Python is what one may want to change: the order of things.
 
 Run: python examples/handwritten_loop.py
 """
@@ -67,11 +68,13 @@ def main() -> None:
             test_step(images, labels)
         print(
             f"epoch {epoch + 1:2d}/{EPOCHS} - loss: {float(mean_loss.result()):.4f}"
-            f" - accuracy: {float(train_accuracy.result()):.1%} - on new digits: {float(test_accuracy.result()):.1%}"
+            f" - accuracy: {float(train_accuracy.result()):.1%} - on new digits: "
+            f"{float(test_accuracy.result()):.1%}"
         )
     steps = int(optimizer.iterations)
     print(
-        f"{steps} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} compiled program for training"
+        f"{steps} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} "
+        "compiled program for training"
     )
 
 

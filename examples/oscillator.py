@@ -1,8 +1,8 @@
 """A network learns a swinging spring from its equation alone: u'' + u = 0, u(0) = 1, u'(0) = 0.
 
-No data: the loss is how far the network is from obeying the equation. Its second derivative by the input comes
-from two gradient tapes inside each other, opened in the model's own `call`; the training step around them is one
-compiled program.
+No data: the loss is how far the network is from obeying the equation. Its second derivative by the
+input comes from two gradient tapes inside each other, opened in the model's own `call`; the
+training step around them is one compiled program.
 
 Run: python examples/oscillator.py
 """
@@ -66,7 +66,8 @@ def main() -> None:
             print(f"step {step + 1:4d}/{STEPS} - loss: {float(loss):.2e}")
     error = np.abs(model(times)[0].numpy() - np.cos(times)).max()
     print(
-        f"largest difference from the true solution cos(t): {error:.4f}; compiled programs: {train_step.trace_count}"
+        f"largest difference from the true solution cos(t): {error:.4f}; compiled programs: "
+        f"{train_step.trace_count}"
     )
 
 

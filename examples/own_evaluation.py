@@ -1,7 +1,9 @@
-"""An evaluation step of our own: how many digits can be read surely, and how many of those are read right?
+"""An evaluation step of our own: how many digits can be read surely, and how many of those are read
+right?
 
-`test_step` is what `evaluate` does with a batch, and what `fit` does with the validation data. This one keeps the loss
-and the metrics of `compile`, and adds two of its own: a digit counts as read if the network is 90% sure of it.
+`test_step` is what `evaluate` does with a batch, and what `fit` does with the validation data. This
+one keeps the loss and the metrics of `compile`, and adds two of its own: a digit counts as read if
+the network is 90% sure of it.
 
 Run: python examples/own_evaluation.py
 """
@@ -55,7 +57,8 @@ def main() -> None:
 
     values = model.evaluate(*new, return_dict=True, verbose=0)
     print(
-        f"accuracy: {values['accuracy']:.1%}; sure of {values['read']:.1%}, and right in {values['read_right']:.1%} of those"
+        f"accuracy: {values['accuracy']:.1%}; sure of {values['read']:.1%}, and right in "
+        f"{values['read_right']:.1%} of those"
     )
     by_hand = (model.predict(new[0], verbose=0).max(axis=-1) > SURE).mean()
     same = np.isclose(values["read"], [by_hand, history["val_read"][-1]]).all()

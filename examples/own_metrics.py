@@ -1,7 +1,9 @@
-"""A lower level: a step that computes its own loss and keeps its own metrics; `compile` only brings the optimizer.
+"""A lower level: a step that computes its own loss and keeps its own metrics; `compile` only brings
+the optimizer.
 
-The metrics live outside of the model. Listing them in the `metrics` property is all it takes to have them start anew
-with every epoch and every `evaluate`, so that what `fit` shows are means over the epoch.
+The metrics live outside of the model. Listing them in the `metrics` property is all it takes to
+have them start anew with every epoch and every `evaluate`, so that what `fit` shows are means over
+the epoch.
 
 Run: python examples/own_metrics.py
 """
@@ -58,7 +60,8 @@ def main() -> None:
     model.compile(optimizer=podium.optimizers.SGD(0.001))
     logs = model.fit(x, y, epochs=EPOCHS, verbose=2).history
     print(
-        f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} -> {logs['mae'][-1]:.3f}"
+        f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} "
+        f"-> {logs['mae'][-1]:.3f}"
     )
 
     _, mae = model.evaluate(x, y, verbose=0)

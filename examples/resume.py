@@ -1,7 +1,8 @@
 """A run that is broken off and started again ends as one that never was.
 
-`BackupAndRestore` saves the whole run: weights, the optimizer, seeds, the place in the shuffled data, what callbacks remember.
-Here the "machine" fails twice, once in the middle of an epoch. A real one may be killed at any instant.
+`BackupAndRestore` saves the whole run: weights, the optimizer, seeds, the place in the shuffled
+data, what callbacks remember. Here the "machine" fails twice, once in the middle of an epoch. A
+real one may be killed at any instant.
 
     python examples/resume.py
 """

@@ -1,7 +1,7 @@
 """Two spirals told apart by a small network, trained in a loop of our own. Leaves `spirals.png`.
 
-Everything a training loop needs is here: layers, a gradient tape, Variables for the optimizer's state, and
-`podium.function`, which compiles the step to one XLA program.
+Everything a training loop needs is here: layers, a gradient tape, Variables for the optimizer's
+state, and `podium.function`, which compiles the step to one XLA program.
 
 Run: python examples/spirals.py
 """
@@ -86,7 +86,8 @@ def main() -> None:
         if (step + 1) % 500 == 0:
             print(f"step {step + 1:4d}/{STEPS} - loss: {float(losses[-1]):.4f}")
     print(
-        f"{STEPS} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} compiled program"
+        f"{STEPS} steps in {time.perf_counter() - start:.1f} s, {train_step.trace_count} "
+        "compiled program"
     )
 
     test_points, test_arm = spirals(2000, rng)

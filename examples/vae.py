@@ -1,7 +1,8 @@
 """A variational autoencoder lays the handwritten digits out on a plane. Leaves `vae.png`.
 
-The encoder gives a place on the plane, and how sure it is; a sampling layer draws a point there, and adds with
-`add_loss` what keeps the places together; the decoder draws a digit again. The rest is `compile` and `fit` with one loss.
+The encoder gives a place on the plane, and how sure it is; a sampling layer draws a point there,
+and adds with `add_loss` what keeps the places together; the decoder draws a digit again. The rest
+is `compile` and `fit` with one loss.
 
 Run: python examples/vae.py
 """
@@ -20,7 +21,9 @@ EPOCHS = 100
 
 
 class Sampling(layers.Layer):
-    """Draws a point for a mean and a log-variance, and adds their divergence from a normal distribution to the loss."""
+    """Draws a point for a mean and a log-variance, and adds their divergence from a normal
+    distribution to the loss.
+    """
 
     def __init__(self):
         super().__init__()
@@ -39,7 +42,9 @@ class Sampling(layers.Layer):
 
 
 def pixels_off(image, drawn):
-    """Return how far a drawn image is from the real one: the cross-entropies of its pixels, added up."""
+    """Return how far a drawn image is from the real one: the cross-entropies of its pixels, added
+    up.
+    """
     return 64 * podium.losses.binary_crossentropy(image, drawn)
 
 
@@ -70,7 +75,8 @@ def main() -> None:
     history = vae.fit(x, x, batch_size=128, epochs=EPOCHS, verbose=0).history
     for epoch in sorted({0, EPOCHS // 2, EPOCHS - 1}):
         print(
-            f"epoch {epoch + 1:3d} - loss: {history['loss'][epoch]:.2f} - divergence: {history['divergence'][epoch]:.2f}"
+            f"epoch {epoch + 1:3d} - loss: {history['loss'][epoch]:.2f} - divergence: "
+            f"{history['divergence'][epoch]:.2f}"
         )
     draw(encoder.predict(x, verbose=0), digit, decoder)
 

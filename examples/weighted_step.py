@@ -1,7 +1,8 @@
 """A step of our own that honours `sample_weight` and `class_weight`, and what they are good for.
 
-Both arrive in the step as a third part of the data. The task is one where they matter: find the eights among the
-handwritten digits, when only one digit in ten is an eight. Without weights a short training hardly dares to say "eight".
+Both arrive in the step as a third part of the data. The task is one where they matter: find the
+eights among the handwritten digits, when only one digit in ten is an eight. Without weights a short
+training hardly dares to say "eight".
 
 Run: python examples/weighted_step.py
 """
@@ -63,7 +64,8 @@ def main() -> None:
         found, wrong = eight[y[asked] == 1].mean(), eight[y[asked] == 0].mean()
         print(f"{name}: finds {found:.0%} of the eights, takes {wrong:.0%} of the others for one")
     print(
-        f"class_weight and sample_weight agree: {np.allclose(answers['class_weight'], answers['sample_weight'])}"
+        "class_weight and sample_weight agree: "
+        f"{np.allclose(answers['class_weight'], answers['sample_weight'])}"
     )
 
 

@@ -1,7 +1,8 @@
 """A Wasserstein GAN with gradient penalty finds eight places on a ring. Leaves `wgan_gp.png`.
 
-The critic's gradient by its input is part of its own loss: a tape inside a tape, in a `train_step` that `fit` compiles.
-The critic is trained several times for each time the generator is, in an ordinary Python loop.
+The critic's gradient by its input is part of its own loss: a tape inside a tape, in a `train_step`
+that `fit` compiles. The critic is trained several times for each time the generator is, in an
+ordinary Python loop.
 
 Run: python examples/wgan_gp.py
 """
@@ -39,7 +40,9 @@ class WGAN(podium.Model):
         self.c_optimizer, self.g_optimizer = c_optimizer, g_optimizer
 
     def penalty(self, real, generated):
-        """Return how far the critic's slope is from one, at points between real and generated ones."""
+        """Return how far the critic's slope is from one, at points between real and generated
+        ones.
+        """
         part = podium.random.uniform((ops.shape(real)[0], 1))
         between = part * real + (1 - part) * generated
         with podium.GradientTape() as tape:
@@ -88,7 +91,8 @@ def main() -> None:
     near = np.abs(np.hypot(*made.T) - 1) < 0.2
     share = np.bincount(place[near], minlength=8) / len(made)
     print(
-        f"generated points on the ring: {near.mean():.0%}; places found: {(share > 0.02).sum()} of 8"
+        f"generated points on the ring: {near.mean():.0%}; places found: "
+        f"{(share > 0.02).sum()} of 8"
     )
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
     left.scatter(*points[:2000].T, s=5, color="0.75", label="real")

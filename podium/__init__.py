@@ -62,7 +62,8 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What is in rooms that are opened when somebody asks for them: the name, and the room that it is in.
+# What is in rooms that are opened when somebody asks for them: the name, and the room that it is
+# in.
 _ROOMS = [
     "activations",
     "callbacks",

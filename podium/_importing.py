@@ -1,7 +1,8 @@
-"""Rooms are opened when somebody asks for them, so that `import podium` stays quick; and no garbage is collected meanwhile.
+"""Rooms are opened when somebody asks for them, so that `import podium` stays quick; and no garbage
+is collected meanwhile.
 
-What is made while a module is imported stays. One collection has to look at all of JAX's objects, which takes as long as
-importing a hundred of our modules.
+What is made while a module is imported stays. One collection has to look at all of JAX's objects,
+which takes as long as importing a hundred of our modules.
 """
 
 import contextlib

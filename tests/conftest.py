@@ -8,8 +8,9 @@ os.environ.setdefault(
     "PJRT_NPROC", "16"
 )  # more threads than devices: collectives on few cores would deadlock
 
-# Programs of tests run once, on small arrays: they are compiled quickly rather than well, three times sooner.
-# `JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= make test` tests the programs that users get.
+# Programs of tests run once, on small arrays: they are compiled quickly rather than well, three
+# times sooner. `JAX_DISABLE_MOST_OPTIMIZATIONS=0 XLA_FLAGS= make test` tests the programs that
+# users get.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import jax
@@ -19,7 +20,8 @@ if jax.__version_info__ < (0, 11):  # XLA aborts if a later version does not kno
         "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
     )
 
-# Workers share the cache: an entry that one reads while another writes it fails its checksum, and is compiled again.
+# Workers share the cache: an entry that one reads while another writes it fails its checksum, and
+# is compiled again.
 _CACHE = pathlib.Path(__file__).parent.parent / ".cache" / "xla"
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")

@@ -1,4 +1,6 @@
-"""Activations whose results along an axis are probabilities: softmax, its logarithm, and sparsemax."""
+"""Activations whose results along an axis are probabilities: softmax, its logarithm, and
+sparsemax.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def log_softmax(x: Any, axis: int | Sequence[int] = -1) -> Any:
 
     Args:
         x: Input tensor.
-        axis: The axis, or several taken as one, along which the exponentials of the result sum to 1.
+        axis: The axis, or several taken as one, along which the exponentials of the result sum to
+            1.
 
     Example:
         >>> podium.activations.log_softmax(podium.convert_to_tensor([0.0, 200.0])).numpy()
@@ -58,7 +61,7 @@ def _sparsemax(x: Any, axis: int) -> Any:
     x = jnp.moveaxis(x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(floatx()), axis, -1)
     totals = jnp.cumsum(jnp.sort(x, axis=-1, descending=True), axis=-1)
     counts = jnp.arange(1, x.shape[-1] + 1, dtype=x.dtype)
-    # What must be taken off so that the n greatest sum to one. The right n is the one that takes off most:
-    # fewer would leave out a positive value, and more would let in a negative one.
+    # What must be taken off so that the n greatest sum to one. The right n is the one that takes
+    # off most: fewer would leave out a positive value, and more would let in a negative one.
     excess = jnp.max((totals - 1) / counts, axis=-1, keepdims=True)
     return jnp.moveaxis(jnp.maximum(x - excess, 0), -1, axis)

@@ -1,4 +1,6 @@
-"""Activations that pass large inputs on and hold negative ones back: relu and its smooth relatives."""
+"""Activations that pass large inputs on and hold negative ones back: relu and its smooth
+relatives.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def relu(
 
     Args:
         x: Input tensor.
-        negative_slope: Slope below the threshold: there the result is `negative_slope * (x - threshold)`.
+        negative_slope: Slope below the threshold: there the result is `negative_slope * (x -
+            threshold)`.
         max_value: Where the result stops growing. None means nowhere.
         threshold: The value up to which inputs are held back.
 
@@ -97,7 +100,8 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
-    """Return `x`, or `alpha * (exp(x / alpha) - 1)` below zero: an elu without a kink for any `alpha`.
+    """Return `x`, or `alpha * (exp(x / alpha) - 1)` below zero: an elu without a kink for any
+    `alpha`.
 
     Args:
         x: Input tensor.
@@ -111,7 +115,8 @@ def celu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def selu(x: Any) -> Any:
-    """Return a scaled elu that keeps mean 0 and variance 1 from layer to layer. Use it with `lecun_normal`.
+    """Return a scaled elu that keeps mean 0 and variance 1 from layer to layer. Use it with
+    `lecun_normal`.
 
     Args:
         x: Input tensor.
@@ -128,7 +133,8 @@ def gelu(x: Any, approximate: bool = False) -> Any:
 
     Args:
         x: Input tensor.
-        approximate: Whether to compute it with a tanh, which is faster and differs by less than 0.001.
+        approximate: Whether to compute it with a tanh, which is faster and differs by less than
+            0.001.
 
     Example:
         >>> podium.activations.gelu(podium.convert_to_tensor([-1.0, 2.0])).numpy().round(4)

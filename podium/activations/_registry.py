@@ -101,7 +101,8 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def serialize(activation: Any) -> Any:
-    """Return what `deserialize` turns back into the activation: a name for a function, a config for an object.
+    """Return what `deserialize` turns back into the activation: a name for a function, a config for
+    an object.
 
     Example:
         >>> podium.activations.serialize(podium.activations.swish)

@@ -1,4 +1,6 @@
-"""Activations that map all numbers into an interval, or work on their exponentials or logarithms: sigmoid, tanh."""
+"""Activations that map all numbers into an interval, or work on their exponentials or logarithms:
+sigmoid, tanh.
+"""
 
 from __future__ import annotations
 

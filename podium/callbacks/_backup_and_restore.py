@@ -1,7 +1,8 @@
-"""BackupAndRestore: checkpoints of a whole run while it goes, and the way back into it after it was killed.
+"""BackupAndRestore: checkpoints of a whole run while it goes, and the way back into it after it was
+killed.
 
-It decides when a run is saved, and to where. What belongs to a run is the conductor's business (`models/training/_training_run.py`), files
-are `podium/saving`'s.
+It decides when a run is saved, and to where. What belongs to a run is the conductor's business
+(`models/training/_training_run.py`), files are `podium/saving`'s.
 """
 
 from __future__ import annotations
@@ -24,38 +25,47 @@ from podium.saving.serialization._strict_json import dump
 
 
 class BackupAndRestore(Callback):
-    """Saves the whole run, and continues it when `fit` is called again after the process was killed, at whatever instant.
+    """Saves the whole run, and continues it when `fit` is called again after the process was
+    killed, at whatever instant.
 
-    A checkpoint holds weights, the optimizer's state, metrics in the middle of an epoch, seeds, the place in the data, what
-    callbacks remember (`Callback.get_state`), and the History. The continued run ends with the same weights, History and
-    logs, bit for bit, as one that was never interrupted, on the same machine. Call `fit` with the same arguments; a larger
-    `epochs` and other arguments of callbacks are fine.
+    A checkpoint holds weights, the optimizer's state, metrics in the middle of an epoch, seeds, the
+    place in the data, what callbacks remember (`Callback.get_state`), and the History. The
+    continued run ends with the same weights, History and logs, bit for bit, as one that was never
+    interrupted, on the same machine. Call `fit` with the same arguments; a larger `epochs` and
+    other arguments of callbacks are fine.
 
-    Checkpoints are written beside and renamed, with digests. A damaged one is skipped, with a warning that says why, for the
-    one before. When training has ended they are deleted.
+    Checkpoints are written beside and renamed, with digests. A damaged one is skipped, with a
+    warning that says why, for the one before. When training has ended they are deleted.
 
     Args:
         backup_dir: A directory for the checkpoints of this `fit` alone.
-        save_freq: "epoch", or a number of steps; None for only what the other arguments ask for. With `steps_per_execution=k`
-            a save that is due takes place after the execution in which it fell due; "auto" takes no more steps at once.
+        save_freq: "epoch", or a number of steps; None for only what the other arguments ask for.
+            With `steps_per_execution=k` a save that is due takes place after the execution in which
+            it fell due; "auto" takes no more steps at once.
         double_checkpoint: Whether to keep the checkpoint before the newest too.
         delete_checkpoint: Whether to delete the checkpoints when training has ended by itself.
         seconds: Save also when so many seconds have passed since the last time.
-        on_sigterm: Whether to save and leave when the process is asked to end (SIGTERM), as schedulers do with machines that
-            they take away: SystemExit is raised. It needs `fit` to run in the main thread.
-        grace_seconds: How long that may take. If no step has ended by then, the process ends without a new checkpoint.
+        on_sigterm: Whether to save and leave when the process is asked to end (SIGTERM), as
+            schedulers do with machines that they take away: SystemExit is raised. It needs `fit` to
+            run in the main thread.
+        grace_seconds: How long that may take. If no step has ended by then, the process ends
+            without a new checkpoint.
         exit_code: The code that the process ends with then, for whoever starts it again.
-        on_exception: Whether to save when an error or Ctrl-C ends training between two steps, so that nothing is lost. In the
-            middle of what callbacks do, nothing is saved: the last checkpoint stands.
-        verify_resume: Whether to prove, with the first checkpoint, that a run can be continued from it: it is read back and
-            compared bit by bit, and one step is taken from it twice, which must come to the same.
-        asynchronous: Whether a thread writes while training goes on. A failed write is raised after the next step.
+        on_exception: Whether to save when an error or Ctrl-C ends training between two steps, so
+            that nothing is lost. In the middle of what callbacks do, nothing is saved: the last
+            checkpoint stands.
+        verify_resume: Whether to prove, with the first checkpoint, that a run can be continued from
+            it: it is read back and compared bit by bit, and one step is taken from it twice, which
+            must come to the same.
+        asynchronous: Whether a thread writes while training goes on. A failed write is raised after
+            the next step.
         save_before_preemption: Keras 2's name for `on_sigterm`.
         verbose: 1 to say what is restored and saved.
 
     Raises:
-        ValueError: The data cannot be put back to a place in the middle, as with a generator; or a checkpoint is there that
-            does not fit the model or the data. Nothing has been trained then.
+        ValueError: The data cannot be put back to a place in the middle, as with a generator; or a
+            checkpoint is there that does not fit the model or the data. Nothing has been trained
+            then.
 
     Example:
         >>> import tempfile
@@ -105,16 +115,19 @@ class BackupAndRestore(Callback):
         super().__init__()
         if not isinstance(backup_dir, (str, bytes, os.PathLike)) or not os.fspath(backup_dir):
             raise ValueError(
-                f"BackupAndRestore was given backup_dir={backup_dir!r}; the path of a directory was expected."
+                f"BackupAndRestore was given backup_dir={backup_dir!r}; the path of a directory "
+                "was expected."
             )
         by_steps = isinstance(save_freq, int) and not isinstance(save_freq, bool) and save_freq > 0
         if not by_steps and save_freq is not False and save_freq not in ("epoch", None):
             raise ValueError(
-                f"BackupAndRestore was given save_freq={save_freq!r}; 'epoch', a number of steps or None was expected."
+                f"BackupAndRestore was given save_freq={save_freq!r}; 'epoch', a number of steps "
+                "or None was expected."
             )
         if seconds is not None and not seconds > 0:
             raise ValueError(
-                f"BackupAndRestore was given seconds={seconds!r}; a number above 0 was expected, or None."
+                f"BackupAndRestore was given seconds={seconds!r}; a number above 0 was expected, "
+                "or None."
             )
         self.backup_dir = os.fsdecode(backup_dir)
         self.save_freq = save_freq
@@ -168,7 +181,9 @@ class BackupAndRestore(Callback):
             self._handler, self._handles = signal.signal(signal.SIGTERM, self._hear), True
 
     def run_begins(self, course: Any) -> None:
-        """Save what callbacks remember before the first step, such as how long a log is that they append to."""
+        """Save what callbacks remember before the first step, such as how long a log is that they
+        append to.
+        """
         self._save(course.fresh_state())
 
     def after_step(self, course: Any, count: int) -> None:
@@ -196,7 +211,9 @@ class BackupAndRestore(Callback):
             self._leave(self._course.state_before_validation())
 
     def after_run(self, course: Any, error: BaseException | None) -> None:
-        """Save what an error would lose, or delete what nobody needs any more; let everything go."""
+        """Save what an error would lose, or delete what nobody needs any more; let everything
+        go.
+        """
         try:
             if error is None and self._signalled:
                 self._leave(None)
@@ -258,7 +275,9 @@ class BackupAndRestore(Callback):
     # --- being asked to end
 
     def _hear(self, number: int, frame: Any) -> None:
-        """Take note of SIGTERM, and see to it that the process ends in time even if no step does."""
+        """Take note of SIGTERM, and see to it that the process ends in time even if no step
+        does.
+        """
         if not self._signalled:
             self._signalled = True
             self._watchdog = threading.Timer(self.grace_seconds, os._exit, (self.exit_code,))
@@ -270,7 +289,8 @@ class BackupAndRestore(Callback):
             self._save(contents)
             self._manager.wait()
         sys.stderr.write(
-            f"The process was asked to end (SIGTERM). Start it again to go on from {self.backup_dir!r}.\n"
+            "The process was asked to end (SIGTERM). Start it again to go on from "
+            f"{self.backup_dir!r}.\n"
         )
         raise SystemExit(self.exit_code)
 
@@ -281,10 +301,14 @@ def _bytes_of(state: Any) -> tuple[str, list[bytes]]:
 
 
 def _refuse_keras_backup(folder: str) -> None:
-    """Refuse a directory that Keras has written: beginning anew beside what should be continued would lose it unseen."""
+    """Refuse a directory that Keras has written: beginning anew beside what should be continued
+    would lose it unseen.
+    """
     if os.path.lexists(os.path.join(folder, "training_metadata.json")):
         raise ValueError(
-            f"backup_dir={folder!r} holds training_metadata.json, the metadata of a backup by Keras, whose epoch cannot be "
-            "continued here: it has no place in the data and no state of callbacks. Load its weights with `load_weights`, give "
+            f"backup_dir={folder!r} holds training_metadata.json, the metadata of a backup by "
+            "Keras, whose epoch cannot be "
+            "continued here: it has no place in the data and no state of callbacks. Load its "
+            "weights with `load_weights`, give "
             "`fit` an initial_epoch, and back up to another directory."
         )

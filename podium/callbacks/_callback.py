@@ -1,6 +1,7 @@
 """Callback: the base class of everything that listens while a model trains, is tested or predicts.
 
-It owns the names and signatures of the hooks. Who calls them, in which order, is `_callback_list.py`'s affair.
+It owns the names and signatures of the hooks. Who calls them, in which order, is
+`_callback_list.py`'s affair.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ HOOKS = RUN_HOOKS + EPOCH_HOOKS + BATCH_HOOKS
 
 
 class Callback:
-    """Listens to `fit`, `evaluate` and `predict`. Override the hooks you want; the others cost nothing.
+    """Listens to `fit`, `evaluate` and `predict`. Override the hooks you want; the others cost
+    nothing.
 
     Every hook gets `logs`, a dictionary of its own: changing it disturbs nobody, except that what
-    `on_epoch_end` adds to it is seen by the callbacks after it and kept in the History. Values in `logs` are
-    Python floats; those of batch hooks are fetched from the device when they are first read, so a hook that
-    does not look at them does not wait.
+    `on_epoch_end` adds to it is seen by the callbacks after it and kept in the History. Values in
+    `logs` are Python floats; those of batch hooks are fetched from the device when they are first
+    read, so a hook that does not look at them does not wait.
 
     Attributes:
-        model: The model that is being run. Set `model.stop_training = True` to end `fit` after this batch.
+        model: The model that is being run. Set `model.stop_training = True` to end `fit` after this
+            batch.
         params: What the run was asked for: `verbose`, `epochs`, `steps`.
-        every_batch: Whether its batch hooks must be called for each batch. With False they are called
-            once for each compiled call, which may hold many batches.
-        every_worker: Whether, with several workers, all of them call it: for callbacks that change the model, and do the same
-            everywhere. With False the chief alone calls it, and must not wait for the others; `stop_training` reaches them.
+        every_batch: Whether its batch hooks must be called for each batch. With False they are
+            called once for each compiled call, which may hold many batches.
+        every_worker: Whether, with several workers, all of them call it: for callbacks that change
+            the model, and do the same everywhere. With False the chief alone calls it, and must not
+            wait for the others; `stop_training` reaches them.
 
     Example:
         >>> class Tell(podium.callbacks.Callback):
@@ -78,21 +82,27 @@ class Callback:
         self._model = model
 
     def get_state(self) -> Any:
-        """Return what must be remembered for the run to be continued in another process, as plain data.
+        """Return what must be remembered for the run to be continued in another process, as plain
+        data.
 
-        By default these are all attributes that hold plain data (numbers, text, lists, dictionaries, NumPy arrays), without
-        the arguments of the constructor. In a run that is continued `set_state` is called after `on_train_begin`, and
-        `on_epoch_begin` is not called again for an epoch that had begun. Return None for what has nothing to remember and
-        wants to hear of such an epoch's beginning.
+        By default these are all attributes that hold plain data (numbers, text, lists,
+        dictionaries, NumPy arrays), without the arguments of the constructor. In a run that is
+        continued `set_state` is called after `on_train_begin`, and `on_epoch_begin` is not called
+        again for an epoch that had begun. Return None for what has nothing to remember and wants to
+        hear of such an epoch's beginning.
         """
         return plain_attributes(self)
 
     def set_state(self, state: Any) -> None:
-        """Take what `get_state` returned in the process before. By default the attributes are set."""
+        """Take what `get_state` returned in the process before. By default the attributes are
+        set.
+        """
         vars(self).update(state)
 
     def passes_over(self, hook: str, batch: int) -> bool:
-        """Tell whether a batch hook, such as "on_train_batch_end", may go by without a call; only with `every_batch = False`."""
+        """Tell whether a batch hook, such as "on_train_batch_end", may go by without a call; only
+        with `every_batch = False`.
+        """
         return False
 
     # --- training
@@ -153,7 +163,9 @@ class Callback:
 
 
 def overrides(callback: Callback, hook: str) -> bool:
-    """Tell whether a callback does anything in this hook, by its class or by an attribute of its own."""
+    """Tell whether a callback does anything in this hook, by its class or by an attribute of its
+    own.
+    """
     own, cls = vars(callback), type(callback)
     names = (hook, ALIASES[hook]) if hook in ALIASES else (hook,)
     return any(name in own or getattr(cls, name) is not getattr(Callback, name) for name in names)

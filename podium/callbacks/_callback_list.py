@@ -1,7 +1,8 @@
 """CallbackList: tells many callbacks what happens, in order, and only those who listen.
 
-It finds once who overrides which hook, gives each listener a copy of the logs, names the callback in errors, and
-sees to it that whoever was told of a beginning is told of the end. It decides nothing about when a hook is due.
+It finds once who overrides which hook, gives each listener a copy of the logs, names the callback
+in errors, and sees to it that whoever was told of a beginning is told of the end. It decides
+nothing about when a hook is due.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class CallbackList:
     """Several callbacks behind the hooks of one, for training loops.
 
     Args:
-        callbacks: A callback, a list of them (nested if you like) or another CallbackList. The same object twice
-            counts once.
+        callbacks: A callback, a list of them (nested if you like) or another CallbackList. The same
+            object twice counts once.
         add_history: Whether to add a `History`, if there is none.
         add_progbar: Whether to add a `ProgbarLogger`, if there is none.
         model: The model that the callbacks are told about.
@@ -48,7 +49,8 @@ class CallbackList:
         {'loss': [0.5]}
         >>> podium.callbacks.CallbackList([podium.callbacks.EarlyStopping])
         Traceback (most recent call last):
-        TypeError: `callbacks` was given the class EarlyStopping; an instance was expected. Write `EarlyStopping(...)`.
+        TypeError: `callbacks` was given the class EarlyStopping; an instance was expected. Write
+            `EarlyStopping(...)`.
     """
 
     def __init__(
@@ -122,7 +124,8 @@ class CallbackList:
         return bool(self._listeners[check_choice("hook", NEW_NAMES.get(hook, hook), HOOKS)])
 
     def needs_every_batch(self, kind: str = "train") -> bool:
-        """Tell whether anybody wants to hear of each single batch of a "train", "test" or "predict" run.
+        """Tell whether anybody wants to hear of each single batch of a "train", "test" or "predict"
+        run.
 
         The progress bar does not: it is content with one call for many batches.
         """
@@ -132,9 +135,11 @@ class CallbackList:
 
     @contextlib.contextmanager
     def ending(self, kind: str) -> Iterator[None]:
-        """Make sure, around a "train", "test" or "predict" run, that whoever hears of its beginning hears of its end.
+        """Make sure, around a "train", "test" or "predict" run, that whoever hears of its beginning
+        hears of its end.
 
-        The ordinary end is still called inside the block; this is for errors and interruptions, see `end_after_error`.
+        The ordinary end is still called inside the block; this is for errors and interruptions, see
+        `end_after_error`.
         """
         try:
             yield
@@ -143,10 +148,11 @@ class CallbackList:
             raise
 
     def end_after_error(self, kind: str, error: BaseException) -> None:
-        """Call the ends that are still due, after a "train", "test" or "predict" run was broken off.
+        """Call the ends that are still due, after a "train", "test" or "predict" run was broken
+        off.
 
-        Whoever was told of the beginning and not of the end is told now. What goes wrong here is added to `error`
-        as a note. The end of "train" includes what was running inside it.
+        Whoever was told of the beginning and not of the end is told now. What goes wrong here is
+        added to `error` as a note. The end of "train" includes what was running inside it.
         """
         check_choice("kind", kind, KINDS)
         for inner in ("test", "predict") if kind == "train" else ():
@@ -166,12 +172,16 @@ class CallbackList:
                 callback._ended_by = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return what the callbacks remember, by their classes; a second one of a class gets a number."""
+        """Return what the callbacks remember, by their classes; a second one of a class gets a
+        number.
+        """
         states = {key: callback.get_state() for key, callback in self._keyed()}
         return {key: state for key, state in states.items() if state is not None}
 
     def set_state(self, states: dict[str, Any]) -> list[str]:
-        """Give callbacks what they remembered; returns the names of those that are not here and had something to remember."""
+        """Give callbacks what they remembered; returns the names of those that are not here and had
+        something to remember.
+        """
         keyed = dict(self._keyed())
         for key, state in states.items():
             if key in keyed:
@@ -229,7 +239,9 @@ class CallbackList:
                 _call(callback, "on_epoch_begin", method, epoch, {})
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Tell that an epoch ends; what a callback adds to the logs reaches those after it, and `logs`."""
+        """Tell that an epoch ends; what a callback adds to the logs reaches those after it, and
+        `logs`.
+        """
         logs = {} if logs is None else logs
         for callback, method in self._listeners["on_epoch_end"]:
             own = (
@@ -314,7 +326,9 @@ class CallbackList:
         self._begun[kind] = None
 
     def _share_between_workers(self) -> None:
-        """Leave out what the chief alone does, on the other workers; find when they must hear from it."""
+        """Leave out what the chief alone does, on the other workers; find when they must hear from
+        it.
+        """
         alone = [callback for callback in self.callbacks if not callback.every_worker]
         self._agrees = {
             hook

@@ -1,4 +1,6 @@
-"""What a callback remembers, as plain data for a checkpoint: its attributes, unless the constructor was given them."""
+"""What a callback remembers, as plain data for a checkpoint: its attributes, unless the constructor
+was given them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ _NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_resume
 
 
 def plain_attributes(callback: Any) -> dict[str, Any]:
-    """Return the attributes that hold plain data and are not arguments of the constructor under their own names.
+    """Return the attributes that hold plain data and are not arguments of the constructor under
+    their own names.
 
     Arguments are left out, so that a run may be continued with another `patience`.
     """

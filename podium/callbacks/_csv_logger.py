@@ -14,9 +14,9 @@ from podium.core import warn_user
 class CSVLogger(Callback):
     """Writes a line with the figures of each epoch, as soon as it has ended.
 
-    The columns are `epoch` and the names of the first epoch's figures in alphabetical order; if none of them comes
-    from validation, each gets a `val_` column too, since validation may come in a later epoch. Missing figures are
-    written as `NA`.
+    The columns are `epoch` and the names of the first epoch's figures in alphabetical order; if
+    none of them comes from validation, each gets a `val_` column too, since validation may come in
+    a later epoch. Missing figures are written as `NA`.
 
     Args:
         filename: The file to write. Missing folders are made.
@@ -39,7 +39,8 @@ class CSVLogger(Callback):
         super().__init__()
         if not isinstance(separator, str) or len(separator) != 1:
             raise ValueError(
-                f"CSVLogger was given separator={separator!r}; one character was expected, such as ',' or ';'."
+                f"CSVLogger was given separator={separator!r}; one character was expected, such "
+                "as ',' or ';'."
             )
         self.filename = os.fspath(filename)
         self.sep = separator
@@ -66,7 +67,9 @@ class CSVLogger(Callback):
         self._warned = False
 
     def get_state(self) -> dict[str, Any]:
-        """Return the columns and the length of the file, whose lines are on the disk from now on."""
+        """Return the columns and the length of the file, whose lines are on the disk from now
+        on.
+        """
         if self.csv_file is not None:
             self.csv_file.flush()
             os.fsync(self.csv_file.fileno())
@@ -89,7 +92,8 @@ class CSVLogger(Callback):
         there = os.path.getsize(self.filename)
         if there < state["length"]:
             warn_user(
-                f"CSVLogger goes on with {self.filename!r}, which has {there} bytes and had {state['length']} when the run was "
+                f"CSVLogger goes on with {self.filename!r}, which has {there} bytes and had "
+                f"{state['length']} when the run was "
                 "saved: lines are missing."
             )
         else:
@@ -131,7 +135,8 @@ class CSVLogger(Callback):
         if not self._warned:
             self._warned = True
             warn_user(
-                f"CSVLogger has no column for {', '.join(map(repr, names))} in {self.filename!r}, which began without it: "
+                f"CSVLogger has no column for {', '.join(map(repr, names))} in "
+                f"{self.filename!r}, which began without it: "
                 "these figures are left out."
             )
 

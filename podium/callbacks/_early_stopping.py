@@ -18,10 +18,11 @@ class EarlyStopping(MonitorCallback):
         min_delta: By how much it must change to count as better.
         patience: How many epochs without improvement to wait for.
         verbose: 1 to say what is done.
-        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric or its name.
+        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric
+            or its name.
         baseline: A value that must be beaten as well.
-        restore_best_weights: Whether the model ends with the weights of its best epoch. They are kept in memory.
-            After an error or an interruption the weights stay as they are.
+        restore_best_weights: Whether the model ends with the weights of its best epoch. They are
+            kept in memory. After an error or an interruption the weights stay as they are.
         start_from_epoch: How many epochs to let pass before looking.
 
     Attributes:
@@ -99,7 +100,8 @@ class EarlyStopping(MonitorCallback):
         if self.restore_best_weights and self.best_weights is not None:
             if self.verbose > 0:
                 write(
-                    f"Restoring model weights from the end of the best epoch: {self.best_epoch + 1}.\n"
+                    "Restoring model weights from the end of the best epoch: "
+                    f"{self.best_epoch + 1}.\n"
                 )
             self.model.set_weights(self.best_weights)
 

@@ -13,7 +13,8 @@ _MOST_UNREAD = 64  # epochs whose figures may still lie on the device
 class History(Callback):
     """Keeps the figures of every epoch. `fit` adds one by itself and returns it.
 
-    Nobody waits for figures that nobody has asked for: the next epoch may begin while they are computed.
+    Nobody waits for figures that nobody has asked for: the next epoch may begin while they are
+    computed.
 
     Attributes:
         epoch: The numbers of the epochs of the last `fit`.

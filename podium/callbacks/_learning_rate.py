@@ -1,4 +1,6 @@
-"""The optimizers of a model, as callbacks meet them: unwrapped, with learning rates that can be read and set."""
+"""The optimizers of a model, as callbacks meet them: unwrapped, with learning rates that can be
+read and set.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from podium.callbacks._callback import Callback
 
 
 def optimizers_of(model: Any) -> dict[str, Any]:
-    """Return the model's optimizer under the name "", or those inside a MultiOptimizer under their own."""
+    """Return the model's optimizer under the name "", or those inside a MultiOptimizer under their
+    own.
+    """
     optimizer = getattr(model, "optimizer", None)
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)  # of a LossScaleOptimizer
     if optimizer is None:
@@ -25,7 +29,8 @@ def settable_optimizers(callback: Callback) -> dict[str, Any]:
     if not found or not all(hasattr(optimizer, "learning_rate") for optimizer in found.values()):
         given = getattr(callback.model, "optimizer", None)
         raise ValueError(
-            f"{who} sets `model.optimizer.learning_rate`, and the model's optimizer is {given!r}. Compile the model with an "
+            f"{who} sets `model.optimizer.learning_rate`, and the model's optimizer is "
+            f"{given!r}. Compile the model with an "
             "optimizer that has a learning rate."
         )
     for optimizer in found.values():
@@ -33,7 +38,8 @@ def settable_optimizers(callback: Callback) -> dict[str, Any]:
         if callable(schedule):
             kind = getattr(schedule, "__name__", type(schedule).__name__)
             raise ValueError(
-                f"{who} sets the learning rate, but the optimizer was made with a schedule, learning_rate={kind}, which sets "
+                f"{who} sets the learning rate, but the optimizer was made with a schedule, "
+                f"learning_rate={kind}, which sets "
                 f"it at every step. Give the optimizer a number, or leave {who} out."
             )
     return found

@@ -16,11 +16,12 @@ from podium.core import Tensor, is_float_dtype
 
 
 class LearningRateScheduler(Callback):
-    """Sets the learning rate at the beginning of every epoch. The rate is added to the logs as `learning_rate`.
+    """Sets the learning rate at the beginning of every epoch. The rate is added to the logs as
+    `learning_rate`.
 
     Args:
-        schedule: A function of the epoch (counted from 0) and the rate so far, or of the epoch alone, that returns
-            the rate as a float.
+        schedule: A function of the epoch (counted from 0) and the rate so far, or of the epoch
+            alone, that returns the rate as a float.
         verbose: 1 to say what is set.
 
     Raises:
@@ -38,7 +39,8 @@ class LearningRateScheduler(Callback):
         super().__init__()
         if not callable(schedule):
             raise TypeError(
-                f"LearningRateScheduler was given schedule={schedule!r}; a function of (epoch, rate) was expected."
+                f"LearningRateScheduler was given schedule={schedule!r}; a function of (epoch, "
+                "rate) was expected."
             )
         self.schedule = schedule
         self.verbose = verbose
@@ -60,7 +62,8 @@ class LearningRateScheduler(Callback):
             if self.verbose > 0:
                 whose = f"{name} " if name else ""
                 write(
-                    f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to {rate}.\n"
+                    f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to "
+                    f"{rate}.\n"
                 )
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
@@ -75,7 +78,8 @@ class LearningRateScheduler(Callback):
         )
         if not _is_float(rate):
             raise ValueError(
-                f"The `schedule` of LearningRateScheduler returned {rate!r} for epoch {epoch}; a float, the learning rate, "
+                f"The `schedule` of LearningRateScheduler returned {rate!r} for epoch {epoch}; a "
+                "float, the learning rate, "
                 "was expected. Return one in every case."
             )
         return float(rate)

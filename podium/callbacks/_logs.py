@@ -1,8 +1,9 @@
 """Logs: a dictionary of figures that stay on the device until somebody reads one.
 
-Reading a value waits for the device once; every copy of the Logs shares what was read. It owns no figures
-of its own: the conductor makes one Logs for each batch, the CallbackList hands a copy to each callback. The dictionary
-underneath holds the values as they came; every way of reading it passes through `_read`.
+Reading a value waits for the device once; every copy of the Logs shares what was read. It owns no
+figures of its own: the conductor makes one Logs for each batch, the CallbackList hands a copy to
+each callback. The dictionary underneath holds the values as they came; every way of reading it
+passes through `_read`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class _Given(dict):
 class Logs(dict):
     """Figures of a batch, as a dictionary that reads device values when asked for them.
 
-    It behaves like the plain dictionary of Python floats (NumPy arrays for figures that are no scalars) that it
-    turns into: `logs["loss"]`, `logs.get`, `logs.items()`, `dict(logs)`, `f(**logs)`, `json.dumps(logs)`.
+    It behaves like the plain dictionary of Python floats (NumPy arrays for figures that are no
+    scalars) that it turns into: `logs["loss"]`, `logs.get`, `logs.items()`, `dict(logs)`,
+    `f(**logs)`, `json.dumps(logs)`.
 
     Args:
         values: Name to value, as the step returned them: Tensors, jax.Arrays or numbers.
@@ -123,7 +125,8 @@ class Logs(dict):
         """Return a value, after setting it if it was missing."""
         return self._read(dict.setdefault(self, name, default))
 
-    # Without an `__iter__` of our own, `dict(logs)` and `**logs` would copy the unread values underneath.
+    # Without an `__iter__` of our own, `dict(logs)` and `**logs` would copy the unread values
+    # underneath.
     def __iter__(self) -> Iterator[str]:
         return dict.__iter__(self)
 
@@ -152,7 +155,9 @@ class Logs(dict):
 
 
 def to_python(value: Any) -> Any:
-    """Return a scalar as a float and an array as a NumPy array; waits until it has been computed."""
+    """Return a scalar as a float and an array as a NumPy array; waits until it has been
+    computed.
+    """
     if isinstance(value, (bool, int, float)):
         return float(value)
     if isinstance(value, Variable) or hasattr(value, "__array__"):

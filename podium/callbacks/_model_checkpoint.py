@@ -27,28 +27,34 @@ _SUFFIXES = (
 class ModelCheckpoint(MonitorCallback):
     """Saves the model after epochs, or after every so many batches.
 
-    The file is replaced whole: if training is killed while saving, the previous file is still there.
+    The file is replaced whole: if training is killed while saving, the previous file is still
+    there.
 
     Args:
         filepath: Where to. `{epoch}`, `{batch}` and the names of logged figures are filled in:
-            `"{epoch:02d}-{val_loss:.2f}.keras"`. Directories are made. Any name will do: `.keras` or no suffix for a whole model,
-            `.h5` for Keras 2's format; with `save_weights_only` `.weights.h5`, `.h5` or anything else.
+            `"{epoch:02d}-{val_loss:.2f}.keras"`. Directories are made. Any name will do: `.keras`
+            or no suffix for a whole model, `.h5` for Keras 2's format; with `save_weights_only`
+            `.weights.h5`, `.h5` or anything else.
         monitor: The name of the figure that tells which model is best.
         verbose: 1 to say what is done.
-        save_best_only: Save only when the figure is better than ever before. Without the figure nothing is saved, with a warning.
+        save_best_only: Save only when the figure is better than ever before. Without the figure
+            nothing is saved, with a warning.
         save_weights_only: Save the weights alone, not the whole model.
-        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric or its name.
-        save_freq: "epoch", or a number of batches, counted on through epochs. With `steps_per_execution=k` a save that is due
-            takes place after the execution in which it fell due.
+        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric
+            or its name.
+        save_freq: "epoch", or a number of batches, counted on through epochs. With
+            `steps_per_execution=k` a save that is due takes place after the execution in which it
+            fell due.
         initial_value_threshold: A value that the figure must beat before anything is saved.
         options: Accepted for Keras 2's signature: None.
-        max_to_keep: How many files to keep; older ones that this callback wrote are deleted. None keeps all.
+        max_to_keep: How many files to keep; older ones that this callback wrote are deleted. None
+            keeps all.
         period: Keras 2's name for saving only every so many epochs.
         load_weights_on_restart: Accepted for Keras 2's signature: False.
-        save_on_exception: Whether to save once more when an error or Ctrl-C ends training, in the state after the last completed
-            step. The file gets `-exception` before its suffix, so that no other one is replaced, and does not count for
-            `max_to_keep`. Figures in its name that are not known are `nan`. To continue such a run exactly, use
-            `BackupAndRestore`.
+        save_on_exception: Whether to save once more when an error or Ctrl-C ends training, in the
+            state after the last completed step. The file gets `-exception` before its suffix, so
+            that no other one is replaced, and does not count for `max_to_keep`. Figures in its name
+            that are not known are `nan`. To continue such a run exactly, use `BackupAndRestore`.
 
     Attributes:
         best: The best value so far. It is kept from one `fit` to the next.
@@ -102,8 +108,10 @@ class ModelCheckpoint(MonitorCallback):
         _check_count("max_to_keep", max_to_keep, or_else=None)
         if options is not None or load_weights_on_restart:
             raise ValueError(
-                f"ModelCheckpoint was given options={options!r}, load_weights_on_restart={load_weights_on_restart!r}, which are "
-                "for TensorFlow's checkpoints. Leave them out; load weights with `model.load_weights(path)` before `fit`."
+                f"ModelCheckpoint was given options={options!r}, "
+                f"load_weights_on_restart={load_weights_on_restart!r}, which are "
+                "for TensorFlow's checkpoints. Leave them out; load weights with "
+                "`model.load_weights(path)` before `fit`."
             )
         self._fields = self._checked_fields()
         self._check_suffix()
@@ -126,18 +134,21 @@ class ModelCheckpoint(MonitorCallback):
             }
         except ValueError as error:
             raise ValueError(
-                f"ModelCheckpoint was given filepath={self.filepath!r}, which has a brace without its counterpart ({error}). "
+                f"ModelCheckpoint was given filepath={self.filepath!r}, which has a brace "
+                f"without its counterpart ({error}). "
                 "Write placeholders as `{epoch:02d}`, and literal braces doubled: `{{`."
             ) from None
         for field in fields:
             if not field or field.isdigit() or "." in field or "[" in field:
                 raise ValueError(
-                    f"ModelCheckpoint was given filepath={self.filepath!r} with the placeholder {{{field}}}; a name was "
+                    f"ModelCheckpoint was given filepath={self.filepath!r} with the placeholder "
+                    f"{{{field}}}; a name was "
                     "expected: `{epoch}`, `{batch}`, or that of a logged figure."
                 )
         if "batch" in fields and self.save_freq == "epoch":
             raise ValueError(
-                f"ModelCheckpoint was given filepath={self.filepath!r} and save_freq='epoch'; the placeholder {{batch}} has a "
+                f"ModelCheckpoint was given filepath={self.filepath!r} and save_freq='epoch'; "
+                f"the placeholder {{batch}} has a "
                 "value only when saving after batches. Use `{epoch}`, or a number as `save_freq`."
             )
         return fields
@@ -147,7 +158,8 @@ class ModelCheckpoint(MonitorCallback):
             check_suffix("ModelCheckpoint", self.filepath)
         elif self.filepath.endswith(".keras") or self.filepath.lower().endswith(FOREIGN):
             raise ValueError(
-                f"ModelCheckpoint was given filepath={self.filepath!r} and save_weights_only=True; weights are not written in "
+                f"ModelCheckpoint was given filepath={self.filepath!r} and "
+                "save_weights_only=True; weights are not written in "
                 "the format that the extension promises. Use `.weights.h5`."
             )
 
@@ -159,7 +171,8 @@ class ModelCheckpoint(MonitorCallback):
             folder = os.path.dirname(folder)
         if folder and not os.path.isdir(folder):
             raise NotADirectoryError(
-                f"ModelCheckpoint was given filepath={self.filepath!r}, and {folder!r} is a file, not a directory. Choose "
+                f"ModelCheckpoint was given filepath={self.filepath!r}, and {folder!r} is a "
+                "file, not a directory. Choose "
                 "another path."
             )
 
@@ -224,7 +237,8 @@ class ModelCheckpoint(MonitorCallback):
             return False
         if not isinstance(value, (int, float)):
             warn_user(
-                f"ModelCheckpoint watches {self.monitor!r}, which is {value!r}; one number was expected. Every model is saved."
+                f"ModelCheckpoint watches {self.monitor!r}, which is {value!r}; one number was "
+                "expected. Every model is saved."
             )
             return True
         if self.initial_value_threshold is not None and first:
@@ -262,7 +276,8 @@ class ModelCheckpoint(MonitorCallback):
                 close = nearest(field, logs)
                 hint = f" Did you mean {{{close}}}?" if close else ""
                 raise ValueError(
-                    f"ModelCheckpoint was given filepath={self.filepath!r}; the placeholder {{{field}}} has no value. There are: "
+                    f"ModelCheckpoint was given filepath={self.filepath!r}; the placeholder "
+                    f"{{{field}}} has no value. There are: "
                     f"{there}.{hint} Double literal braces: `{{{{`."
                 )
             values[field] = to_python(logs[field])
@@ -286,7 +301,8 @@ class ModelCheckpoint(MonitorCallback):
             os.makedirs(folder, exist_ok=True)
         if os.path.isdir(path):
             raise IsADirectoryError(
-                f"ModelCheckpoint was to save to {path!r}, which is a directory. Give the name of a file as `filepath`."
+                f"ModelCheckpoint was to save to {path!r}, which is a directory. Give the name "
+                "of a file as `filepath`."
             )
         if self.save_weights_only:
             self.model.save_weights(path, overwrite=True)
@@ -308,5 +324,6 @@ def _check_count(argument: str, value: Any, or_else: Any = 1) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         choice = "" if or_else == 1 else f", or {or_else!r}"
         raise ValueError(
-            f"ModelCheckpoint was given {argument}={value!r}; a whole number from 1{choice} was expected."
+            f"ModelCheckpoint was given {argument}={value!r}; a whole number from 1{choice} was "
+            "expected."
         )

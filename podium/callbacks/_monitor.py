@@ -1,4 +1,6 @@
-"""What callbacks that watch one figure share: whether it should fall or rise, and what counts as better."""
+"""What callbacks that watch one figure share: whether it should fall or rise, and what counts as
+better.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,13 @@ _FALLING = r"loss|error|mse|mae|mape|msle|rmse|crossentropy|divergence|poisson|h
 
 
 class MonitorCallback(Callback):
-    """Watches one figure of the logs. The base of EarlyStopping and its kin, not to be used by itself.
+    """Watches one figure of the logs. The base of EarlyStopping and its kin, not to be used by
+    itself.
 
     Args:
         monitor: The name of the figure, such as "val_loss".
-        mode: "min" if it should fall, "max" if it should rise, "auto" to tell by the metric or its name.
+        mode: "min" if it should fall, "max" if it should rise, "auto" to tell by the metric or its
+            name.
         min_delta: By how much it must change to count.
 
     Raises:
@@ -66,7 +70,8 @@ class MonitorCallback(Callback):
             ):
                 hint = " Give `fit` some `validation_data`, or watch another one."
             warn_user(
-                f"{type(self).__name__} watches {self.monitor!r}, which is not among the figures of this epoch. "
+                f"{type(self).__name__} watches {self.monitor!r}, which is not among the figures "
+                "of this epoch. "
                 f"Available: {there}.{hint}"
             )
         return None
@@ -77,7 +82,9 @@ class MonitorCallback(Callback):
         return self._sign * value + self.min_delta < self._sign * than
 
     def _direction(self) -> float:
-        """Find out whether the figure should fall: from the metric of that name, or else from the name."""
+        """Find out whether the figure should fall: from the metric of that name, or else from the
+        name.
+        """
         name = self.monitor.removeprefix("val_")
         for metric in getattr(self.model, "metrics", None) or ():
             direction = getattr(metric, "_direction", None)
@@ -89,7 +96,8 @@ class MonitorCallback(Callback):
         if re.search(rf"({_RISING})$", bare) or "acc" in bare:
             return -1.0
         warn_user(
-            f"{type(self).__name__} watches {self.monitor!r} with mode='auto', and the name does not say whether it should "
+            f"{type(self).__name__} watches {self.monitor!r} with mode='auto', and the name does "
+            "not say whether it should "
             "fall or rise; it is taken to fall. Write mode='min' or mode='max'."
         )
         return 1.0

@@ -1,7 +1,8 @@
 """Progbar: one line that shows how far a loop is, how long a step takes and the figures so far.
 
-It owns the text and the time between two drawings. Values are read (which waits for the device) only when
-the line is drawn; where a line cannot be drawn over, in a pipe or a file, only the last one is written.
+It owns the text and the time between two drawings. Values are read (which waits for the device)
+only when the line is drawn; where a line cannot be drawn over, in a pipe or a file, only the last
+one is written.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Progbar:
         width: The width of the bar in characters.
         verbose: 0 for silence, 1 for a bar, 2 for one line at the end.
         interval: The least time between two drawings, in seconds.
-        stateful_metrics: Names whose values are shown as they are; the others are averaged over the steps.
+        stateful_metrics: Names whose values are shown as they are; the others are averaged over the
+            steps.
         unit_name: The word for one step.
 
     Example:
@@ -123,7 +125,9 @@ class Progbar:
         self._write_over(timing + figures, current)
 
     def _write_over(self, text: str, current: int) -> None:
-        """Draw the bar and a text over the line on the screen; the bar gives way where both would not fit."""
+        """Draw the bar and a text over the line on the screen; the bar gives way where both would
+        not fit.
+        """
         room = columns()
         line = self._bar(current, self._live_width) + text
         if room is not None and len(line) > room:
@@ -179,7 +183,9 @@ class Progbar:
         self._pending.clear()
 
     def _step_time(self, current: int, now: float) -> float:
-        """Return the seconds a step takes; the first call, which compiles, is left out once there are more."""
+        """Return the seconds a step takes; the first call, which compiles, is left out once there
+        are more.
+        """
         if self._first is not None and current > self._first[0]:
             return (now - self._first[1]) / (current - self._first[0])
         return (now - self._start) / current if current else 0.0

@@ -19,8 +19,9 @@ class ProgbarLogger(Callback):
 
     Args:
         count_mode: "steps": what the bar counts. (Keras 2's "samples" is no longer known.)
-        stateful_metrics: Names whose values are shown as they are. Needed only in loops of your own that hand
-            plain dictionaries to the batch hooks; other figures of such a loop are averaged.
+        stateful_metrics: Names whose values are shown as they are. Needed only in loops of your own
+            that hand plain dictionaries to the batch hooks; other figures of such a loop are
+            averaged.
 
     Example:
         >>> callbacks = podium.callbacks.CallbackList(add_progbar=True, verbose=1, epochs=2, steps=1)
@@ -48,7 +49,9 @@ class ProgbarLogger(Callback):
         )
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Take `verbose`, `epochs` and `steps`; steps that are not known are learned from the first epoch."""
+        """Take `verbose`, `epochs` and `steps`; steps that are not known are learned from the first
+        epoch.
+        """
         super().set_params(params)
         verbose = check_choice("verbose", params.get("verbose", 1), ["auto", 0, 1, 2])
         self.verbose = 1 if verbose == "auto" else int(verbose)
@@ -59,7 +62,9 @@ class ProgbarLogger(Callback):
         """Remember nothing: a bar belongs to its screen."""
 
     def passes_over(self, hook: str, batch: int) -> bool:
-        """Tell whether it is too soon to draw, or validation: then nobody needs to make logs for it."""
+        """Tell whether it is too soon to draw, or validation: then nobody needs to make logs for
+        it.
+        """
         if self._in_fit and hook != "on_train_batch_end":
             return True
         self.seen = batch + 1
@@ -146,7 +151,9 @@ class ProgbarLogger(Callback):
             self.progbar.update(seen, logs, finalize=False)
 
     def _computed(self, logs: Any) -> tuple[int, Any] | None:
-        """Return this step if its figures are computed, or else the one before: the device does not wait for the screen."""
+        """Return this step if its figures are computed, or else the one before: the device does not
+        wait for the screen.
+        """
         before, self._under_way = self._under_way, None
         if all(array.is_ready() for array in getattr(logs, "arrays", ())):
             return self.seen, logs
@@ -159,7 +166,8 @@ class ProgbarLogger(Callback):
                 self.progbar.close()
             return
         if self.target is None:
-            # Loops of their own may say the first step of each execution only; the model counts every step.
+            # Loops of their own may say the first step of each execution only; the model counts
+            # every step.
             counted = getattr(self.model, "_train_counter", None) if self._in_fit else None
             self.seen = max(self.seen, 0 if counted is None else int(counted.numpy()))
             self.target = self.progbar.target = self.seen

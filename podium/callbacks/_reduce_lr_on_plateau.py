@@ -21,8 +21,10 @@ class ReduceLROnPlateau(MonitorCallback):
         factor: What the rate is multiplied by: a number below 1.
         patience: How many epochs without improvement to wait for.
         verbose: 1 to say what is set.
-        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric or its name.
-        min_delta: By how much it must change to count as better. (`epsilon` is Keras 2's older name.)
+        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric
+            or its name.
+        min_delta: By how much it must change to count as better. (`epsilon` is Keras 2's older
+            name.)
         cooldown: How many epochs to wait after a reduction before counting again.
         min_lr: The smallest rate.
 
@@ -32,7 +34,8 @@ class ReduceLROnPlateau(MonitorCallback):
     Example:
         >>> podium.callbacks.ReduceLROnPlateau(factor=1.5)
         Traceback (most recent call last):
-        ValueError: ReduceLROnPlateau was given factor=1.5; a number below 1 was expected: the rate is multiplied by it.
+        ValueError: ReduceLROnPlateau was given factor=1.5; a number below 1 was expected: the rate
+            is multiplied by it.
     """
 
     every_worker = True
@@ -53,7 +56,8 @@ class ReduceLROnPlateau(MonitorCallback):
         super().__init__(monitor, mode, min_delta if epsilon is None else epsilon)
         if not factor < 1.0:
             raise ValueError(
-                f"ReduceLROnPlateau was given factor={factor}; a number below 1 was expected: the rate is multiplied by it."
+                f"ReduceLROnPlateau was given factor={factor}; a number below 1 was expected: "
+                "the rate is multiplied by it."
             )
         self.factor = factor
         self.patience = check_count("ReduceLROnPlateau", "patience", patience)
@@ -102,6 +106,7 @@ class ReduceLROnPlateau(MonitorCallback):
                 if self.verbose > 0:
                     whose = f" {name}" if name else ""
                     write(
-                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{whose} learning rate to {rate}.\n"
+                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{whose} learning rate "
+                        f"to {rate}.\n"
                     )
         return reduced

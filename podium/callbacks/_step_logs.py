@@ -13,7 +13,8 @@ class StepLogs(Logs):
     """The logs of an execution: a dictionary of the last step's values, read when asked for.
 
     Args:
-        values: What the execution returned: for every step its values (`batch`) and the epoch's so far (`running`).
+        values: What the execution returned: for every step its values (`batch`) and the epoch's so
+            far (`running`).
 
     Example:
         >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
@@ -55,9 +56,11 @@ class StepLogs(Logs):
 
 
 def running_values(logs: Any) -> Logs:
-    """Return the epoch's values so far, to be read when asked for, from the logs of its last execution.
+    """Return the epoch's values so far, to be read when asked for, from the logs of its last
+    execution.
 
-    A `train_function` of the user's own returns a plain dictionary; its values are taken as they are.
+    A `train_function` of the user's own returns a plain dictionary; its values are taken as they
+    are.
     """
     if isinstance(logs, StepValues):
         return Logs(logs.last["running"])
@@ -65,7 +68,8 @@ def running_values(logs: Any) -> Logs:
         return logs.running
     if not isinstance(logs, Mapping):
         raise TypeError(
-            f"A train or test function returned {logs!r}; a dictionary from names to values was expected, such as what "
+            f"A train or test function returned {logs!r}; a dictionary from names to values was "
+            "expected, such as what "
             "`train_step` returns."
         )
     return Logs(logs)

@@ -14,11 +14,13 @@ from podium.callbacks._step_logs import StepLogs
 
 
 class StepTimer(Callback):
-    """Measures the steps of `fit`: median and tail of their latency, samples a second, and the time between steps.
+    """Measures the steps of `fit`: median and tail of their latency, samples a second, and the time
+    between steps.
 
-    It waits for every step to finish, so a run with it is a little slower than one without: steps no longer overlap with
-    the fetching of data. What happens between two steps (data, other callbacks, logging) is timed apart: if that share is
-    large, log less often, fuse steps (`steps_per_execution`) or make the data cheaper.
+    It waits for every step to finish, so a run with it is a little slower than one without: steps
+    no longer overlap with the fetching of data. What happens between two steps (data, other
+    callbacks, logging) is timed apart: if that share is large, log less often, fuse steps
+    (`steps_per_execution`) or make the data cheaper.
 
     Args:
         batch_size: Samples per step, for `samples_per_second`; without it only steps are counted.
@@ -59,7 +61,9 @@ class StepTimer(Callback):
         self._left_out, self._ended = 0, None
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Leave validation and the callbacks at the end of an epoch out of the time between steps."""
+        """Leave validation and the callbacks at the end of an epoch out of the time between
+        steps.
+        """
         self._ended = None
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
@@ -86,7 +90,9 @@ class StepTimer(Callback):
             write(f"Steps: {figures}\n")
 
     def summary(self) -> dict[str, float]:
-        """Return the figures: latencies in milliseconds, rates per second, the share of time between steps."""
+        """Return the figures: latencies in milliseconds, rates per second, the share of time
+        between steps.
+        """
         if not self.step_seconds:
             return {"steps": 0}
         latencies = np.asarray(self.step_seconds) * 1000

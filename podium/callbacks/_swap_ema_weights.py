@@ -13,13 +13,15 @@ from podium.core import Variable
 
 
 class SwapEMAWeights(Callback):
-    """Puts the optimizer's moving averages in the place of the weights for evaluation and prediction.
+    """Puts the optimizer's moving averages in the place of the weights for evaluation and
+    prediction.
 
-    The optimizer must be made with `use_ema=True`. The weights are kept meanwhile, one more copy in memory, and put back.
+    The optimizer must be made with `use_ema=True`. The weights are kept meanwhile, one more copy in
+    memory, and put back.
 
     Args:
-        swap_on_epoch: Whether to do so at the end of each epoch as well, until the next begins, for the callbacks that
-            come after this one, such as those that save the model.
+        swap_on_epoch: Whether to do so at the end of each epoch as well, until the next begins, for
+            the callbacks that come after this one, such as those that save the model.
 
     Raises:
         ValueError: The optimizer keeps no averages.
@@ -59,7 +61,9 @@ class SwapEMAWeights(Callback):
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Take the weights that wait to be put back; the optimizer must have its averages by then."""
+        """Take the weights that wait to be put back; the optimizer must have its averages by
+        then.
+        """
         self._waiting = state["kept"]
 
     def on_train_begin(self, logs: Any = None) -> None:
@@ -67,7 +71,9 @@ class SwapEMAWeights(Callback):
         self._averages()
 
     def on_train_end(self, logs: Any = None) -> None:
-        """After an error, put the weights back; otherwise the model ends with the averages, as without this callback."""
+        """After an error, put the weights back; otherwise the model ends with the averages, as
+        without this callback.
+        """
         if self._ended_by is not None:
             self._put_back()
         self._kept = None
@@ -122,7 +128,8 @@ class SwapEMAWeights(Callback):
         ]
         if not optimizers:
             raise ValueError(
-                "SwapEMAWeights swaps in the moving averages of the weights, and the model's optimizer keeps none. Make it "
+                "SwapEMAWeights swaps in the moving averages of the weights, and the model's "
+                "optimizer keeps none. Make it "
                 "with `use_ema=True`."
             )
         return (

@@ -15,11 +15,13 @@ _Snapshot = list[tuple[Variable, Any]]
 
 
 class TerminateOnNaN(Callback):
-    """Stops `fit` at the first batch whose loss is NaN or infinite, and gives the model its last finite weights back.
+    """Stops `fit` at the first batch whose loss is NaN or infinite, and gives the model its last
+    finite weights back.
 
-    That batch has already changed the weights, and the batch before may have (a finite loss can have a gradient that
-    is not), so the weights and the optimizer's state before each of the last two batches are kept. That costs a copy
-    on the device for each batch, twice the memory of weights and optimizer, and a wait for each batch's loss.
+    That batch has already changed the weights, and the batch before may have (a finite loss can
+    have a gradient that is not), so the weights and the optimizer's state before each of the last
+    two batches are kept. That costs a copy on the device for each batch, twice the memory of
+    weights and optimizer, and a wait for each batch's loss.
 
     Args:
         raise_error: Whether to raise RuntimeError instead of ending quietly.
@@ -51,7 +53,9 @@ class TerminateOnNaN(Callback):
         self._kept = []
 
     def get_state(self) -> dict[str, Any]:
-        """Return the finite state to go back to, if the model's is not finite any more; else that one serves."""
+        """Return the finite state to go back to, if the model's is not finite any more; else that
+        one serves.
+        """
         if not self.restore_weights or all(
             _is_finite(variable.stored) for variable in self._variables()
         ):
@@ -63,7 +67,9 @@ class TerminateOnNaN(Callback):
         self._waiting = state["kept"]
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Keep the state. Arrays never change, so this holds them; the step copies what is held instead of reusing it."""
+        """Keep the state. Arrays never change, so this holds them; the step copies what is held
+        instead of reusing it.
+        """
         if self._waiting is not None:
             variables, waiting = self._variables(), self._waiting
             self._kept, self._waiting = (

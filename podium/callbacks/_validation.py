@@ -26,7 +26,8 @@ def _flatten_part(part: Any) -> list[Callback]:
     if isinstance(part, type) and issubclass(part, Callback):
         name = part.__name__
         raise TypeError(
-            f"`callbacks` was given the class {name}; an instance was expected. Write `{name}(...)`."
+            f"`callbacks` was given the class {name}; an instance was expected. Write "
+            f"`{name}(...)`."
         )
     if isinstance(part, Iterable) and not isinstance(part, (str, bytes, Mapping, type)):
         return flatten(part)
@@ -34,7 +35,8 @@ def _flatten_part(part: Any) -> list[Callback]:
     if callable(part):
         hint = " For a function, write `LambdaCallback(on_epoch_end=lambda epoch, logs: ...)`."
     raise TypeError(
-        f"`callbacks` was given {part!r} of type {type(part).__name__}; an instance of `podium.callbacks.Callback` or a "
+        f"`callbacks` was given {part!r} of type {type(part).__name__}; an instance of "
+        "`podium.callbacks.Callback` or a "
         f"list of them was expected.{hint}"
     )
 
@@ -56,6 +58,7 @@ def check_signature(callback: Callback, hook: str) -> None:
         except TypeError as error:
             listed = ", ".join(arguments)
             raise TypeError(
-                f"{type(callback).__name__}.{name}{signature} is called with ({listed}), and it does not take that: {error}. "
+                f"{type(callback).__name__}.{name}{signature} is called with ({listed}), and it "
+                f"does not take that: {error}. "
                 f"Write `def {name}(self, {listed}=None):`."
             ) from error

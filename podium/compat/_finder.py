@@ -1,7 +1,8 @@
-"""The import finder that answers `import tensorflow`, `import keras` and `import tf_keras` with Podium.
+"""The import finder that answers `import tensorflow`, `import keras` and `import tf_keras` with
+Podium.
 
-It is installed only by `python -m podium` and by `install()`. While it is, the real packages are never imported: a name that
-Podium lacks is an ImportError that says so.
+It is installed only by `python -m podium` and by `install()`. While it is, the real packages are
+never imported: a name that Podium lacks is an ImportError that says so.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Let Python make an empty module, which `exec_module` replaces: the real one keeps its own spec."""
+        """Let Python make an empty module, which `exec_module` replaces: the real one keeps its own
+        spec.
+        """
         return None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -70,7 +73,8 @@ def _below(found: ModuleType, part: str, fullname: str) -> ModuleType:
         if error.name != name:
             raise
         raise ModuleNotFoundError(
-            f"No module named {fullname!r}: Podium stands for this package and has no {part!r} in {found.__name__}. The real "
+            f"No module named {fullname!r}: Podium stands for this package and has no {part!r} "
+            f"in {found.__name__}. The real "
             "package is never imported; leave the import out, or run the script without Podium.",
             name=fullname,
         ) from None
@@ -80,7 +84,8 @@ _finder = PodiumFinder()
 
 
 def install() -> None:
-    """Make `import tensorflow`, `import keras` and `import tf_keras` mean Podium, from now on in this process.
+    """Make `import tensorflow`, `import keras` and `import tf_keras` mean Podium, from now on in
+    this process.
 
     `python -m podium script.py` does this before it runs the script.
 
@@ -100,7 +105,8 @@ def install() -> None:
     real = [name for name in ("tensorflow", "keras", "tf_keras") if name in sys.modules]
     if real:
         raise RuntimeError(
-            f"{', '.join(real)} is imported already. Call `podium.compat.install()` before the first import of it."
+            f"{', '.join(real)} is imported already. Call `podium.compat.install()` before the "
+            "first import of it."
         )
     sys.meta_path.insert(0, _finder)
 

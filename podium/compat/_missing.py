@@ -1,4 +1,5 @@
-"""What is said when a script asks for a name that Podium's slice of TensorFlow or Keras does not have.
+"""What is said when a script asks for a name that Podium's slice of TensorFlow or Keras does not
+have.
 
 Each function here is the `__getattr__` of one door: it is called for names that the door lacks.
 """
@@ -25,7 +26,8 @@ def explaining(module: str, shown: str, whole: str = "TensorFlow") -> Callable[[
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Nearest: {', '.join(f'{shown}.{each}' for each in close)}." if close else ""
         raise AttributeError(
-            f"{shown}.{name} is not in Podium's slice of {whole}.{hint} `podium.ops` may have it under NumPy's name, and "
+            f"{shown}.{name} is not in Podium's slice of {whole}.{hint} `podium.ops` may have it "
+            "under NumPy's name, and "
             "`podium.lift` makes any JAX function work on Tensors."
         )
 

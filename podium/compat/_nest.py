@@ -84,5 +84,6 @@ def assert_same_structure(
     marks = [map_leaves(lambda leaf: 0, nest) for nest in (nest1, nest2)]
     if bool(jax.tree.structure(marks[0]) != jax.tree.structure(marks[1])):  # type: ignore[operator]
         raise ValueError(
-            f"The structures {nest1!r} and {nest2!r} are not alike; the same lists, tuples and keys were expected."
+            f"The structures {nest1!r} and {nest2!r} are not alike; the same lists, tuples and "
+            "keys were expected."
         )

@@ -1,7 +1,9 @@
-"""`python -m podium`: runs a script, a module or a command as Python would, with Podium in the place of TensorFlow and Keras.
+"""`python -m podium`: runs a script, a module or a command as Python would, with Podium in the
+place of TensorFlow and Keras.
 
-Excerpts of Keras's own source, which people fork as training loops, use a few names without importing them. A program run this
-way finds those names behind Python's builtins, so a name that it defines itself always wins.
+Excerpts of Keras's own source, which people fork as training loops, use a few names without
+importing them. A program run this way finds those names behind Python's builtins, so a name that it
+defines itself always wins.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def main(arguments: list[str]) -> int:
     if first in ("-m", "-c"):
         if not rest:
             sys.stderr.write(
-                f"python -m podium: {first} needs {'a module' if first == '-m' else 'a command'}.\n\n{USAGE}\n"
+                f"python -m podium: {first} needs "
+                f"{'a module' if first == '-m' else 'a command'}.\n\n{USAGE}\n"
             )
             return 2
         return _run_module(rest) if first == "-m" else _run_command(rest)
@@ -118,7 +121,9 @@ def _execute(source: bytes, filename: str, **known: Any) -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Print a traceback that begins where the program begins; the frames of this file and of runpy are left out."""
+    """Print a traceback that begins where the program begins; the frames of this file and of runpy
+    are left out.
+    """
     ours = (__file__, runpy.__file__, "<frozen runpy>")
     frames: TracebackType | None = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename in ours:

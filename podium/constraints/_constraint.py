@@ -6,10 +6,11 @@ from typing import Any
 
 
 class Constraint:
-    """A rule that weights must obey. Optimizers apply it after each update. Subclass it for one of your own.
+    """A rule that weights must obey. Optimizers apply it after each update. Subclass it for one of
+    your own.
 
-    A subclass writes `__call__(w)`, which returns the nearest allowed value, and `get_config` if its
-    constructor takes arguments.
+    A subclass writes `__call__(w)`, which returns the nearest allowed value, and `get_config` if
+    its constructor takes arguments.
 
     Example:
         >>> class Rounded(podium.constraints.Constraint):

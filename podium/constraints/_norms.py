@@ -1,7 +1,7 @@
 """Bounds on weights: not negative, or vectors of a wanted length.
 
-The length is taken along `axis`. In a Dense kernel `(in, out)`, `axis=0` makes it the weights of one unit; in
-a Conv2D kernel `(rows, columns, in, out)`, `axis=[0, 1, 2]` does.
+The length is taken along `axis`. In a Dense kernel `(in, out)`, `axis=0` makes it the weights of
+one unit; in a Conv2D kernel `(rows, columns, in, out)`, `axis=[0, 1, 2]` does.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
     """Return the constraint that an argument such as `kernel_constraint` means.
 
     Args:
-        identifier: A name (`"max_norm"` or `"MaxNorm"`), a config, a class, an instance, a function of the weight, or None.
+        identifier: A name (`"max_norm"` or `"MaxNorm"`), a config, a class, an instance, a function
+            of the weight, or None.
 
     Returns:
         A constraint or function, or None for None.

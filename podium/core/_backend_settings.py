@@ -1,4 +1,6 @@
-"""Defaults for the whole process: the float type, the small number `epsilon`, the order of an image's dimensions."""
+"""Defaults for the whole process: the float type, the small number `epsilon`, the order of an
+image's dimensions.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Set the default float type: one of float16, bfloat16, float32, float64.
 
-    float64 needs `jax.config.update("jax_enable_x64", True)` as well; JAX computes in float32 otherwise.
+    float64 needs `jax.config.update("jax_enable_x64", True)` as well; JAX computes in float32
+    otherwise.
 
     Example:
         >>> podium.core.set_floatx("float32")

@@ -1,10 +1,10 @@
 """What a thread is doing right now, and where Variables live while a trace runs.
 
-`current` is the thread's own record: the open scope, the open tapes, the casting rule. A `Scope` is a
-private view of all Variables: reads come through it, writes stay in it, until whoever opened it takes
-the writes out as values. That is the one way state moves in and out of compiled or differentiated code.
-A `Store` keeps the values of many Variables in one list, so that a compiled step can take and give all
-of them at a cost that does not grow with their number.
+`current` is the thread's own record: the open scope, the open tapes, the casting rule. A `Scope` is
+a private view of all Variables: reads come through it, writes stay in it, until whoever opened it
+takes the writes out as values. That is the one way state moves in and out of compiled or
+differentiated code. A `Store` keeps the values of many Variables in one list, so that a compiled
+step can take and give all of them at a cost that does not grow with their number.
 """
 
 from __future__ import annotations
@@ -49,9 +49,11 @@ writes = [
 
 
 class changed(contextlib.ContextDecorator):
-    """Change some of a thread's settings for the length of a `with` block, which gets `gives` as its value.
+    """Change some of a thread's settings for the length of a `with` block, which gets `gives` as
+    its value.
 
-    This is no generator: one that Ctrl-C leaves half done would put old settings back when it is collected, at some later moment.
+    This is no generator: one that Ctrl-C leaves half done would put old settings back when it is
+    collected, at some later moment.
     """
 
     def __init__(self, settings: threading.local, values: dict[str, Any], gives: Any = None):
@@ -125,7 +127,9 @@ class Scope:
         return value
 
     def read_tensor(self, tensor: Any) -> Any:
-        """Return a Tensor's array as this scope sees it: one that a paused tape tracks may be an input."""
+        """Return a Tensor's array as this scope sees it: one that a paused tape tracks may be an
+        input.
+        """
         key = id(tensor)
         if key in self.inputs:
             return self.inputs[key][1]
@@ -162,7 +166,9 @@ class Scope:
                 key.keep(value)
 
     def commit_as(self, values: list[Any]) -> None:
-        """Pass other values than were written here on to the scope around the caller: what a transformed call gave for them."""
+        """Pass other values than were written here on to the scope around the caller: what a
+        transformed call gave for them.
+        """
         for (variable, _), value in zip(self.writes.values(), values, strict=True):
             if current.scope is not None:
                 current.scope.write(variable, value)
@@ -172,7 +178,8 @@ class Scope:
 
 
 class TraceLocal:
-    """A value that belongs to the running trace: each scope has its own, and none outlives its scope.
+    """A value that belongs to the running trace: each scope has its own, and none outlives its
+    scope.
 
     Layers keep the values of `add_loss` in one of these, so that a loss made inside a compiled step
     can never be met outside of it.
@@ -206,9 +213,10 @@ class TraceLocal:
 class Store:
     """The values of many Variables in one list, given to a compiled step whole.
 
-    A Variable lives in one Store at most. When another step wants a different grouping, the Store is
-    dissolved and each of its Variables takes its own value back. So it is when no step uses it any more, but not at
-    once: garbage is collected at any moment, also in the middle of a step, or of another Variable's assignment.
+    A Variable lives in one Store at most. When another step wants a different grouping, the Store
+    is dissolved and each of its Variables takes its own value back. So it is when no step uses it
+    any more, but not at once: garbage is collected at any moment, also in the middle of a step, or
+    of another Variable's assignment.
     """
 
     _abandoned: ClassVar[deque[weakref.ref[Store]]] = (
@@ -243,7 +251,9 @@ class Store:
         return cls(variables)
 
     def hold(self, user: Any) -> weakref.finalize:
-        """Keep the Store together for as long as `user` lives; returns what ends that earlier when it is called."""
+        """Keep the Store together for as long as `user` lives; returns what ends that earlier when
+        it is called.
+        """
         self._users.add(id(user))
         ending = weakref.finalize(user, self._release, weakref.ref(self), id(user))
         ending.atexit = False

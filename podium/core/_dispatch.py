@@ -1,8 +1,9 @@
 """The one point that every operation goes through.
 
-`dispatch(fn, *args)` looks at its arguments and at the thread: a symbolic argument adds a Node to the
-graph; an open tape that knows an argument gets an entry with the pullback; otherwise `fn` is just called.
-Code that reads and writes Variables, such as a layer's call, has its counterpart in `_stateful_call.py`.
+`dispatch(fn, *args)` looks at its arguments and at the thread: a symbolic argument adds a Node to
+the graph; an open tape that knows an argument gets an entry with the pullback; otherwise `fn` is
+just called. Code that reads and writes Variables, such as a layer's call, has its counterpart in
+`_stateful_call.py`.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from podium.core.tensor._variable import Variable
 def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Run a pure JAX function on Podium values: computing, recording or building a graph.
 
-    `fn` gets bare arrays wherever the arguments hold Tensors or Variables, at any depth; every other
-    leaf reaches it unchanged. Arrays in the result come back as Tensors.
+    `fn` gets bare arrays wherever the arguments hold Tensors or Variables, at any depth; every
+    other leaf reaches it unchanged. Arrays in the result come back as Tensors.
 
     Args:
         fn: A function of arrays without side effects.

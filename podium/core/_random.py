@@ -1,4 +1,6 @@
-"""Randomness as state: a SeedGenerator keeps its place in a Variable, so compiled steps draw anew each time."""
+"""Randomness as state: a SeedGenerator keeps its place in a Variable, so compiled steps draw anew
+each time.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ _KEY_KIND = "threefry2x32"  # two words of state, on every device
 class SeedGenerator:
     """A stream of random keys that can be saved, restored and repeated.
 
-    Its state is a Variable of two numbers, the seed and a count of draws. Inside `podium.function` each
-    call of the function draws differently, as in plain Python.
+    Its state is a Variable of two numbers, the seed and a count of draws. Inside `podium.function`
+    each call of the function draws differently, as in plain Python.
 
     Args:
         seed: A whole number; by default one is drawn from the global generator.
@@ -106,8 +108,8 @@ def draw_seed(seed: Any = None) -> jax.Array:
     """Return a JAX random key for one draw.
 
     Args:
-        seed: None draws from the global generator, a SeedGenerator from that one; a whole number always
-            gives the same key.
+        seed: None draws from the global generator, a SeedGenerator from that one; a whole number
+            always gives the same key.
 
     Example:
         >>> import jax
@@ -128,9 +130,11 @@ def draw_seed(seed: Any = None) -> jax.Array:
 
 
 def draw_flat(draw: Callable[[tuple], jax.Array], shape: Any) -> jax.Array:
-    """Draw random numbers in one dimension and give them their shape: the same numbers, compiled far sooner.
+    """Draw random numbers in one dimension and give them their shape: the same numbers, compiled
+    far sooner.
 
-    XLA takes 4 to 6 seconds on CPU to compile a draw of shape (3, 3, 4, 9), and 0.35 for the flat one.
+    XLA takes 4 to 6 seconds on CPU to compile a draw of shape (3, 3, 4, 9), and 0.35 for the flat
+    one.
 
     Args:
         draw: A function of a shape, such as `lambda shape: jax.random.normal(key, shape)`.
@@ -207,6 +211,7 @@ def set_random_seed(seed: int) -> None:
     _global["seedings"] += 1
     if _global["generator"] is None:
         _global["generator"] = SeedGenerator(int(seed), name="global_seed_generator")
-    else:  # compiled functions may know the Variable already, so it stays and only its value changes
+    # compiled functions may know the Variable already, so it stays and only its value changes
+    else:
         _global["generator"]._initial_seed = int(seed)
         _global["generator"].state.assign(np.array([int(seed) % 2**32, 0], dtype=np.uint32))

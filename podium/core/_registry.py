@@ -1,4 +1,5 @@
-"""Names for things: which string means which object, and under which name a class is written to a file.
+"""Names for things: which string means which object, and under which name a class is written to a
+file.
 
 Loading looks names up here and nowhere else, so a file can never reach code that nobody registered.
 """
@@ -35,7 +36,8 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
     def decorate(target: Any) -> Any:
         if isinstance(target, type) and not hasattr(target, "get_config"):
             raise ValueError(
-                f"{target.__name__} cannot be registered: it has no `get_config`. Add one that returns the arguments "
+                f"{target.__name__} cannot be registered: it has no `get_config`. Add one that "
+                "returns the arguments "
                 "of `__init__`."
             )
         registered = f"{package}>{name or target.__name__}"
@@ -132,7 +134,9 @@ class Family:
         return cls
 
     def get(self, identifier: Any) -> Any:
-        """Resolve what an argument may be: None, a name, a config, a class, an instance or a function."""
+        """Resolve what an argument may be: None, a name, a config, a class, an instance or a
+        function.
+        """
         if identifier is None:
             return None
         if isinstance(identifier, Mapping):
@@ -145,7 +149,8 @@ class Family:
         if callable(identifier) or (self.base is not None and isinstance(identifier, self.base)):
             return identifier
         raise TypeError(
-            f"{identifier!r} was given as {self.kind}; a name, a callable, an instance or None was expected."
+            f"{identifier!r} was given as {self.kind}; a name, a callable, an instance or None "
+            "was expected."
         )
 
     def serialize(self, member: Any) -> Any:

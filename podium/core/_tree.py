@@ -1,4 +1,6 @@
-"""Dictionaries keep their order: JAX sorts keys when it takes a structure apart, Python and TensorFlow do not."""
+"""Dictionaries keep their order: JAX sorts keys when it takes a structure apart, Python and
+TensorFlow do not.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ import jax
 
 
 class _InOrder(dict):
-    """A dictionary that JAX takes apart in the order of its keys, and puts together as a plain one."""
+    """A dictionary that JAX takes apart in the order of its keys, and puts together as a plain
+    one.
+    """
 
 
 jax.tree_util.register_pytree_node(
@@ -19,7 +23,9 @@ jax.tree_util.register_pytree_node(
 
 
 def in_order(structure: Any) -> Any:
-    """Mark dictionaries, at any depth, so that flattening and unflattening them keeps the order of their keys."""
+    """Mark dictionaries, at any depth, so that flattening and unflattening them keeps the order of
+    their keys.
+    """
     kind = type(structure)
     if kind is dict:
         return _InOrder((key, in_order(value)) for key, value in structure.items())

@@ -1,4 +1,6 @@
-"""Data: datasets, adapters for every kind of source, and the handler that counts epochs and steps."""
+"""Data: datasets, adapters for every kind of source, and the handler that counts epochs and
+steps.
+"""
 
 from podium.data._dataset import AUTOTUNE as AUTOTUNE
 from podium.data._dataset import Dataset as Dataset

@@ -1,4 +1,6 @@
-"""Arrays at the front door: structures of array-likes made NumPy arrays or Columns, with messages that name the leaf."""
+"""Arrays at the front door: structures of array-likes made NumPy arrays or Columns, with messages
+that name the leaf.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _SCALARS = (bool, int, float, complex, np.generic)
 
 
 def is_arrays(value: Any) -> bool:
-    """Tell whether a source is arrays: one array-like, numbers, a table, or a structure that begins with one of those."""
+    """Tell whether a source is arrays: one array-like, numbers, a table, or a structure that begins
+    with one of those.
+    """
     while not is_array_like(value):
         value = value if isinstance(value, Mapping) else fields_of(value)
         if not isinstance(value, (Mapping, list, tuple)) or not value:
@@ -35,13 +39,16 @@ def is_arrays(value: Any) -> bool:
 
 
 def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool = True) -> Any:
-    """Turn a structure of array-likes into one of NumPy arrays and Columns, or say which leaf cannot be one.
+    """Turn a structure of array-likes into one of NumPy arrays and Columns, or say which leaf
+    cannot be one.
 
-    Nothing is read that does not lie in memory, and nothing is copied that does. A dataclass becomes a dictionary by the
-    names of its fields, and a table of Hugging Face one by the names of its columns.
+    Nothing is read that does not lie in memory, and nothing is copied that does. A dataclass
+    becomes a dictionary by the names of its fields, and a table of Hugging Face one by the names of
+    its columns.
 
     Args:
-        value: Arrays, frames, files, lists of numbers, and dictionaries, lists, tuples and dataclasses of those.
+        value: Arrays, frames, files, lists of numbers, and dictionaries, lists, tuples and
+            dataclasses of those.
         name: The argument's name, for messages.
         keep_tensors: Whether JAX arrays and Tensors stay what they are.
         optional: Whether None is accepted, and stays None.
@@ -49,7 +56,8 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
     if value is None:
         if not optional:
             raise ValueError(
-                f"`{name}` is None; an array was expected. Leave out inputs that the model does not have."
+                f"`{name}` is None; an array was expected. Leave out inputs that the model does "
+                "not have."
             )
         return None
     value = fields_of(value)
@@ -79,7 +87,8 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
         return _with_samples(np.asarray(value), name)
     if not is_array_like(value):
         raise TypeError(
-            f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array was expected, or a dictionary, list or "
+            f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array was "
+            "expected, or a dictionary, list or "
             "tuple of arrays."
         )
     if keep_tensors and isinstance(value, (jax.Array, Tensor)):
@@ -100,7 +109,8 @@ def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> 
         found = ", ".join(f"`{path}` has {length}" for path, length in lengths.items())
         names = " and ".join(name for name, part in parts.items() if part is not None)
         raise ValueError(
-            f"{names} must hold the same number of samples (the length of the first dimension){where}, but {found}. Row i of "
+            f"{names} must hold the same number of samples (the length of the first "
+            f"dimension){where}, but {found}. Row i of "
             f"every array belongs to sample i.{hint}"
         )
     return next(iter(lengths.values()), 0)
@@ -110,12 +120,14 @@ def _with_samples(array: Any, name: str) -> Any:
     if array.ndim == 0:
         number = "" if isinstance(array, Column) else f" {shortened(array[()])}"
         raise ValueError(
-            f"`{name}` is the single number{number} of shape (). An array with at least one dimension, that of "
+            f"`{name}` is the single number{number} of shape (). An array with at least one "
+            "dimension, that of "
             f"the samples, was expected: `np.array([{name}])`."
         )
     if array.shape[0] == 0:
         raise ValueError(
-            f"`{name}` is empty: its shape is {tuple(array.shape)}, so there are 0 samples. Expect x to be a non-empty array "
+            f"`{name}` is empty: its shape is {tuple(array.shape)}, so there are 0 samples. "
+            "Expect x to be a non-empty array "
             "or dataset."
         )
     return array
@@ -124,5 +136,6 @@ def _with_samples(array: Any, name: str) -> Any:
 def _refuse_empty(value: Any, name: str) -> None:
     if not value:
         raise ValueError(
-            f"`{name}` is empty: {value!r} holds no arrays. Expect x to be a non-empty array or dataset."
+            f"`{name}` is empty: {value!r} holds no arrays. Expect x to be a non-empty array or "
+            "dataset."
         )

@@ -1,4 +1,6 @@
-"""What numbers may be: the types that reach a model, and the refusal of everything that is no number."""
+"""What numbers may be: the types that reach a model, and the refusal of everything that is no
+number.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from podium.core import check_numeric, floatx
 
 
 def arriving_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the type in which numbers of `dtype` reach a model: float64 as float32, int64 as int32."""
+    """Return the type in which numbers of `dtype` reach a model: float64 as float32, int64 as
+    int32.
+    """
     if dtype.kind == "f" and dtype.itemsize > 4:
         return np.dtype(floatx())
     if dtype in (np.int64, np.uint64) and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
@@ -25,8 +29,10 @@ def check_values(array: Any, name: str) -> None:
     dtype = array.dtype
     if dtype.kind == "V" and dtype.type is np.void:
         raise TypeError(
-            f"`{name}` is a structured array (dtype {dtype}). Podium computes with numbers and booleans only: give each "
-            f"field as an array of its own, `{{field: {name}[field] for field in {name}.dtype.names}}`."
+            f"`{name}` is a structured array (dtype {dtype}). Podium computes with numbers and "
+            "booleans only: give each "
+            f"field as an array of its own, `{{field: {name}[field] for field in "
+            f"{name}.dtype.names}}`."
         )
     if dtype.kind == "c":
         raise TypeError(
@@ -35,8 +41,10 @@ def check_values(array: Any, name: str) -> None:
         )
     if dtype.kind == "T":
         raise TypeError(
-            f"`{name}` is an array of strings (dtype {dtype}). Podium computes with numbers and booleans only. Turn the "
-            f"strings into numbers first, for example with `np.unique({name}, return_inverse=True)`."
+            f"`{name}` is an array of strings (dtype {dtype}). Podium computes with numbers and "
+            "booleans only. Turn the "
+            f"strings into numbers first, for example with `np.unique({name}, "
+            "return_inverse=True)`."
         )
     if (
         isinstance(array, np.ndarray)
@@ -48,7 +56,8 @@ def check_values(array: Any, name: str) -> None:
         low, high = array.min(), array.max()
         if low < bounds.min or high > bounds.max:
             raise OverflowError(
-                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that JAX keeps. Map them to smaller "
+                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that JAX "
+                "keeps. Map them to smaller "
                 "numbers, or call `jax.config.update('jax_enable_x64', True)` at the start."
             )
 

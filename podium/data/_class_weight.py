@@ -17,15 +17,16 @@ class ClassWeight:
     """Weights of classes, for one output or for several.
 
     Args:
-        class_weight: `{class: weight}`, or `{output name: {class: weight}}` for targets that are a dictionary (or a list
-            in the order of `output_names`).
+        class_weight: `{class: weight}`, or `{output name: {class: weight}}` for targets that are a
+            dictionary (or a list in the order of `output_names`).
         output_names: The names of the outputs, in order.
     """
 
     def __init__(self, class_weight: Any, output_names: list[str] | None = None):
         if not isinstance(class_weight, Mapping):
             raise TypeError(
-                f"class_weight={class_weight!r} was given ({type(class_weight).__name__}); a dictionary such as "
+                f"class_weight={class_weight!r} was given ({type(class_weight).__name__}); a "
+                "dictionary such as "
                 "{0: 1.0, 1: 5.0} was expected."
             )
         self._names = output_names
@@ -41,7 +42,8 @@ class ClassWeight:
         x, y, sample_weight = unpack_x_y_sample_weight(batch)
         if sample_weight is not None:
             raise ValueError(
-                "class_weight and sample_weight were both given: the batches hold a sample_weight already. Multiply the "
+                "class_weight and sample_weight were both given: the batches hold a "
+                "sample_weight already. Multiply the "
                 "class weights into it, and leave out class_weight."
             )
         if y is None:
@@ -55,14 +57,16 @@ class ClassWeight:
         if not self._by_output:
             if isinstance(y, (dict, list, tuple)):
                 raise ValueError(
-                    "class_weight is a dictionary of classes, but y has several parts. Name the outputs: "
+                    "class_weight is a dictionary of classes, but y has several parts. Name the "
+                    "outputs: "
                     "`class_weight={'output': {0: 1.0, 1: 5.0}}`."
                 )
             return _weights(y, self._tables, "class_weight", "y")
         if isinstance(y, (list, tuple)):
             if self._names is None or len(self._names) != len(y):
                 raise ValueError(
-                    f"class_weight names the outputs {list(self._tables)}, but y is a {type(y).__name__} without names. Give y "
+                    f"class_weight names the outputs {list(self._tables)}, but y is a "
+                    f"{type(y).__name__} without names. Give y "
                     "as a dictionary by output name."
                 )
             return rebuilt(y, list(self._named(dict(zip(self._names, y, strict=True))).values()))
@@ -74,7 +78,8 @@ class ClassWeight:
         unknown = [name for name in self._tables if name not in y]
         if unknown:
             raise ValueError(
-                f"class_weight names the outputs {unknown}, which y does not have; it has {list(y)}."
+                f"class_weight names the outputs {unknown}, which y does not have; it has "
+                f"{list(y)}."
             )
         return {
             name: _weights(part, self._tables[name], f"class_weight[{name!r}]", f"y[{name!r}]")
@@ -89,8 +94,10 @@ def _table(weights: Mapping, name: str) -> dict[int, float]:
     for key, value in weights.items():
         if not isinstance(key, (int, float, np.integer, np.floating)) or int(key) != key:
             raise ValueError(
-                f"{name} has the key {key!r} ({type(key).__name__}); keys are class numbers, whole numbers such as 0. "
-                f"Write `{{int(key): weight for key, weight in {name}.items()}}` if they are numbers in another form."
+                f"{name} has the key {key!r} ({type(key).__name__}); keys are class numbers, "
+                "whole numbers such as 0. "
+                f"Write `{{int(key): weight for key, weight in {name}.items()}}` if they are "
+                "numbers in another form."
             )
         if (
             not isinstance(value, (int, float, np.integer, np.floating))
@@ -105,7 +112,9 @@ def _table(weights: Mapping, name: str) -> dict[int, float]:
 
 
 class ClassWeightColumn(Column):
-    """The weights for targets that are read by batches, and so are these: nothing is read before it is needed."""
+    """The weights for targets that are read by batches, and so are these: nothing is read before it
+    is needed.
+    """
 
     fresh = True
 
@@ -129,7 +138,8 @@ def _weights(y: Any, table: dict[int, float], name: str, target: str) -> Any:
     if labels.ndim > 1 and labels.shape[-1] != 1:
         if (labels < 0).any() or not np.allclose(labels.sum(axis=-1), 1, atol=1e-3):
             raise ValueError(
-                f"{name} needs classes, but `{target}` of shape {labels.shape} holds neither class numbers nor one-hot rows "
+                f"{name} needs classes, but `{target}` of shape {labels.shape} holds neither "
+                "class numbers nor one-hot rows "
                 "(rows that sum to 1). Give sample_weight instead."
             )
         classes = labels.argmax(axis=-1)
@@ -137,13 +147,15 @@ def _weights(y: Any, table: dict[int, float], name: str, target: str) -> Any:
         classes = np.round(labels[..., 0] if labels.ndim > 1 else labels).astype(np.int64)
         if not np.array_equal(classes, labels.reshape(classes.shape)):
             raise ValueError(
-                f"{name} needs classes, but `{target}` holds numbers that are not whole. Give sample_weight instead."
+                f"{name} needs classes, but `{target}` holds numbers that are not whole. Give "
+                "sample_weight instead."
             )
     found, places = np.unique(classes, return_inverse=True)
     missing = [number for number in found.tolist() if number not in table]
     if missing:
         raise ValueError(
-            f"{name} has no weight for the classes {missing[:10]}, which `{target}` holds; it has weights for {sorted(table)}. "
+            f"{name} has no weight for the classes {missing[:10]}, which `{target}` holds; it "
+            f"has weights for {sorted(table)}. "
             "Give every class a weight; 1.0 changes nothing."
         )
     return np.array([table[number] for number in found.tolist()], floatx())[

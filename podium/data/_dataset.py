@@ -1,4 +1,5 @@
-"""Dataset: a recipe for elements, in the words of tf.data. It runs on the host and nothing happens until it is walked.
+"""Dataset: a recipe for elements, in the words of tf.data. It runs on the host and nothing happens
+until it is walked.
 
 This file owns the public words; what is behind them is in `pipelines`.
 """
@@ -37,7 +38,9 @@ _OPEN_AT_ONCE = (
 
 
 class Cardinality(int):
-    """A number of elements: an int that also answers `.numpy()`, as scripts written for tf.data ask."""
+    """A number of elements: an int that also answers `.numpy()`, as scripts written for tf.data
+    ask.
+    """
 
     def numpy(self) -> np.int64:
         """Return the number as NumPy's int64."""
@@ -66,9 +69,9 @@ class Options:
 class Dataset:
     """Elements that are read one after the other, as often as one likes.
 
-    Every method returns a new Dataset. Elements are arrays, or tuples and dictionaries of them. Functions given to
-    `map`, `filter` and the like receive Tensors (text as Python strings); a tuple's parts become arguments of their own.
-    Float64 becomes float32, int64 becomes int32.
+    Every method returns a new Dataset. Elements are arrays, or tuples and dictionaries of them.
+    Functions given to `map`, `filter` and the like receive Tensors (text as Python strings); a
+    tuple's parts become arguments of their own. Float64 becomes float32, int64 becomes int32.
 
     Example:
         >>> x, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -84,7 +87,8 @@ class Dataset:
     def __init__(self, pipeline: Pipeline, options: Options | None = None):
         if not isinstance(pipeline, Pipeline):
             raise TypeError(
-                "Make a Dataset with `Dataset.from_tensor_slices`, `from_tensors`, `from_generator` or `range`."
+                "Make a Dataset with `Dataset.from_tensor_slices`, `from_tensors`, "
+                "`from_generator` or `range`."
             )
         self.pipeline = pipeline
         self._options = options
@@ -98,7 +102,9 @@ class Dataset:
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """Return a Dataset of the rows of arrays, which must all have the same length. The arrays are copied."""
+        """Return a Dataset of the rows of arrays, which must all have the same length. The arrays
+        are copied.
+        """
         return Dataset(Slices(table_of(tensors)))
 
     @staticmethod
@@ -117,14 +123,16 @@ class Dataset:
             output_types: A structure of dtypes that elements are converted to.
             output_shapes: A structure of shapes to compare elements with; None for any length.
             args: Arguments for `generator`, given to it as NumPy values.
-            output_signature: A structure of `TensorSpec`s, instead of the two before. By default elements are taken
-                as they come.
+            output_signature: A structure of `TensorSpec`s, instead of the two before. By default
+                elements are taken as they come.
             name: Accepted for tf.data's signature.
         """
         if not callable(generator):
             raise TypeError(
-                f"generator is a {type(generator).__name__}; a function that makes one was expected, so that the data can "
-                "be read again: `Dataset.from_generator(make_batches)` instead of `Dataset.from_generator(make_batches())`."
+                f"generator is a {type(generator).__name__}; a function that makes one was "
+                "expected, so that the data can "
+                "be read again: `Dataset.from_generator(make_batches)` instead of "
+                "`Dataset.from_generator(make_batches())`."
             )
         values = tuple(frozen(value, "args") for value in args or ())
         signature = signature_of(output_types, output_shapes, output_signature)
@@ -132,7 +140,9 @@ class Dataset:
 
     @staticmethod
     def range(*args: int, output_type: Any = None, name: str | None = None) -> Dataset:
-        """Return a Dataset of whole numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
+        """Return a Dataset of whole numbers: `range(stop)`, `range(start, stop)` or `range(start,
+        stop, step)`.
+        """
         numbers = range(*(int(value) for value in args))
         dataset = Dataset(counted(numbers.start, numbers.stop, numbers.step))
         return (
@@ -143,12 +153,15 @@ class Dataset:
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Put Datasets side by side: `zip((a, b))`, `zip(a, b)`, `zip({"x": a, "y": b})`. Ends with the shortest."""
+        """Put Datasets side by side: `zip((a, b))`, `zip(a, b)`, `zip({"x": a, "y": b})`. Ends with
+        the shortest.
+        """
         structure = datasets if not args else args[0] if len(args) == 1 else args
         for part in leaves(structure):
             if not isinstance(part, Dataset):
                 raise TypeError(
-                    f"zip was given {type(part).__name__}; Datasets, or tuples and dictionaries of them, were expected."
+                    f"zip was given {type(part).__name__}; Datasets, or tuples and dictionaries "
+                    "of them, were expected."
                 )
         if not leaves(structure):
             raise ValueError("zip was given no Dataset.")
@@ -166,8 +179,10 @@ class Dataset:
         """Return the results of a function for every element, in order.
 
         Args:
-            map_func: Gets an element's Tensors; returns Tensors, arrays, numbers, or tuples and dictionaries of them.
-            num_parallel_calls: Accepted for tf.data's signature; calls are made one after the other.
+            map_func: Gets an element's Tensors; returns Tensors, arrays, numbers, or tuples and
+                dictionaries of them.
+            num_parallel_calls: Accepted for tf.data's signature; calls are made one after the
+                other.
             deterministic: Accepted for tf.data's signature; the order is always kept.
             name: Accepted for tf.data's signature.
         """
@@ -190,7 +205,9 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a Dataset of each element and mix them: `cycle_length` (4) are open and give `block_length` (1) in turn."""
+        """Make a Dataset of each element and mix them: `cycle_length` (4) are open and give
+        `block_length` (1) in turn.
+        """
         cycle = (
             _OPEN_AT_ONCE
             if cycle_length in (None, AUTOTUNE)
@@ -202,7 +219,9 @@ class Dataset:
         )
 
     def reduce(self, initial_state: Any, reduce_func: Callable, name: str | None = None) -> Any:
-        """Combine all elements: `state = reduce_func(state, element)`, from `initial_state` on. Returns Tensors."""
+        """Combine all elements: `state = reduce_func(state, element)`, from `initial_state` on.
+        Returns Tensors.
+        """
         state = as_tensors(frozen(initial_state, "initial_state"))
         for element in self.pipeline.elements():
             state = as_tensors(frozen(reduce_func(state, as_tensors(element)), "state"))
@@ -221,7 +240,8 @@ class Dataset:
 
         Args:
             buffer_size: As large as the data for a perfect shuffle.
-            seed: A whole number for the same orders in every run. By default `podium.utils.set_random_seed` decides.
+            seed: A whole number for the same orders in every run. By default
+                `podium.utils.set_random_seed` decides.
             reshuffle_each_iteration: Whether each pass has an order of its own.
             name: Accepted for tf.data's signature.
         """
@@ -272,7 +292,9 @@ class Dataset:
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Stack elements in groups of `batch_size`. A last, shorter group is kept unless `drop_remainder` is True."""
+        """Stack elements in groups of `batch_size`. A last, shorter group is kept unless
+        `drop_remainder` is True.
+        """
         return self._then(
             Batched(self.pipeline, check_count("batch_size", batch_size), bool(drop_remainder))
         )
@@ -289,7 +311,8 @@ class Dataset:
 
         Args:
             batch_size: How many elements make a batch.
-            padded_shapes: A shape for each part of an element; None or -1 for the longest in the batch, the default.
+            padded_shapes: A shape for each part of an element; None or -1 for the longest in the
+                batch, the default.
             padding_values: What to fill with: one value, or one for each part.
             drop_remainder: Whether to leave out a last, shorter batch.
             name: Accepted for tf.data's signature.
@@ -306,7 +329,9 @@ class Dataset:
     # --- running it
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Keep the elements of the first complete pass in memory (also if a file is named) for all later passes."""
+        """Keep the elements of the first complete pass in memory (also if a file is named) for all
+        later passes.
+        """
         return self._then(Cached(self.pipeline))
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:
@@ -326,12 +351,16 @@ class Dataset:
         return self._options or Options()
 
     def cardinality(self) -> Cardinality:
-        """Return the number of elements, `INFINITE_CARDINALITY` (-1) or `UNKNOWN_CARDINALITY` (-2)."""
+        """Return the number of elements, `INFINITE_CARDINALITY` (-1) or `UNKNOWN_CARDINALITY`
+        (-2).
+        """
         return Cardinality(self.pipeline.size())
 
     @property
     def element_spec(self) -> Any:
-        """The structure of `TensorSpec`s of the elements. After `map` it is found by running the function on a sample."""
+        """The structure of `TensorSpec`s of the elements. After `map` it is found by running the
+        function on a sample.
+        """
         return self.pipeline.spec()
 
     def as_numpy_iterator(self) -> Any:
@@ -350,7 +379,8 @@ class Dataset:
             raise TypeError("The dataset is infinite: it has no length. `take(n)` makes it finite.")
         if size == UNKNOWN_CARDINALITY:
             raise TypeError(
-                "The length of the dataset is not known before it has been read: `sum(1 for _ in dataset)` counts."
+                "The length of the dataset is not known before it has been read: `sum(1 for _ "
+                "in dataset)` counts."
             )
         return size
 

@@ -11,10 +11,11 @@ _budget = [int(os.environ.get("PODIUM_DEVICE_BUDGET", _DEFAULT))]
 
 
 def device_budget() -> int:
-    """Return how many bytes of arrays `fit` may keep on the device: 1 GiB, or what `PODIUM_DEVICE_BUDGET` says.
+    """Return how many bytes of arrays `fit` may keep on the device: 1 GiB, or what
+    `PODIUM_DEVICE_BUDGET` says.
 
-    Arrays that take no more are copied to the device once, and every step gathers its rows there. Larger ones stay where
-    they are, and are read one group of batches ahead.
+    Arrays that take no more are copied to the device once, and every step gathers its rows there.
+    Larger ones stay where they are, and are read one group of batches ahead.
 
     Example:
         >>> podium.data.device_budget()

@@ -1,11 +1,12 @@
-"""DataHandler: owns epochs and steps. It knows how many batches there are, when they end, and groups k of them.
+"""DataHandler: owns epochs and steps. It knows how many batches there are, when they end, and
+groups k of them.
 
 Which object owns which argument of `fit`:
     the handler         epochs, initial_epoch, steps_per_epoch, steps_per_execution
-    the adapter         x, y, sample_weight, batch_size, shuffle: what kind of source, cut into which batches
-    ClassWeight         class_weight: sample weights in the place of class weights
-    the Iterator        one walk: what was pulled, given back, read ahead on a thread
-    Validation          validation_data, validation_steps, validation_batch_size, validation_freq: another handler
+    the adapter         x, y, sample_weight, batch_size, shuffle: what kind of source, cut into
+    which batches ClassWeight         class_weight: sample weights in the place of class weights the
+    Iterator        one walk: what was pulled, given back, read ahead on a thread Validation
+    validation_data, validation_steps, validation_batch_size, validation_freq: another handler
 What is done with a batch is the conductor's business.
 """
 
@@ -28,7 +29,8 @@ _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may
 
 
 class StepsPerExecution:
-    """How many steps one execution takes: a number that the handler lowers at the end of an epoch, and restores.
+    """How many steps one execution takes: a number that the handler lowers at the end of an epoch,
+    and restores.
 
     "auto" stands for a number that is found while steps run; until then it is 1.
 
@@ -68,34 +70,40 @@ class StepsPerExecution:
 class DataHandler:
     """Walks a source of batches in epochs and steps, the way `fit`, `evaluate` and `predict` do.
 
-    `steps()` looks one batch ahead: it yields a step only if there is a batch for it. A source of unknown size is read to
-    its end, and its size is known from then on. A source that ends before the steps that were asked for ends everything,
-    with a warning; an epoch in which nothing could be read never begins.
+    `steps()` looks one batch ahead: it yields a step only if there is a batch for it. A source of
+    unknown size is read to its end, and its size is known from then on. A source that ends before
+    the steps that were asked for ends everything, with a warning; an epoch in which nothing could
+    be read never begins.
 
     Args:
-        x: Arrays in any nesting, a Dataset, a generator or iterator, or anything that can be iterated again and again and
-            gives batches.
+        x: Arrays in any nesting, a Dataset, a generator or iterator, or anything that can be
+            iterated again and again and gives batches.
         y: Targets; only with arrays.
         sample_weight: Weights of samples; only with arrays.
         batch_size: Samples per batch, 32 by default; only with arrays.
-        steps_per_epoch: Batches per epoch; by default all there are. With arrays an epoch is at most one pass: with fewer
-            steps the next epoch goes on where the last one stopped, and more steps than batches run out of data.
+        steps_per_epoch: Batches per epoch; by default all there are. With arrays an epoch is at
+            most one pass: with fewer steps the next epoch goes on where the last one stopped, and
+            more steps than batches run out of data.
         initial_epoch: The number of the first epoch.
         epochs: The number to stop before.
-        shuffle: True, False or "batch" (batches in random order, rows within them as they are); with arrays, and True for
-            the order of a PyDataset's batches.
-        class_weight: `{class: weight}`, or `{output name: {class: weight}}`; turned into sample weights.
+        shuffle: True, False or "batch" (batches in random order, rows within them as they are);
+            with arrays, and True for the order of a PyDataset's batches.
+        class_weight: `{class: weight}`, or `{output name: {class: weight}}`; turned into sample
+            weights.
         steps_per_execution: A StepsPerExecution, or a whole number.
-        caller: Whose arguments messages name: "fit", "evaluate", "predict", "predict_iter" or "validation". Only
-            "predict_iter" takes data without an end when no steps are given.
+        caller: Whose arguments messages name: "fit", "evaluate", "predict", "predict_iter" or
+            "validation". Only "predict_iter" takes data without an end when no steps are given.
         output_names: The names of the model's outputs, for a class_weight by output.
-        same_lengths: Whether x, y and sample_weight of a batch from a generator or Dataset must have as many rows as each
-            other; False for a step that pairs them in its own way.
-        workers: Keras 2's `workers`, `use_multiprocessing` and `max_queue_size`, those that were given; for a PyDataset.
-        shuffle_seed: Decides the order of shuffled arrays. By default it is drawn; `set_random_seed` makes that repeat.
+        same_lengths: Whether x, y and sample_weight of a batch from a generator or Dataset must
+            have as many rows as each other; False for a step that pairs them in its own way.
+        workers: Keras 2's `workers`, `use_multiprocessing` and `max_queue_size`, those that were
+            given; for a PyDataset.
+        shuffle_seed: Decides the order of shuffled arrays. By default it is drawn;
+            `set_random_seed` makes that repeat.
 
     Raises:
-        ValueError: A count is out of range, the data are empty, of unequal lengths or contradict other arguments.
+        ValueError: A count is out of range, the data are empty, of unequal lengths or contradict
+            other arguments.
         TypeError: An argument is of the wrong type.
 
     Example:
@@ -232,7 +240,8 @@ class DataHandler:
             self._current_step += self._taken
 
     def took(self, count: int | None) -> int:
-        """Hear how many batches the execution really took, which may be fewer at the end; return the last step's index.
+        """Hear how many batches the execution really took, which may be fewer at the end; return
+        the last step's index.
 
         None stands for as many as it was asked for.
         """
@@ -242,7 +251,8 @@ class DataHandler:
         return self._current_step + self._step_increment
 
     def position(self) -> dict[str, Any]:
-        """Return where the run is: the epoch, its next step, and the place in the source; a value that JSON can hold.
+        """Return where the run is: the epoch, its next step, and the place in the source; a value
+        that JSON can hold.
 
         `seek` puts a handler of the same arguments back to it, without reading what came before.
 
@@ -269,11 +279,13 @@ class DataHandler:
 
         Args:
             position: Where to.
-            ended: Whether that epoch is over, so that the next one begins. By default it is if no step of it is left; with
-                False it is walked once more then, without a step: what follows its last step is still to be done.
+            ended: Whether that epoch is over, so that the next one begins. By default it is if no
+                step of it is left; with False it is walked once more then, without a step: what
+                follows its last step is still to be done.
 
         Raises:
-            ValueError: The source cannot be put back to a place, or the position is none of such a source.
+            ValueError: The source cannot be put back to a place, or the position is none of such a
+                source.
         """
         self._check_seekable()
         if not isinstance(position, dict) or set(position) != {"epoch", "step", "walk", "place"}:
@@ -288,11 +300,13 @@ class DataHandler:
         if ended:
             self._first_epoch, self._first_step = self._first_epoch + 1, 0
             if self._adapter.should_recreate_iterator():
-                self._iterator.exhausted()  # ends the walk, which has nothing left: shuffles count it
+                # ends the walk, which has nothing left: shuffles count it
+                self._iterator.exhausted()
                 self._start(self._first_epoch)
 
     def order(self) -> Any:
-        """Return what decides the order of the next walk from the start, as JSON can hold it: for data that are walked whole.
+        """Return what decides the order of the next walk from the start, as JSON can hold it: for
+        data that are walked whole.
 
         Raises:
             ValueError: The source can be read only once.
@@ -310,8 +324,10 @@ class DataHandler:
     def _check_seekable(self) -> None:
         if not self._adapter.seekable:
             raise ValueError(
-                f"`{self._words.x}` is a {self._adapter.kind} ({type(self._adapter.source).__name__}), which cannot be put back "
-                "to a place in the middle: it can only be read from its start, or from where it is. Arrays, files of arrays, "
+                f"`{self._words.x}` is a {self._adapter.kind} "
+                f"({type(self._adapter.source).__name__}), which cannot be put back "
+                "to a place in the middle: it can only be read from its start, or from where it "
+                "is. Arrays, files of arrays, "
                 "and Datasets made of them can."
             )
 
@@ -319,12 +335,15 @@ class DataHandler:
         """Return the next batch as arrays without taking it.
 
         Raises:
-            ValueError: There is none, because the data are empty or a generator has been read to its end.
+            ValueError: There is none, because the data are empty or a generator has been read to
+                its end.
         """
         if self._iterator.exhausted():
             raise ValueError(
-                f"`{self._words.x}` is empty: it gave no batch. It may be a generator that has been read to its end (exhausted); "
-                "make a new one. Expect x to be a non-empty array or dataset: the dataset must contain at least one batch of "
+                f"`{self._words.x}` is empty: it gave no batch. It may be a generator that has "
+                "been read to its end (exhausted); "
+                "make a new one. Expect x to be a non-empty array or dataset: the dataset must "
+                "contain at least one batch of "
                 "samples."
             )
         element = self._iterator.take()
@@ -333,7 +352,9 @@ class DataHandler:
 
     @contextlib.contextmanager
     def catch_stop_iteration(self) -> Generator[None, None, None]:
-        """Take a StopIteration raised inside, by a step that read past the end, as the end of the epoch."""
+        """Take a StopIteration raised inside, by a step that read past the end, as the end of the
+        epoch.
+        """
         try:
             yield
         except StopIteration:
@@ -390,7 +411,9 @@ class DataHandler:
     # --- the inside
 
     def _start(self, epoch: int, place: Any = 0) -> None:
-        """Start a new walk; where a source can only go on, keep the iterator and what it has read ahead."""
+        """Start a new walk; where a source can only go on, keep the iterator and what it has read
+        ahead.
+        """
         self._adapter.start = place
         elements = self._adapter.iterate(epoch, place)
         if not self._adapter.one_shot or elements is not self._elements:
@@ -415,7 +438,9 @@ class DataHandler:
         self._adapter.close()
 
     def _limit(self) -> int | None:
-        """Return where an epoch stops although there may be more batches, or None to read to the end."""
+        """Return where an epoch stops although there may be more batches, or None to read to the
+        end.
+        """
         if self._steps_asked is not None:
             return self._steps_asked
         return self._adapter.get_size()
@@ -433,8 +458,10 @@ class DataHandler:
         self._insufficient_data = True
         wanted = (self._epochs - self._initial_epoch) * (self._inferred_steps or 1)
         warn_user(
-            "Your input ran out of data; interrupting training. Make sure that your dataset or generator can generate at "
-            f"least `{self._words.steps} * epochs` batches (in this case, {wanted} batches). You may need to use the "
+            "Your input ran out of data; interrupting training. Make sure that your dataset or "
+            "generator can generate at "
+            f"least `{self._words.steps} * epochs` batches (in this case, {wanted} batches). You "
+            "may need to use the "
             "`.repeat()` function when building your dataset."
         )
 
@@ -444,13 +471,16 @@ class DataHandler:
             return
         if self._inferred_steps is None and before < _MANY_STEPS <= before + self._taken:
             warn_user(
-                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has not ended. If it never does, say "
+                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has "
+                "not ended. If it never does, say "
                 f"how many batches make an epoch: `{self._words.steps}=...`."
             )
 
     @contextlib.contextmanager
     def _truncate_execution_to_epoch(self) -> Generator[None, None, None]:
-        """Lower the number of steps per execution to the length of an epoch, and restore it afterwards."""
+        """Lower the number of steps per execution to the length of an epoch, and restore it
+        afterwards.
+        """
         original, size = self._steps_per_execution.value, self._inferred_steps
         if size is None or original <= size:
             yield

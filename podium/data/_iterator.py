@@ -14,7 +14,8 @@ class Iterator(Stream):
     """Gives the elements of a Dataset one after the other, as Tensors. `iter(dataset)` makes one.
 
     Args:
-        source: A Dataset, or an iterable of structures of NumPy or JAX arrays. The arrays must not change afterwards.
+        source: A Dataset, or an iterable of structures of NumPy or JAX arrays. The arrays must not
+            change afterwards.
         transform: Applied to each element as it is read.
 
     Example:
@@ -42,7 +43,9 @@ class Iterator(Stream):
         return self._pulled - len(self._returned)
 
     def pull(self) -> Any:
-        """Return the next element as NumPy or JAX arrays; raises StopIteration when there is none, from then on."""
+        """Return the next element as NumPy or JAX arrays; raises StopIteration when there is none,
+        from then on.
+        """
         if self._elements is None:
             raise StopIteration
         try:
@@ -54,7 +57,9 @@ class Iterator(Stream):
         return element if self._transform is None else self._transform(element)
 
     def take_many(self, count: int) -> list:
-        """Return the next elements as they come, up to `count`; rows of arrays on the device come as one `Selection`."""
+        """Return the next elements as they come, up to `count`; rows of arrays on the device come
+        as one `Selection`.
+        """
         many = getattr(self._elements, "many", None)
         if many is None or self._transform is not None:
             return super().take_many(count)
@@ -74,7 +79,9 @@ class Iterator(Stream):
         return taken
 
     def pull_group(self, count: int) -> list:
-        """Return the next elements as arrays, up to `count` of them; raises StopIteration if there is none."""
+        """Return the next elements as arrays, up to `count` of them; raises StopIteration if there
+        is none.
+        """
         group = [self.take_raw()]
         try:
             while len(group) < count:
@@ -84,7 +91,9 @@ class Iterator(Stream):
         return group
 
     def exhausted(self) -> bool:
-        """Tell whether nothing is left. May read one element ahead to know, and keeps it for the next call."""
+        """Tell whether nothing is left. May read one element ahead to know, and keeps it for the
+        next call.
+        """
         if not self._returned:
             ended = getattr(self._elements, "ended", None)
             if ended is not None:
@@ -96,14 +105,18 @@ class Iterator(Stream):
         return False
 
     def close(self) -> None:
-        """End the walk, and whatever reads ahead for it. A generator of the user's is left as it is."""
+        """End the walk, and whatever reads ahead for it. A generator of the user's is left as it
+        is.
+        """
         elements, self._elements = self._elements, None
         self._returned.clear()
         if (self._owns_elements or isinstance(elements, ReadAhead)) and hasattr(elements, "close"):
             elements.close()
 
     def allow(self, count: int | None, ahead: int) -> None:
-        """Say that up to `count` more elements will be taken (None: all there are), `ahead` of them in one execution."""
+        """Say that up to `count` more elements will be taken (None: all there are), `ahead` of them
+        in one execution.
+        """
         if isinstance(self._elements, ReadAhead):
             self._elements.allow(None if count is None else count - len(self._returned), ahead)
 

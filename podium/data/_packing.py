@@ -1,4 +1,6 @@
-"""Batches as tuples: `x`, `(x, y)` or `(x, y, sample_weight)`, packed, unpacked, expanded and split."""
+"""Batches as tuples: `x`, `(x, y)` or `(x, y, sample_weight)`, packed, unpacked, expanded and
+split.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from podium.data.columns._names import taken_out
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Pack data the way `fit` hands it to `train_step`: x alone, `(x, y)` or `(x, y, sample_weight)`.
+    """Pack data the way `fit` hands it to `train_step`: x alone, `(x, y)` or `(x, y,
+    sample_weight)`.
 
     Several inputs without targets become `(x,)`, so that the second input is not taken for y.
 
@@ -42,7 +45,8 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
         return (data, None, None)
     if not 1 <= len(data) <= 3:
         raise ValueError(
-            f"A batch with {len(data)} parts was given: {describe(data)}. `x`, `(x,)`, `(x, y)` or `(x, y, sample_weight)` was "
+            f"A batch with {len(data)} parts was given: {describe(data)}. `x`, `(x,)`, `(x, y)` "
+            "or `(x, y, sample_weight)` was "
             "expected; put several inputs into a tuple of their own, `((a, b), y)`."
         )
     x, y, sample_weight = (*data, None, None)[:3]
@@ -50,7 +54,8 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
 
 
 def expand_1d(data: Any) -> Any:
-    """Give one-dimensional arrays a second dimension of 1: `(n,)` becomes `(n, 1)`. Others stay as they are.
+    """Give one-dimensional arrays a second dimension of 1: `(n,)` becomes `(n, 1)`. Others stay as
+    they are.
 
     Example:
         >>> x, y = podium.data.expand_1d((np.ones(3), np.ones((3, 2))))
@@ -71,11 +76,13 @@ def expand_1d(data: Any) -> Any:
 
 
 def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, Any]:
-    """Split arrays into a first part to train on and a last part to validate on, in the order in which they are.
+    """Split arrays into a first part to train on and a last part to validate on, in the order in
+    which they are.
 
     Args:
-        arrays: A structure of arrays of one length; None stays None. With a table as the first of a tuple, the second may
-            name the columns that are the targets. Arrays in files are cut without being read.
+        arrays: A structure of arrays of one length; None stays None. With a table as the first of a
+            tuple, the second may name the columns that are the targets. Arrays in files are cut
+            without being read.
         validation_split: The fraction that validates, between 0 and 1.
 
     Returns:
@@ -90,11 +97,13 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
         validation_split, (int, float, np.number)
     ):
         raise TypeError(
-            f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected."
+            f"validation_split={validation_split!r} was given; a number between 0 and 1 was "
+            "expected."
         )
     if not 0 < validation_split < 1:
         raise ValueError(
-            f"validation_split={validation_split!r} was given; a number between 0 and 1 was expected, such as 0.2."
+            f"validation_split={validation_split!r} was given; a number between 0 and 1 was "
+            "expected, such as 0.2."
         )
     parts = arrays if isinstance(arrays, tuple) else (arrays,)
     if 1 < len(parts) <= 3:
@@ -102,8 +111,10 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
     for part in parts:
         if part is not None and not is_arrays(part):
             raise ValueError(
-                f"validation_split={validation_split!r} was given with data of type {type(part).__name__}. Only arrays can be "
-                "split; a generator or dataset cannot. Make two of them and pass the second as validation_data."
+                f"validation_split={validation_split!r} was given with data of type "
+                f"{type(part).__name__}. Only arrays can be "
+                "split; a generator or dataset cannot. Make two of them and pass the second as "
+                "validation_data."
             )
     named = dict(zip(("x", "y", "sample_weight"), parts, strict=False))
     ready = tuple(prepared(part, name, keep_tensors=True) for name, part in named.items())

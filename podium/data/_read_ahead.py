@@ -1,6 +1,7 @@
 """ReadAhead: reads a slow source on a thread, a few elements ahead of the one who takes them.
 
-A quick source is read in the caller's own thread: handing an element over would cost more than reading it.
+A quick source is read in the caller's own thread: handing an element over would cost more than
+reading it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ _PATIENCE = 10.0  # seconds to wait for the source to return at the end
 class ReadAhead:
     """Walks `elements`, up to `ahead` of them read before they are asked for.
 
-    Errors of the source are raised where the element would have been. Nothing is read ahead beyond what `allow` allows. The
-    thread ends with `close`, with the source, and when nobody holds this object any more.
+    Errors of the source are raised where the element would have been. Nothing is read ahead beyond
+    what `allow` allows. The thread ends with `close`, with the source, and when nobody holds this
+    object any more.
 
     Args:
         elements: What to read; nobody else may read from it meanwhile.
@@ -37,7 +39,9 @@ class ReadAhead:
         weakref.finalize(self, self._shelf.end).atexit = False
 
     def allow(self, count: int | None, ahead: int) -> None:
-        """Allow to read `count` elements more than are waiting now, None for all; `ahead` of them at a time."""
+        """Allow to read `count` elements more than are waiting now, None for all; `ahead` of them
+        at a time.
+        """
         shelf = self._shelf
         with shelf.changed:
             shelf.allowed = float("inf") if count is None else shelf.read - len(shelf.ready) + count
@@ -85,7 +89,8 @@ class ReadAhead:
             thread.join(_PATIENCE)
         if thread is not None and thread.is_alive():
             warn_user(
-                f"A data source has not returned for {_PATIENCE:.0f} s; the thread that reads it is left behind and ends with "
+                f"A data source has not returned for {_PATIENCE:.0f} s; the thread that reads it "
+                "is left behind and ends with "
                 "the process, or when the source returns."
             )
         elif hasattr(shelf.elements, "close"):
@@ -94,7 +99,9 @@ class ReadAhead:
 
 
 class _Shelf:
-    """What the reading thread and the one who takes share: elements that are ready, and how many more are wanted."""
+    """What the reading thread and the one who takes share: elements that are ready, and how many
+    more are wanted.
+    """
 
     def __init__(self, elements: Iterator, ahead: int):
         self.elements = elements

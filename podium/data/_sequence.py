@@ -1,4 +1,6 @@
-"""PyDataset: batches by number, for data that a class of the user's own makes. Keras 2 calls it Sequence."""
+"""PyDataset: batches by number, for data that a class of the user's own makes. Keras 2 calls it
+Sequence.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +10,33 @@ from typing import Any
 
 
 class _NumBatches:
-    """`num_batches` as Keras 3 has it, which a subclass may replace by a property, or by an attribute of its own."""
+    """`num_batches` as Keras 3 has it, which a subclass may replace by a property, or by an
+    attribute of its own.
+    """
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else len(instance)
 
 
 class PyDataset:
-    """Batches that are asked for by number: override `__len__` (or the property `num_batches`) and `__getitem__`.
+    """Batches that are asked for by number: override `__len__` (or the property `num_batches`) and
+    `__getitem__`.
 
-    `fit` shuffles the order of the batches in each epoch unless `shuffle=False`. It calls `on_epoch_begin` before and
-    `on_epoch_end` after each epoch, where a subclass may shuffle on its own. A subclass need not call `super().__init__()`.
+    `fit` shuffles the order of the batches in each epoch unless `shuffle=False`. It calls
+    `on_epoch_begin` before and `on_epoch_end` after each epoch, where a subclass may shuffle on its
+    own. A subclass need not call `super().__init__()`.
 
     Args:
-        workers: How many threads or processes make batches ahead of time; up to 1, none but the caller's does.
-        use_multiprocessing: Whether the workers are processes. Each gets a copy of the object by pickling at the start of
-            every epoch, so its class must be importable, and a script needs `if __name__ == "__main__":`.
+        workers: How many threads or processes make batches ahead of time; up to 1, none but the
+            caller's does.
+        use_multiprocessing: Whether the workers are processes. Each gets a copy of the object by
+            pickling at the start of every epoch, so its class must be importable, and a script
+            needs `if __name__ == "__main__":`.
         max_queue_size: How many batches may be made ahead of time.
 
     Attributes:
-        num_batches: The number of batches in an epoch, `len` by default; None if they never end, then `fit` needs
-            `steps_per_epoch`.
+        num_batches: The number of batches in an epoch, `len` by default; None if they never end,
+            then `fit` needs `steps_per_epoch`.
 
     Example:
         >>> class Squares(podium.utils.PyDataset):

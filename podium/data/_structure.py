@@ -1,6 +1,8 @@
-"""Nested structures of arrays: dictionaries, tuples and lists, walked in the order in which they were written.
+"""Nested structures of arrays: dictionaries, tuples and lists, walked in the order in which they
+were written.
 
-JAX's own tree functions sort the keys of dictionaries; these keep them. None stands for "nothing there".
+JAX's own tree functions sort the keys of dictionaries; these keep them. None stands for "nothing
+there".
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ from typing import Any
 
 
 def map_leaves(fn: Callable, structure: Any, *others: Any) -> Any:
-    """Apply `fn` to every leaf, and to the leaves at the same places of `others`. None stays None."""
+    """Apply `fn` to every leaf, and to the leaves at the same places of `others`. None stays
+    None.
+    """
     if isinstance(structure, dict):
         return {
             key: map_leaves(fn, value, *(other[key] for other in others))

@@ -1,4 +1,5 @@
-"""From what users hand over to NumPy arrays that Podium owns: types checked, 64 bits brought down to 32.
+"""From what users hand over to NumPy arrays that Podium owns: types checked, 64 bits brought down
+to 32.
 
 JAX on CPU may share memory with NumPy, so whatever leaves the user's hands is copied here, once.
 """
@@ -22,7 +23,9 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def as_numpy(value: Any, name: str) -> np.ndarray:
-    """Return one array-like, all of it, as a NumPy array of numbers; without a copy where that is possible."""
+    """Return one array-like, all of it, as a NumPy array of numbers; without a copy where that is
+    possible.
+    """
     found = leaf_of(value, name)
     if isinstance(found, Column):
         found = found.read(slice(0, len(found)))
@@ -31,7 +34,9 @@ def as_numpy(value: Any, name: str) -> np.ndarray:
 
 
 def owned(value: Any, name: str) -> Any:
-    """Return one leaf of a batch as an array that nobody else can change: a NumPy copy, or the JAX array itself."""
+    """Return one leaf of a batch as an array that nobody else can change: a NumPy copy, or the JAX
+    array itself.
+    """
     if isinstance(value, (Tensor, Variable)):
         value = convert_to_tensor(value).value
     if isinstance(value, jax.Array):
@@ -39,7 +44,8 @@ def owned(value: Any, name: str) -> Any:
         return value
     if isinstance(value, (str, bytes)) or not (isinstance(value, _NUMBERS) or is_array_like(value)):
         raise TypeError(
-            f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array, a Tensor or a number was expected."
+            f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array, a Tensor "
+            "or a number was expected."
         )
     array = as_numpy(value, name)
     with np.errstate(
@@ -54,7 +60,8 @@ def from_numbers(value: Any, name: str) -> np.ndarray:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(
-            f"`{name}` is a list of lists of unequal length, which has no shape as an array ({error}). Pad the shorter "
+            f"`{name}` is a list of lists of unequal length, which has no shape as an array "
+            f"({error}). Pad the shorter "
             "rows to one length, or give a list of arrays, one for each input of the model."
         ) from error
     check_values(array, name)
@@ -62,16 +69,20 @@ def from_numbers(value: Any, name: str) -> np.ndarray:
 
 
 def holds_numbers(value: Any) -> bool:
-    """Tell whether a list (of lists, ...) begins with a plain number or text: it then stands for one array."""
+    """Tell whether a list (of lists, ...) begins with a plain number or text: it then stands for
+    one array.
+    """
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return isinstance(value, (str, bytes, *_NUMBERS))
 
 
 def fields_of(value: Any) -> Any:
-    """Return a record (an instance of a dataclass) or mapping as a dictionary by name; anything else as it is.
+    """Return a record (an instance of a dataclass) or mapping as a dictionary by name; anything
+    else as it is.
 
-    JAX takes no dataclass apart unless it has been registered, so records reach a step as dictionaries.
+    JAX takes no dataclass apart unless it has been registered, so records reach a step as
+    dictionaries.
     """
     if (
         dataclasses.is_dataclass(value)
@@ -89,7 +100,8 @@ def fields_of(value: Any) -> Any:
 
 
 def own_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = owned) -> Any:
-    """Own every leaf of a batch, by `own(leaf, name)`; lists of numbers become arrays, other lists stay lists.
+    """Own every leaf of a batch, by `own(leaf, name)`; lists of numbers become arrays, other lists
+    stay lists.
 
     A record, an instance of a dataclass, becomes a dictionary.
     """

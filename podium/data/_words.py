@@ -1,4 +1,6 @@
-"""The words that messages use: how the caller names its arguments, checks of counts, and warnings at the user's line."""
+"""The words that messages use: how the caller names its arguments, checks of counts, and warnings
+at the user's line.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Words:
     )
 
     def steps_of_endless(self, message: str) -> int:
-        """Return how many batches to take of a source without an end when nobody said; refuse it if it must have one."""
+        """Return how many batches to take of a source without an end when nobody said; refuse it if
+        it must have one.
+        """
         if not self.may_never_end:
             raise ValueError(message)
         return sys.maxsize
@@ -46,7 +50,9 @@ CALLERS = {
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
-    """Return a count as an int, or say what is wrong with it. Whole floats, as `np.ceil` gives, are accepted."""
+    """Return a count as an int, or say what is wrong with it. Whole floats, as `np.ceil` gives, are
+    accepted.
+    """
     expected = f"a whole number of at least {least} was expected"
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name}={value!r} was given (bool); {expected}.")

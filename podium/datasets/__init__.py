@@ -1,4 +1,6 @@
-"""Small public datasets, fetched once into `~/.keras/datasets`; `digits` comes with scikit-learn."""
+"""Small public datasets, fetched once into `~/.keras/datasets`; `digits` comes with
+scikit-learn.
+"""
 
 from podium.datasets import boston_housing as boston_housing
 from podium.datasets import california_housing as california_housing

@@ -12,8 +12,9 @@ def load_data(
 ) -> tuple[Arrays, Arrays]:
     """Load the prices, fetching them the first time.
 
-    One of the 13 numbers is built on the assumption that people of one skin colour want to live among themselves: use it to
-    show how such things enter data, and `california_housing` for everything else.
+    One of the 13 numbers is built on the assumption that people of one skin colour want to live
+    among themselves: use it to show how such things enter data, and `california_housing` for
+    everything else.
 
     Args:
         path: Name in the cache, `~/.keras/datasets`.
@@ -21,7 +22,8 @@ def load_data(
         seed: Fixes the order before the split.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: float64 `(places, 13)`, and median prices in thousands of dollars.
+        `(x_train, y_train), (x_test, y_test)`: float64 `(places, 13)`, and median prices in
+        thousands of dollars.
 
     Example:
         >>> podium.datasets.boston_housing.load_data(test_split=1.5)

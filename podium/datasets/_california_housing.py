@@ -17,8 +17,8 @@ def load_data(
 ) -> tuple[Arrays, Arrays]:
     """Load the prices, fetching them the first time.
 
-    The 8 numbers are: median income, median age of the houses, rooms and bedrooms per household, people, people per
-    household, latitude and longitude.
+    The 8 numbers are: median income, median age of the houses, rooms and bedrooms per household,
+    people, people per household, latitude and longitude.
 
     Args:
         version: "large" for all districts, "small" for the first 600.
@@ -27,7 +27,8 @@ def load_data(
         seed: Fixes the order before the split.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: floats `(districts, 8)`, and median prices in dollars.
+        `(x_train, y_train), (x_test, y_test)`: floats `(districts, 8)`, and median prices in
+        dollars.
 
     Example:
         >>> podium.datasets.california_housing.load_data("tiny")

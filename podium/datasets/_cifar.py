@@ -1,4 +1,6 @@
-"""What the two CIFAR datasets have in common: 32x32 colour images in pickles inside a tar archive."""
+"""What the two CIFAR datasets have in common: 32x32 colour images in pickles inside a tar
+archive.
+"""
 
 import pathlib
 

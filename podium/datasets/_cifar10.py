@@ -9,7 +9,8 @@ def load_data() -> tuple[Arrays, Arrays]:
     """Load the images, fetching them the first time.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 32, 32, 3)`, classes as uint8 `(samples, 1)`.
+        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 32, 32, 3)`, classes as
+        uint8 `(samples, 1)`.
 
     Example:
         >>> callable(podium.datasets.cifar10.load_data)  # (x_train, y_train), (x_test, y_test) = ...load_data()

@@ -13,7 +13,8 @@ def load_data(label_mode: str = "fine") -> tuple[Arrays, Arrays]:
         label_mode: "fine" for the hundred kinds, "coarse" for the twenty groups they belong to.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 32, 32, 3)`, classes as uint8 `(samples, 1)`.
+        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 32, 32, 3)`, classes as
+        uint8 `(samples, 1)`.
 
     Example:
         >>> podium.datasets.cifar100.load_data("rough")

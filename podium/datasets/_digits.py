@@ -8,15 +8,16 @@ from podium.datasets._tables import Arrays, check_test_split, split
 def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Arrays, Arrays]:
     """Load the digits from scikit-learn's own files: a small MNIST that needs no connection.
 
-    The images are mixed with the seed; the first 1,437 are for training and the other 360 for testing.
+    The images are mixed with the seed; the first 1,437 are for training and the other 360 for
+    testing.
 
     Args:
         test_split: Fraction of the images to test with.
         seed: Fixes the order before the split.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 8, 8)` from 0 to 255 (scikit-learn's 0 to 16,
-        stretched), digits as uint8.
+        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 8, 8)` from 0 to 255
+        (scikit-learn's 0 to 16, stretched), digits as uint8.
 
     Raises:
         ImportError: scikit-learn is missing.
@@ -31,7 +32,8 @@ def load_data(test_split: float = 0.2, seed: int = 113) -> tuple[Arrays, Arrays]
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise ImportError(
-            "datasets.digits reads the images that come with scikit-learn. Install it with `pip install scikit-learn`."
+            "datasets.digits reads the images that come with scikit-learn. Install it with `pip "
+            "install scikit-learn`."
         ) from error
     found = load_digits()
     images = np.round(found.images * (255 / 16)).astype("uint8")

@@ -1,4 +1,6 @@
-"""Pieces of clothing: 60,000 images to train on and 10,000 to test with, 28x28 grey, ten classes."""
+"""Pieces of clothing: 60,000 images to train on and 10,000 to test with, 28x28 grey, ten
+classes.
+"""
 
 import gzip
 
@@ -14,7 +16,8 @@ def load_data() -> tuple[Arrays, Arrays]:
     """Load the images, fetching them the first time.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 28, 28)`, classes as uint8.
+        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 28, 28)`, classes as
+        uint8.
 
     Example:
         >>> callable(podium.datasets.fashion_mnist.load_data)  # (x_train, y_train), (x_test, y_test) = ...load_data()

@@ -1,4 +1,6 @@
-"""Reviews of films as lists of word numbers, 25,000 to train on and 25,000 to test with; 1 means the writer liked the film."""
+"""Reviews of films as lists of word numbers, 25,000 to train on and 25,000 to test with; 1 means
+the writer liked the film.
+"""
 
 import json
 from typing import Any
@@ -23,7 +25,8 @@ def load_data(
     index_from: int = 3,
     **kwargs: Any,
 ) -> tuple[Texts, Texts]:
-    """Load the reviews, fetching them the first time. Word numbers are ranks: smaller ones are more frequent.
+    """Load the reviews, fetching them the first time. Word numbers are ranks: smaller ones are more
+    frequent.
 
     Args:
         path: Name in the cache, `~/.keras/datasets`.

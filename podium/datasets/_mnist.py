@@ -16,7 +16,8 @@ def load_data(path: str = "mnist.npz") -> tuple[Arrays, Arrays]:
         path: Name in the cache, `~/.keras/datasets`.
 
     Returns:
-        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 28, 28)`, digits as uint8.
+        `(x_train, y_train), (x_test, y_test)`: images as uint8 `(samples, 28, 28)`, digits as
+        uint8.
 
     Example:
         >>> callable(podium.datasets.mnist.load_data)  # (x_train, y_train), (x_test, y_test) = ...load_data()

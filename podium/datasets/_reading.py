@@ -1,7 +1,7 @@
 """Reading the files of public datasets without running what they say.
 
-Some of them hold Python pickles, which can run any code. They are read by an unpickler that knows how to make NumPy arrays and
-nothing else.
+Some of them hold Python pickles, which can run any code. They are read by an unpickler that knows
+how to make NumPy arrays and nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class ArrayUnpickler(pickle.Unpickler):
         """Return one of the few known makers."""
         if (module, name) not in _ALLOWED:
             raise pickle.UnpicklingError(
-                f"The file asks for {module}.{name}; files of datasets hold arrays only. It was not read."
+                f"The file asks for {module}.{name}; files of datasets hold arrays only. It was "
+                "not read."
             )
         return _ALLOWED[module, name]
 

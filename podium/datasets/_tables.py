@@ -20,7 +20,9 @@ def check_test_split(test_split: Any) -> None:
 def split(
     x: np.ndarray, y: np.ndarray, test_split: float, seed: int | None
 ) -> tuple[Arrays, Arrays]:
-    """Mix the rows in Keras's way, so that one seed gives its order, and cut off the last ones for testing."""
+    """Mix the rows in Keras's way, so that one seed gives its order, and cut off the last ones for
+    testing.
+    """
     order = np.arange(len(x))
     np.random.RandomState(seed).shuffle(order)
     count = int(len(x) * (1 - test_split))

@@ -1,4 +1,6 @@
-"""What the two datasets of word numbers have in common: which words are kept, and lists in NumPy arrays."""
+"""What the two datasets of word numbers have in common: which words are kept, and lists in NumPy
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class WordChoice:
             rows = [(words, label) for words, label in rows if len(words) < self.maxlen]
             if not rows:
                 raise ValueError(
-                    f"maxlen={self.maxlen} was given; no text is shorter than that. Give a larger one."
+                    f"maxlen={self.maxlen} was given; no text is shorter than that. Give a "
+                    "larger one."
                 )
         lists = np.empty(len(rows), dtype=object)
         lists[:] = [self._kept(words) for words, _ in rows]

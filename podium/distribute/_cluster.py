@@ -1,4 +1,6 @@
-"""Cluster: which workers there are and which one this is, from arguments or from what started the process."""
+"""Cluster: which workers there are and which one this is, from arguments or from what started the
+process.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any
 _PORTS = (
     20_000,
     12_000,
-)  # a job's port: the first, and how many to choose from; below those that systems give out themselves
+    # a job's port: the first, and how many to choose from; below those that systems give out
+    # themselves
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +55,8 @@ def find_cluster(
     num_workers: int | None = None,
     worker: int | None = None,
 ) -> Cluster:
-    """Return the cluster from arguments, or else from `TF_CONFIG`, Open MPI's or Slurm's environment.
+    """Return the cluster from arguments, or else from `TF_CONFIG`, Open MPI's or Slurm's
+    environment.
 
     `mpirun` in an allocation of Slurm sees the names of both; those of Open MPI are its own.
 
@@ -67,7 +72,8 @@ def find_cluster(
     if any(value is not None for value in given):
         if any(value is None for value in given):
             raise ValueError(
-                f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} were given; give all three, or "
+                f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} "
+                "were given; give all three, or "
                 "none and let the environment say."
             )
         return _checked(
@@ -78,19 +84,23 @@ def find_cluster(
         if found is not None:
             return _checked(found)
     raise ValueError(
-        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of Open MPI (mpirun) or Slurm (srun). "
-        "Start the script with `podium launch --workers 2 script.py`, or give coordinator='host:port', num_workers= and worker=."
+        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of "
+        "Open MPI (mpirun) or Slurm (srun). "
+        "Start the script with `podium launch --workers 2 script.py`, or give "
+        "coordinator='host:port', num_workers= and worker=."
     )
 
 
 def _checked(cluster: Cluster) -> Cluster:
     if not re.fullmatch(r".+:\d+", cluster.coordinator):
         raise ValueError(
-            f"The coordinator's address {cluster.coordinator!r} (from {cluster.source}) is none: 'host:port' was expected."
+            f"The coordinator's address {cluster.coordinator!r} (from {cluster.source}) is none: "
+            "'host:port' was expected."
         )
     if not 0 <= cluster.worker < cluster.num_workers:
         raise ValueError(
-            f"worker={cluster.worker} of num_workers={cluster.num_workers} (from {cluster.source}): workers are counted from 0."
+            f"worker={cluster.worker} of num_workers={cluster.num_workers} (from "
+            f"{cluster.source}): workers are counted from 0."
         )
     return cluster
 
@@ -109,7 +119,8 @@ def _from_tf_config(environment: Mapping[str, str]) -> Cluster | None:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"TF_CONFIG={text!r} cannot be read ({type(error).__name__}: {error}); expected was "
-            '\'{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}\'.'
+            '\'{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": '
+            "0}}'."
         ) from None
     addresses = chiefs + workers
     if not addresses:
@@ -121,7 +132,8 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
     if "OMPI_COMM_WORLD_RANK" not in environment or "OMPI_COMM_WORLD_SIZE" not in environment:
         return None
     rank, size = int(environment["OMPI_COMM_WORLD_RANK"]), int(environment["OMPI_COMM_WORLD_SIZE"])
-    # Where mpirun runs: up to version 4 "number.0;tcp://address,...:port", from version 5 "prterun-host-process@1".
+    # Where mpirun runs: up to version 4 "number.0;tcp://address,...:port", from version 5
+    # "prterun-host-process@1".
     launcher, space = (
         environment.get("OMPI_MCA_orte_hnp_uri", ""),
         environment.get("PMIX_NAMESPACE", ""),
@@ -136,7 +148,8 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
         host = next((name for name in found.groups() if name), None) if found else None
     if host is None:
         raise ValueError(
-            f"Open MPI's environment has {size} workers on several machines and does not say where worker 0 is. Say it: "
+            f"Open MPI's environment has {size} workers on several machines and does not say "
+            "where worker 0 is. Say it: "
             "mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name of the first machine."
         )
     job = (
@@ -158,7 +171,8 @@ def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
         and "SLURM_STEP_NODELIST" not in environment
     ):
         raise ValueError(
-            f"This is a batch script of Slurm, which runs once, not one of the {tasks} tasks of its job. Start the tasks with "
+            f"This is a batch script of Slurm, which runs once, not one of the {tasks} tasks of "
+            "its job. Start the tasks with "
             "srun: `srun python train.py`."
         )
     nodes = (
@@ -186,6 +200,8 @@ def first_node(nodes: str) -> str:
 
 
 def _address(host: str, job: int) -> str:
-    """Return the address of a coordinator: every worker of a job arrives at the same port, other jobs at another."""
+    """Return the address of a coordinator: every worker of a job arrives at the same port, other
+    jobs at another.
+    """
     first, count = _PORTS
     return f"[{host}]:{first + job % count}" if ":" in host else f"{host}:{first + job % count}"

@@ -1,4 +1,6 @@
-"""Names of devices, such as "/gpu:0", the JAX devices they mean, and the threads that CPU devices need."""
+"""Names of devices, such as "/gpu:0", the JAX devices they mean, and the threads that CPU devices
+need.
+"""
 
 import contextlib
 import os
@@ -55,7 +57,8 @@ def default_device(device: Any) -> contextlib.AbstractContextManager:
 
 
 def find_devices(devices: Sequence[Any] | int | None) -> list[Any]:
-    """Return the JAX devices that a strategy was given: names, devices, or a number of them; by default all of this machine.
+    """Return the JAX devices that a strategy was given: names, devices, or a number of them; by
+    default all of this machine.
 
     Raises:
         ValueError: There are not so many, one is named twice, or there is none of that name.
@@ -67,7 +70,8 @@ def find_devices(devices: Sequence[Any] | int | None) -> list[Any]:
         return first_devices("devices", devices)
     if isinstance(devices, str) or not isinstance(devices, Sequence) or not devices:
         raise ValueError(
-            f"devices={devices!r} was given; a list of names such as ['/cpu:0', '/cpu:1'] was expected."
+            f"devices={devices!r} was given; a list of names such as ['/cpu:0', '/cpu:1'] was "
+            "expected."
         )
     found = [find_device(one) if isinstance(one, str) else one for one in devices]
     if len(set(found)) < len(found):
@@ -86,17 +90,21 @@ def first_devices(argument: str, count: int) -> list[Any]:
     here = jax.local_devices()
     if not 1 <= count <= len(here):
         raise ValueError(
-            f"{argument}={count} devices were asked for, and this machine has {len(here)} ({here[0].platform}). Ask for fewer; "
-            "or, to try things out on CPU, start Python with XLA_FLAGS=--xla_force_host_platform_device_count="
+            f"{argument}={count} devices were asked for, and this machine has {len(here)} "
+            f"({here[0].platform}). Ask for fewer; "
+            "or, to try things out on CPU, start Python with "
+            "XLA_FLAGS=--xla_force_host_platform_device_count="
             f"{max(count, 1)}."
         )
     return list(here[:count])
 
 
 def allow_for_collectives() -> None:
-    """Give CPU devices two threads each. With fewer, steps that wait for each other may wait for ever.
+    """Give CPU devices two threads each. With fewer, steps that wait for each other may wait for
+    ever.
 
-    It must be said before JAX starts its backend, so it is done when the room is opened, and when a strategy is made.
+    It must be said before JAX starts its backend, so it is done when the room is opened, and when a
+    strategy is made.
     """
     found = _FLAG.search(os.environ.get("XLA_FLAGS", ""))
     count = max(int(found[1]) if found else 1, jax.config.jax_num_cpu_devices)  # type: ignore[attr-defined]

@@ -15,7 +15,8 @@ from podium.distribute._values import PerReplica
 
 
 class DistributedDataset:
-    """A source of global batches, each split between the replicas. Make it with `experimental_distribute_dataset`.
+    """A source of global batches, each split between the replicas. Make it with
+    `experimental_distribute_dataset`.
 
     A batch whose samples do not divide evenly comes as one value instead of one for each replica.
 

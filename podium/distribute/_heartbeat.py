@@ -1,7 +1,8 @@
 """Watch: workers tell each other that they live, and stop when one does not, saying which.
 
-Every worker keeps a connection to worker 0 and sends a beat on it. A process that is killed closes its connection at once; a
-machine that is gone falls silent. Without this, the others would wait for it in a collective.
+Every worker keeps a connection to worker 0 and sends a beat on it. A process that is killed closes
+its connection at once; a machine that is gone falls silent. Without this, the others would wait for
+it in a collective.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Watch:
         worker: The number of this worker; 0 listens, the others connect.
         num_workers: How many there are.
         heartbeat: After so many seconds of silence a worker counts as lost.
-        stop: Called with what is to be said when another worker is lost or has failed; ends this process.
+        stop: Called with what is to be said when another worker is lost or has failed; ends this
+            process.
     """
 
     def __init__(
@@ -139,7 +141,9 @@ class Watch:
                     self._lost(peer, f"it has not been heard of for {silent:.0f} seconds")
 
     def _excuse(self, stopped: float) -> None:
-        """Hear that this process was stopped (SIGSTOP, a suspended job) for some seconds, in which it could hear nobody."""
+        """Hear that this process was stopped (SIGSTOP, a suspended job) for some seconds, in which
+        it could hear nobody.
+        """
         if stopped > self._heartbeat / 2:
             self._stopped = stopped
             for peer in self._peers.values():
@@ -166,7 +170,8 @@ class Watch:
         if self._stopped:
             what += f" (this worker, {self._worker}, had itself been stopped for {self._stopped:.0f} seconds)"
         self._stop(
-            f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without each other. Start the whole job "
+            f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without "
+            "each other. Start the whole job "
             "again: it goes on from its last checkpoint."
         )
 
@@ -190,11 +195,15 @@ class Watch:
         self._closing.set()
 
     def _waits_for(self, peer: _Peer) -> bool:
-        """Tell whether a worker is still to end; after its goodbye it has the time of a heartbeat."""
+        """Tell whether a worker is still to end; after its goodbye it has the time of a
+        heartbeat.
+        """
         return not peer.gone and not (peer.left and time.monotonic() - peer.heard > self._heartbeat)
 
     def close(self) -> None:
-        """End the watch and its connections. At the end of a process they stay, so that the others see when it is gone."""
+        """End the watch and its connections. At the end of a process they stay, so that the others
+        see when it is gone.
+        """
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
@@ -202,7 +211,9 @@ class Watch:
             peer.connection.close()
 
     def _on_error(self, kind: type[BaseException], error: BaseException, frames: Any) -> None:
-        """Hear of an error that ends this process; one of a collective is usually another worker's fault, which is waited for."""
+        """Hear of an error that ends this process; one of a collective is usually another worker's
+        fault, which is waited for.
+        """
         text = "".join(traceback.format_exception_only(kind, error)).strip()
         if any(word in text for word in _FROM_COLLECTIVES):
             time.sleep(

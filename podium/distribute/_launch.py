@@ -1,4 +1,5 @@
-"""`podium launch`: starts several workers of a script on this machine, and stops all when one fails.
+"""`podium launch`: starts several workers of a script on this machine, and stops all when one
+fails.
 
 Each worker finds its cluster in `TF_CONFIG`. Nothing of JAX is needed here.
 """
@@ -23,10 +24,13 @@ _MOMENT = (
 
 
 def main(arguments: list[str]) -> int:
-    """Run `podium launch` with its arguments, and return the exit status: that of the first worker that failed."""
+    """Run `podium launch` with its arguments, and return the exit status: that of the first worker
+    that failed.
+    """
     parser = argparse.ArgumentParser(
         prog="podium launch",
-        description="Start a script several times on this machine, as the workers of one MultiWorkerMirroredStrategy. Their "
+        description="Start a script several times on this machine, as the workers of one "
+        "MultiWorkerMirroredStrategy. Their "
         "output is shown with the number of the worker in front. When one fails, all are stopped.",
     )
     parser.add_argument("--workers", type=int, default=2, help="how many workers (2)")
@@ -60,7 +64,8 @@ def launch(
         heartbeat: Seconds of silence after which a worker counts as lost.
 
     Returns:
-        0, or the status of the first worker that failed; 128 and the signal's number for one that was killed.
+        0, or the status of the first worker that failed; 128 and the signal's number for one that
+        was killed.
     """
     addresses = _free_addresses(workers)
     running = [_start(command, worker, addresses, devices, heartbeat) for worker in range(workers)]
@@ -115,7 +120,9 @@ def _start(
 
 
 def _wait(running: list[Any], patience: float) -> int:
-    """Wait until all have ended, or one has failed and the others have had time to say why they end too."""
+    """Wait until all have ended, or one has failed and the others have had time to say why they end
+    too.
+    """
     first: tuple[int, int] | None = None
     deadline = suspected = float("inf")
     while True:

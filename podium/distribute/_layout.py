@@ -1,6 +1,7 @@
 """Layout: where Variables and batches of a strategy lie on its mesh of devices.
 
-It speaks to `podium/core/tensor/_placement.py`: Variables made in a strategy's scope get their placement here, batches too.
+It speaks to `podium/core/tensor/_placement.py`: Variables made in a strategy's scope get their
+placement here, batches too.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ class Layout:
     Args:
         mesh: The devices.
         batch_axes: The mesh axes along which a batch is split.
-        spec_of: Says how a Variable is split: a function of the Variable and its shape to a tuple of mesh axes, one for each
-            dimension, or None for a Variable that lies whole on each device.
+        spec_of: Says how a Variable is split: a function of the Variable and its shape to a tuple
+            of mesh axes, one for each dimension, or None for a Variable that lies whole on each
+            device.
         gathered: Whether steps compute with whole Variables, however they lie.
     """
 
@@ -66,7 +68,9 @@ class Layout:
         )
 
     def first_value(self, value: Any) -> Any:
-        """Return the first value of a new Variable; across processes it would have to be made equal."""
+        """Return the first value of a new Variable; across processes it would have to be made
+        equal.
+        """
         return value
 
     def sharding_for(self, shape: tuple[int, ...], axis: int = 0) -> NamedSharding:
@@ -76,15 +80,19 @@ class Layout:
         return NamedSharding(self.mesh, PartitionSpec(*[None] * axis, self.batch_axes))
 
     def place_batch(self, arrays: list[Any], axis: int = 0, quietly: bool = False) -> list[Any]:
-        """Put the arrays of a batch on the devices: split along the axis of samples, or whole if they do not divide."""
+        """Put the arrays of a batch on the devices: split along the axis of samples, or whole if
+        they do not divide.
+        """
         smallest = min(
             (array.shape[axis] for array in arrays if len(array.shape) > axis), default=self.parts
         )
         if smallest < self.parts and not quietly and "small" not in _warned:
             _warned.add("small")
             warn_user(
-                f"A batch of {smallest} samples is smaller than the number of replicas, {self.parts}: every device computes all "
-                "of it, which is exact and wastes the others. Use a batch size that is a multiple of the number of replicas."
+                f"A batch of {smallest} samples is smaller than the number of replicas, "
+                f"{self.parts}: every device computes all "
+                "of it, which is exact and wastes the others. Use a batch size that is a "
+                "multiple of the number of replicas."
             )
         shardings = [self.sharding_for(array.shape, axis) for array in arrays]
         if self.everywhere.is_fully_addressable:

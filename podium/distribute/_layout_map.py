@@ -14,8 +14,8 @@ Spec = tuple[str | None, ...]
 class LayoutMap:
     """Regular expressions of Variables' paths, each with a mesh axis (or None) for every dimension.
 
-    The first pattern that is found in a path counts. A Variable without a pattern lies whole on every device, and so does a
-    dimension whose length the axis does not divide.
+    The first pattern that is found in a path counts. A Variable without a pattern lies whole on
+    every device, and so does a dimension whose length the axis does not divide.
 
     Args:
         rules: Patterns and axes, in order.
@@ -38,12 +38,14 @@ class LayoutMap:
             re.compile(pattern)
         except (re.error, TypeError) as error:
             raise ValueError(
-                f"LayoutMap was given the pattern {pattern!r}, which is no regular expression: {error}."
+                f"LayoutMap was given the pattern {pattern!r}, which is no regular expression: "
+                f"{error}."
             ) from None
         spec = (axes,) if isinstance(axes, str) else tuple(axes)
         if not all(axis is None or isinstance(axis, str) for axis in spec):
             raise TypeError(
-                f"LayoutMap was given {axes!r} for {pattern!r}; the name of a mesh axis, or None, was expected per dimension."
+                f"LayoutMap was given {axes!r} for {pattern!r}; the name of a mesh axis, or "
+                "None, was expected per dimension."
             )
         self._rules[pattern] = spec
 
@@ -70,7 +72,8 @@ class LayoutMap:
                     check_choice("mesh axis", axis, tuple(mesh.shape))
 
 
-# Attention splits its heads, in and out; everything else its last dimension, the one that is computed.
+# Attention splits its heads, in and out; everything else its last dimension, the one that is
+# computed.
 TENSOR = LayoutMap(
     {
         r"(query|key|value)/kernel$": (None, "model", None),
@@ -91,7 +94,8 @@ def by_map(layout: LayoutMap, mesh: Any) -> Callable[[Any, tuple[int, ...]], Spe
             return None
         if len(axes) > len(shape):
             raise ValueError(
-                f"LayoutMap gives {axes} for {variable.path!r}, which has {len(shape)} dimensions of lengths {shape}. Give at "
+                f"LayoutMap gives {axes} for {variable.path!r}, which has {len(shape)} "
+                f"dimensions of lengths {shape}. Give at "
                 "most one axis for each dimension."
             )
         return _that_divide(axes, shape, mesh)
@@ -100,7 +104,9 @@ def by_map(layout: LayoutMap, mesh: Any) -> Callable[[Any, tuple[int, ...]], Spe
 
 
 def by_tensor(mesh: Any) -> Callable[[Any, tuple[int, ...]], Spec | None]:
-    """Return the rule of the preset "tensor": weights are split along the axis "model", mostly in their last dimension."""
+    """Return the rule of the preset "tensor": weights are split along the axis "model", mostly in
+    their last dimension.
+    """
 
     def spec_of(variable: Any, shape: tuple[int, ...]) -> Spec | None:
         axes = TENSOR[variable.path] if variable.path else None
@@ -112,7 +118,9 @@ def by_tensor(mesh: Any) -> Callable[[Any, tuple[int, ...]], Spec | None]:
 
 
 def by_size(axis: str, parts: int, smallest: int) -> Callable[[Any, tuple[int, ...]], Spec | None]:
-    """Return the rule of the preset "fsdp": every Variable that is large enough is split in its longest dimension."""
+    """Return the rule of the preset "fsdp": every Variable that is large enough is split in its
+    longest dimension.
+    """
 
     def spec_of(variable: Any, shape: tuple[int, ...]) -> Spec | None:
         size = 1

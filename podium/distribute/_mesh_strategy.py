@@ -1,7 +1,7 @@
 """MeshStrategy: what all strategies of several devices share.
 
-`fit` and its kin see one large device: batches are split along the mesh, XLA adds the collectives. `run` is the other view,
-one replica at a time: see `_replicated.py`.
+`fit` and its kin see one large device: batches are split along the mesh, XLA adds the collectives.
+`run` is the other view, one replica at a time: see `_replicated.py`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class MeshStrategy(Strategy):
 
     @property
     def placed_by(self) -> Layout | None:
-        """What places Variables and batches; None on a single device, where there is nothing to place."""
+        """What places Variables and batches; None on a single device, where there is nothing to
+        place.
+        """
         return self._layout if self.mesh.size > 1 else None
 
     @property
@@ -74,19 +76,22 @@ class MeshStrategy(Strategy):
     ) -> Any:
         """Run a step on every replica at once, compiled.
 
-        Inside, the code sees its replica's part: PerReplica arguments (as distributed datasets give them) come as that
-        replica's value, others as they are. An optimizer's update takes the sum of all replicas' gradients, so that losses
-        are to be divided by the global batch size. What is written to a Variable becomes one value as its `aggregation` says.
-        A batch that does not divide runs as one replica: exact for losses made as above.
+        Inside, the code sees its replica's part: PerReplica arguments (as distributed datasets give
+        them) come as that replica's value, others as they are. An optimizer's update takes the sum
+        of all replicas' gradients, so that losses are to be divided by the global batch size. What
+        is written to a Variable becomes one value as its `aggregation` says. A batch that does not
+        divide runs as one replica: exact for losses made as above.
 
         Args:
-            fn: The step. It is compiled for the shapes of its arguments, and compiled again if it is another function.
+            fn: The step. It is compiled for the shapes of its arguments, and compiled again if it
+                is another function.
             args: Its arguments.
             kwargs: Its named arguments.
             options: Accepted for TensorFlow's signature.
 
         Returns:
-            What it returned, with `PerReplica` in the place of arrays; on a single device, what it returned.
+            What it returned, with `PerReplica` in the place of arrays; on a single device, what it
+            returned.
 
         Example:
             >>> strategy = podium.distribute.MirroredStrategy(2)
@@ -105,7 +110,9 @@ class MeshStrategy(Strategy):
             return self._replicated(fn, args, kwargs or {})
 
     def unwrap(self, value: Any) -> tuple[Any, ...]:
-        """Return the values of the replicas of this machine as a tuple; of a structure, a tuple of such structures."""
+        """Return the values of the replicas of this machine as a tuple; of a structure, a tuple of
+        such structures.
+        """
         leaves, treedef = jax.tree.flatten(value, is_leaf=_is_leaf)
         counts = {len(leaf.values) for leaf in leaves if is_per_replica(leaf)}
         if not counts:
@@ -118,7 +125,8 @@ class MeshStrategy(Strategy):
 
         Args:
             reduce_op: "sum" or "mean".
-            value: A result of `run`: PerReplica, or a structure of them. What is the same on all replicas is left as it is.
+            value: A result of `run`: PerReplica, or a structure of them. What is the same on all
+                replicas is left as it is.
             axis: An axis of each replica's value to combine as well, usually 0 for the batch.
         """
         how = (
@@ -143,7 +151,8 @@ class MeshStrategy(Strategy):
                 return leaf
             if leaf.array.ndim == 1:
                 raise ValueError(
-                    "gather was given numbers, which have no axis to join them along. Use `reduce` or `unwrap`."
+                    "gather was given numbers, which have no axis to join them along. Use "
+                    "`reduce` or `unwrap`."
                 )
             place = axis if axis >= 0 else leaf.array.ndim - 1 + axis
 
@@ -165,7 +174,8 @@ class MeshStrategy(Strategy):
         return jax.jit(function, out_shardings=self._layout.everywhere)(array)
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Return the dataset such that each replica gets its part of every batch, as PerReplica values.
+        """Return the dataset such that each replica gets its part of every batch, as PerReplica
+        values.
 
         Args:
             dataset: Anything that gives global batches; on a single device it is returned as it is.
@@ -177,8 +187,9 @@ class MeshStrategy(Strategy):
         """Call a function that makes the dataset of this worker, and distribute that.
 
         Args:
-            dataset_fn: A function of an `InputContext`. Each worker's dataset gives its own part of the global batch: for all
-                replicas of the worker together, where TensorFlow wants one replica's.
+            dataset_fn: A function of an `InputContext`. Each worker's dataset gives its own part of
+                the global batch: for all replicas of the worker together, where TensorFlow wants
+                one replica's.
             options: Accepted for TensorFlow's signature.
         """
         context = InputContext(

@@ -1,4 +1,6 @@
-"""MirroredStrategy: every device of this machine has all Variables, and computes its part of each batch."""
+"""MirroredStrategy: every device of this machine has all Variables, and computes its part of each
+batch.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from podium.distribute._mesh_strategy import MeshStrategy
 class MirroredStrategy(MeshStrategy):
     """Trains on several devices of one machine, each with a copy of all Variables.
 
-    `fit`, `evaluate` and `predict` give what one device gives for the same batches, batch normalisation and steps of your own
-    included. A batch that does not divide evenly is computed whole by each device: exact, without padding.
+    `fit`, `evaluate` and `predict` give what one device gives for the same batches, batch
+    normalisation and steps of your own included. A batch that does not divide evenly is computed
+    whole by each device: exact, without padding.
 
     Args:
         devices: Names of devices or JAX devices, or how many; by default all of this machine.

@@ -1,4 +1,6 @@
-"""MultiWorkerMirroredStrategy: one process on each of several machines, training together over JAX's distributed runtime."""
+"""MultiWorkerMirroredStrategy: one process on each of several machines, training together over
+JAX's distributed runtime.
+"""
 
 from __future__ import annotations
 
@@ -21,27 +23,33 @@ from podium.distribute._mesh_strategy import MeshStrategy
 
 _NEVER = (
     7 * 86_400
-)  # seconds; JAX's own heartbeats would abort a job that was suspended as a whole, which ours do not
+    # seconds; JAX's own heartbeats would abort a job that was suspended as a whole, which ours do
+    # not
+)
 _joined: dict[str, Any] = {}  # the cluster that this process belongs to: JAX joins one, once
 
 
 class MultiWorkerMirroredStrategy(MeshStrategy):
-    """Trains on the devices of several processes, usually one on each machine; every device has all Variables.
+    """Trains on the devices of several processes, usually one on each machine; every device has all
+    Variables.
 
-    Every worker runs the same script on the same data, and takes its part of each batch. Make the strategy first, before anything
-    is computed. `fit`, `evaluate` and `predict` give every worker the same results, those of one process. Worker 0 is the chief:
-    it shows progress, saves, and calls callbacks; those that change the model's state run everywhere (`Callback.every_worker`).
+    Every worker runs the same script on the same data, and takes its part of each batch. Make the
+    strategy first, before anything is computed. `fit`, `evaluate` and `predict` give every worker
+    the same results, those of one process. Worker 0 is the chief: it shows progress, saves, and
+    calls callbacks; those that change the model's state run everywhere (`Callback.every_worker`).
 
-    When a worker is lost the others stop: at once if it was killed, within `heartbeat` seconds if its machine is gone. They end
-    with status 75 and an error that names it. Start the whole job again; it goes on from its last checkpoint.
+    When a worker is lost the others stop: at once if it was killed, within `heartbeat` seconds if
+    its machine is gone. They end with status 75 and an error that names it. Start the whole job
+    again; it goes on from its last checkpoint.
 
     Args:
-        coordinator: The address "host:port" of worker 0, if the environment does not say. The environment is looked at for
-            `TF_CONFIG` (which `podium launch` sets), then for Slurm's and Open MPI's names.
+        coordinator: The address "host:port" of worker 0, if the environment does not say. The
+            environment is looked at for `TF_CONFIG` (which `podium launch` sets), then for Slurm's
+            and Open MPI's names.
         num_workers: How many workers there are.
         worker: The number of this one, from 0.
-        heartbeat: After so many seconds without a sign of life a worker counts as lost. By default what
-            `PODIUM_HEARTBEAT` in the environment says, or 30.
+        heartbeat: After so many seconds without a sign of life a worker counts as lost. By default
+            what `PODIUM_HEARTBEAT` in the environment says, or 30.
         initialization_timeout: How many seconds to wait for the others at the start.
 
     Raises:
@@ -86,7 +94,8 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         return self.cluster.is_chief
 
     def agreed(self, value: Any, how: str = "any") -> Any:
-        """Return one value for all workers: the chief's, or whether any has a true one. All workers must ask.
+        """Return one value for all workers: the chief's, or whether any has a true one. All workers
+        must ask.
 
         Args:
             value: This worker's value: a number or an array.
@@ -101,7 +110,8 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         return bool(np.any(multihost_utils.process_allgather(np.asarray(bool(value)))))
 
     def check_equal(self, variables: Iterable[Any]) -> None:
-        """Check that all workers have the same values; they may have been made or loaded from different things.
+        """Check that all workers have the same values; they may have been made or loaded from
+        different things.
 
         Raises:
             ValueError: They have not; the first Variable and the workers are named.
@@ -122,8 +132,10 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
                 place = int(np.argmax(theirs != of_all[0]))
                 name = repr(found[place].path) if place < len(found) else "some"
                 raise ValueError(
-                    f"Worker {worker} and worker 0 have different values of Variable {name}. Workers must begin with the same "
-                    "weights: call `podium.utils.set_random_seed` with the same seed everywhere after making the strategy, and "
+                    f"Worker {worker} and worker 0 have different values of Variable {name}. "
+                    "Workers must begin with the same "
+                    "weights: call `podium.utils.set_random_seed` with the same seed everywhere "
+                    "after making the strategy, and "
                     "load the same files."
                 )
 
@@ -164,7 +176,8 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
         if "before" not in str(error):
             raise
         raise RuntimeError(
-            "MultiWorkerMirroredStrategy was made after something had been computed. Make it first, right after the imports: "
+            "MultiWorkerMirroredStrategy was made after something had been computed. Make it "
+            "first, right after the imports: "
             "before models, Variables and `set_random_seed`."
         ) from error
     _joined["cluster"] = cluster

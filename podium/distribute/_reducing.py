@@ -20,8 +20,8 @@ def reduce_per_replica(values: Any, strategy: Any, reduction: str = "auto") -> A
     Args:
         values: A structure; what is no PerReplica stays as it is.
         strategy: The strategy that ran the step.
-        reduction: "first" takes the first replica's, "concat" joins along the batch, "sum" and "mean" compute; "auto" takes the
-            mean of numbers and joins everything else.
+        reduction: "first" takes the first replica's, "concat" joins along the batch, "sum" and
+            "mean" compute; "auto" takes the mean of numbers and joins everything else.
 
     Raises:
         ValueError: The reduction is unknown.
@@ -54,7 +54,8 @@ def reduce_per_replica(values: Any, strategy: Any, reduction: str = "auto") -> A
 
 
 def spread_between_replicas(values: Any) -> Any:
-    """Return how far the replicas are apart: the largest value less the smallest, for every PerReplica of a structure.
+    """Return how far the replicas are apart: the largest value less the smallest, for every
+    PerReplica of a structure.
 
     Example:
         >>> float(podium.distribute.spread_between_replicas(podium.distribute.PerReplica(jnp.array([1.0, 4.0, 3.0]))))

@@ -1,4 +1,6 @@
-"""What code that runs on a replica may ask about itself, and what a function that makes its input data is told."""
+"""What code that runs on a replica may ask about itself, and what a function that makes its input
+data is told.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +14,8 @@ from podium.core.tensor._tensor import wrap
 
 
 class InputContext:
-    """What a function given to `distribute_datasets_from_function` knows about the data it shall make.
+    """What a function given to `distribute_datasets_from_function` knows about the data it shall
+    make.
 
     Args:
         num_input_pipelines: How many workers make data.
@@ -38,7 +41,8 @@ class InputContext:
         """Return the share of one replica; the global batch size must divide evenly."""
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
-                f"global_batch_size={global_batch_size} was given for {self.num_replicas_in_sync} replicas; a "
+                f"global_batch_size={global_batch_size} was given for "
+                f"{self.num_replicas_in_sync} replicas; a "
                 "multiple was expected."
             )
         return global_batch_size // self.num_replicas_in_sync

@@ -1,4 +1,6 @@
-"""How a step runs on every replica at once: one trace of the step, mapped over the mesh by `jax.shard_map`."""
+"""How a step runs on every replica at once: one trace of the step, mapped over the mesh by
+`jax.shard_map`.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,13 @@ class Replicated:
         ] = []  # Variables that the step traced last wrote without saying how replicas combine them
 
     def __call__(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
-        """Run a function. Outside of compiled functions it is compiled, once for each function and each shape."""
+        """Run a function. Outside of compiled functions it is compiled, once for each function and
+        each shape.
+        """
         if self.running:
             raise RuntimeError(
-                "`strategy.run` was called inside of `strategy.run`. Call the function itself there."
+                "`strategy.run` was called inside of `strategy.run`. Call the function itself "
+                "there."
             )
         if current.scope is not None:
             return self._traced(fn, args, kwargs)
@@ -78,7 +83,8 @@ class Replicated:
             return self._alone(fn, args, kwargs)
         if len(counts) > 1 or not counts <= {1, self._layout.parts}:
             raise ValueError(
-                f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy has {self._layout.parts}. Pass "
+                f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy "
+                f"has {self._layout.parts}. Pass "
                 "what its own distributed dataset gives."
             )
         outer, axes = current.scope, self._layout.batch_axes
@@ -133,7 +139,9 @@ class Replicated:
         )
 
     def _alone(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
-        """Trace a function for the only replica: nothing is split, so what it returns is the value of all."""
+        """Trace a function for the only replica: nothing is split, so what it returns is the value
+        of all.
+        """
         self.running = 1
         try:
             return fn(*args, **kwargs)

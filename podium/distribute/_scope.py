@@ -33,7 +33,8 @@ def has_strategy() -> bool:
 
 
 def in_cross_replica_context() -> bool:
-    """Tell whether the code runs for all replicas at once: in the scope of a strategy of several, and not inside its `run`.
+    """Tell whether the code runs for all replicas at once: in the scope of a strategy of several,
+    and not inside its `run`.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(2).scope() as strategy:
@@ -46,7 +47,8 @@ def in_cross_replica_context() -> bool:
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """Return what this replica may ask about itself; None where the code runs for all replicas at once.
+    """Return what this replica may ask about itself; None where the code runs for all replicas at
+    once.
 
     Example:
         >>> podium.distribute.get_replica_context().num_replicas_in_sync

@@ -16,26 +16,32 @@ _PRESETS = ("data", "fsdp", "tensor")
 
 
 class ShardedStrategy(MeshStrategy):
-    """Trains models that are split over devices; optimizer slots are split like the Variables that they belong to.
+    """Trains models that are split over devices; optimizer slots are split like the Variables that
+    they belong to.
 
     The presets:
 
     - "data": every device has all Variables, batches are split. What `MirroredStrategy` does.
-    - "fsdp": batches are split, and so are Variables and slots, each in its longest dimension; a step gathers what it
+    - "fsdp": batches are split, and so are Variables and slots, each in its longest dimension; a
+        step gathers what it
       computes with. Memory for state falls as one over the number of devices.
-    - "tensor": a mesh of two axes, "data" and "model": batches are split along the first, weights along the second.
+    - "tensor": a mesh of two axes, "data" and "model": batches are split along the first, weights
+        along the second.
 
     Whatever the layout, results are those of one device.
 
     Args:
         layout: A preset, or a `LayoutMap` (or its dictionary) of patterns of paths to mesh axes.
-        mesh: Lengths of the mesh axes by name, such as `{"data": 4, "model": 2}`; batches are split along "data". By default all
-            devices along "data"; for "tensor" two of them along "model".
-        devices: Names of devices or JAX devices; by default those of this machine, as many as the mesh has.
+        mesh: Lengths of the mesh axes by name, such as `{"data": 4, "model": 2}`; batches are split
+            along "data". By default all devices along "data"; for "tensor" two of them along
+            "model".
+        devices: Names of devices or JAX devices; by default those of this machine, as many as the
+            mesh has.
         smallest: Variables of fewer numbers than this are not split by "fsdp".
 
     Raises:
-        ValueError: The mesh has more devices than there are, or the layout names an axis that it has not.
+        ValueError: The mesh has more devices than there are, or the layout names an axis that it
+            has not.
 
     Example:
         >>> strategy = podium.distribute.ShardedStrategy("tensor", mesh={"data": 1, "model": 2})
@@ -58,7 +64,8 @@ class ShardedStrategy(MeshStrategy):
         elif not isinstance(layout, LayoutMap):
             if not isinstance(layout, Mapping):
                 raise TypeError(
-                    f"layout={layout!r} was given; one of {', '.join(_PRESETS)}, or a LayoutMap, was expected."
+                    f"layout={layout!r} was given; one of {', '.join(_PRESETS)}, or a LayoutMap, "
+                    "was expected."
                 )
             layout = LayoutMap(layout)
         found = find_devices(devices) if devices is not None or mesh is None else []
@@ -84,7 +91,8 @@ def _lengths_for(layout: str | LayoutMap, count: int) -> dict[str, int]:
         return {"data": count}
     if count % 2:
         raise ValueError(
-            f"layout='tensor' was given for {count} devices; say how to arrange them: mesh={{'data': ..., 'model': ...}}."
+            f"layout='tensor' was given for {count} devices; say how to arrange them: "
+            f"mesh={{'data': ..., 'model': ...}}."
         )
     return {"data": count // 2, "model": 2}
 
@@ -94,5 +102,6 @@ def _check_lengths(lengths: dict[str, int], layout: str | LayoutMap) -> None:
     if "data" not in lengths or not whole or (layout == "tensor" and "model" not in lengths):
         needed = "'data' and 'model'" if layout == "tensor" else "'data'"
         raise ValueError(
-            f"mesh={lengths!r} was given; whole numbers of devices for the axes {needed} were expected."
+            f"mesh={lengths!r} was given; whole numbers of devices for the axes {needed} were "
+            "expected."
         )

@@ -1,4 +1,5 @@
-"""Strategy: the one device that JAX uses by itself, with the words that training loops speak to any strategy.
+"""Strategy: the one device that JAX uses by itself, with the words that training loops speak to any
+strategy.
 
 A strategy of several replicas is a subclass: see `_mesh_strategy.py`.
 """
@@ -55,7 +56,9 @@ class Strategy:
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """Make this the strategy that `get_strategy` returns, and place Variables made meanwhile."""
+        """Make this the strategy that `get_strategy` returns, and place Variables made
+        meanwhile.
+        """
         open_now = _open.get()
         if (
             open_now
@@ -63,7 +66,8 @@ class Strategy:
             and Strategy not in (type(self), type(open_now[-1]))
         ):
             raise RuntimeError(
-                f"The scope of {self!r} was opened inside the scope of {open_now[-1]!r}. Strategies do not nest; leave one scope "
+                f"The scope of {self!r} was opened inside the scope of {open_now[-1]!r}. "
+                "Strategies do not nest; leave one scope "
                 "before you open another."
             )
         token = _open.set((*open_now, self))

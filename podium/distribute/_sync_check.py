@@ -12,10 +12,12 @@ from podium.core import warn_user
 
 
 def check_in_sync(variables: Iterable[Any]) -> bool:
-    """Tell whether all devices have the same values of the Variables that lie whole on each; warn if they have not.
+    """Tell whether all devices have the same values of the Variables that lie whole on each; warn
+    if they have not.
 
-    They differ only if a step in `Strategy.run` wrote what it computed from its own part of the batch to a Variable without an
-    `aggregation`. It reads all of them, from all devices of this process: not for every step.
+    They differ only if a step in `Strategy.run` wrote what it computed from its own part of the
+    batch to a Variable without an `aggregation`. It reads all of them, from all devices of this
+    process: not for every step.
 
     Args:
         variables: The Variables, such as `model.variables`.
@@ -41,8 +43,10 @@ def check_in_sync(variables: Iterable[Any]) -> bool:
             for other in copies[1:]
         ):
             warn_user(
-                f"The devices disagree about Variable {variable.path!r}: a step in `strategy.run` wrote a value of its own "
-                "replica to it. Write what is equal on all replicas (`get_replica_context().all_reduce`), or make the Variable "
+                f"The devices disagree about Variable {variable.path!r}: a step in "
+                "`strategy.run` wrote a value of its own "
+                "replica to it. Write what is equal on all replicas "
+                "(`get_replica_context().all_reduce`), or make the Variable "
                 'with aggregation="mean", "sum" or "only_first_replica".'
             )
             return False

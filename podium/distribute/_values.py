@@ -26,7 +26,8 @@ class ReduceOp:
 class VariableAggregation:
     """How what replicas write to one Variable becomes one value.
 
-    "none" and "only_first_replica" take the first replica's, "mean" the mean, "sum" adds up what each replica added.
+    "none" and "only_first_replica" take the first replica's, "mean" the mean, "sum" adds up what
+    each replica added.
 
     Example:
         >>> count = podium.Variable(0, aggregation=podium.distribute.VariableAggregation.ONLY_FIRST_REPLICA)
@@ -41,7 +42,8 @@ class VariableAggregation:
 
 
 class PerReplica:
-    """One value for each replica: what a distributed dataset gives, and what `Strategy.run` returns.
+    """One value for each replica: what a distributed dataset gives, and what `Strategy.run`
+    returns.
 
     They lie in one array with an axis of replicas in front, each on the device of its replica.
 

@@ -1,7 +1,7 @@
 """Execution: runs a step on what an iterator yields, eagerly, compiled, or k steps in one XLA call.
 
-It owns the programs of a step (one per shape of the batch) and knows neither data sources nor callbacks. An
-execution is a transaction of compiled steps: see `podium/core/compile/_program.py`.
+It owns the programs of a step (one per shape of the batch) and knows neither data sources nor
+callbacks. An execution is a transaction of compiled steps: see `podium/core/compile/_program.py`.
 """
 
 from __future__ import annotations
@@ -55,11 +55,14 @@ _READY = frozenset(
 
 
 class Execution:
-    """A step that takes its own batches: `execution(iterator)` runs it once, or k times when k are fused.
+    """A step that takes its own batches: `execution(iterator)` runs it once, or k times when k are
+    fused.
 
     Args:
-        step: A function of one batch that may read and write Variables; it returns a structure of values. Or a `Body`.
-        steps_per_execution: How many batches one call takes: anything that `int()` reads, asked anew at every call.
+        step: A function of one batch that may read and write Variables; it returns a structure of
+            values. Or a `Body`.
+        steps_per_execution: How many batches one call takes: anything that `int()` reads, asked
+            anew at every call.
         run_eagerly: Run the step as plain Python.
         finish: Turns the `StepValues` of a call into what the call returns.
 
@@ -92,7 +95,8 @@ class Execution:
         self._compilations = Compilations()
         self._in_flight: deque = deque()  # one value of each execution that may still be running
         self._foresee: Callable[[Any], None] | None = None
-        self.latest: tuple = ()  # the key of the latest batch: how it is made of arrays, and their shapes and types
+        # the key of the latest batch: how it is made of arrays, and their shapes and types
+        self.latest: tuple = ()
         self._run_number = 0  # of the run, and how many steps of it have been taken
         self._steps = 0
         self.paces: dict[
@@ -123,7 +127,9 @@ class Execution:
 
     @property
     def recompilations(self) -> Recompilations:
-        """For which other shapes and types the step was compiled after the first time, when, and what that cost."""
+        """For which other shapes and types the step was compiled after the first time, when, and
+        what that cost.
+        """
         return self._compilations.again
 
     @property
@@ -134,18 +140,22 @@ class Execution:
 
     @property
     def trace_count(self) -> int:
-        """The number of compiled programs: one per shape of a batch, and one more per shape for fused steps."""
+        """The number of compiled programs: one per shape of a batch, and one more per shape for
+        fused steps.
+        """
         return len(self._programs)
 
     def for_run(
         self, steps_per_execution: Any, foresee: Callable[[Any], None] | None = None
     ) -> Execution:
-        """Return an execution of the same step with the same programs, for one run that others may go beside.
+        """Return an execution of the same step with the same programs, for one run that others may
+        go beside.
 
         Args:
             steps_per_execution: Its own number of batches for a call.
-            foresee: Called once, before the first step is computed, with the shapes and types of what a step will return.
-                Steps that run eagerly cannot know them: then it is not called.
+            foresee: Called once, before the first step is computed, with the shapes and types of
+                what a step will return. Steps that run eagerly cannot know them: then it is not
+                called.
         """
         own = copy.copy(self)
         own._steps_per_execution, own._foresee = steps_per_execution, foresee
@@ -260,7 +270,9 @@ class Execution:
             foresee(program.result_types)
 
     def _bounded(self, outputs: list, most: int) -> list:
-        """Wait for an older execution if more than `most` are under way: memory stays bounded, and Ctrl-C finds an end soon."""
+        """Wait for an older execution if more than `most` are under way: memory stays bounded, and
+        Ctrl-C finds an end soon.
+        """
         if outputs:
             while (
                 self._in_flight and self._in_flight[0].is_ready()
@@ -307,7 +319,9 @@ class Execution:
 
 
 class _Call:
-    """One call of a program: which one (`key`), with which arrays, for how many turns of its loop (None: no loop)."""
+    """One call of a program: which one (`key`), with which arrays, for how many turns of its loop
+    (None: no loop).
+    """
 
     __slots__ = ("arrays", "key", "selection", "turns")
 
@@ -323,7 +337,9 @@ class _Call:
 
     @classmethod
     def of(cls, batch: Any) -> _Call:
-        """Make the call for one batch. NumPy arrays go to the device with the call; a selection is gathered later."""
+        """Make the call for one batch. NumPy arrays go to the device with the call; a selection is
+        gathered later.
+        """
         if type(batch) is Selection:
             return cls(batch.table.key(batch.index.shape[-1]), [], batch)
         if dict in map(type, batch if isinstance(batch, tuple) else (batch,)):
@@ -355,7 +371,9 @@ class _Call:
         return self
 
     def row_key(self) -> tuple:
-        """Return what calls must share to go into one row: the shape of the batch, and the table if they name rows of one."""
+        """Return what calls must share to go into one row: the shape of the batch, and the table if
+        they name rows of one.
+        """
         return self.key, None if self.selection is None else id(self.selection.table)
 
     @classmethod
@@ -408,7 +426,9 @@ class _Plain(Stream):
 def direct(
     function: Callable, steps: Any = None, foresee: Callable[[Any], None] | None = None
 ) -> Callable:
-    """Begin a run, and return the quickest way to call what takes an iterator: an Execution's `run`, or the function itself."""
+    """Begin a run, and return the quickest way to call what takes an iterator: an Execution's
+    `run`, or the function itself.
+    """
     if not isinstance(function, Execution):
         return function
     function.begin_run()
@@ -416,12 +436,16 @@ def direct(
 
 
 def steps_in(values: Any) -> int | None:
-    """Return how many steps an execution took; None for what a function of the user's own returned."""
+    """Return how many steps an execution took; None for what a function of the user's own
+    returned.
+    """
     return values.count if isinstance(values, StepValues) else None
 
 
 def _row(parts: tuple, length: int) -> Any:
-    """Put one leaf of several batches into one array; what a short row is filled up with is read by no turn."""
+    """Put one leaf of several batches into one array; what a short row is filled up with is read by
+    no turn.
+    """
     if all(isinstance(part, np.ndarray) for part in parts):
         row = array_for_device((length, *parts[0].shape), parts[0].dtype)
         np.stack(parts, out=row[: len(parts)])

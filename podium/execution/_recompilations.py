@@ -1,4 +1,6 @@
-"""What a step was compiled for, again and again: which part of the batch had changed, when, and what it cost."""
+"""What a step was compiled for, again and again: which part of the batch had changed, when, and
+what it cost.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,8 @@ class Compilations:
         self._seconds[key] = self.seconds(key) + seconds
 
     def note(self, key: tuple, before: tuple, run: int, step: int, seconds: float) -> None:
-        """Take a compilation down that a batch made necessary, and say so when it happens for shape after shape.
+        """Take a compilation down that a batch made necessary, and say so when it happens for shape
+        after shape.
 
         Args:
             key: How a batch is made of arrays, and their shapes and types.
@@ -99,14 +102,17 @@ class Compilations:
         if count >= _MANY_SHAPES and not self._warned:
             self._warned = True
             warn_user(
-                f"The step has been recompiled for {count} shapes of batch, in {sum(self._seconds.values()):.1f} s. Give all "
-                "batches one shape (pad them, or use `drop_remainder=True`) to compile once. The latest:\n"
-                + "\n".join(f"  {one!r}" for one in self.again[-_MANY_SHAPES:])
+                f"The step has been recompiled for {count} shapes of batch, in "
+                f"{sum(self._seconds.values()):.1f} s. Give all "
+                "batches one shape (pad them, or use `drop_remainder=True`) to compile once. "
+                "The latest:\n" + "\n".join(f"  {one!r}" for one in self.again[-_MANY_SHAPES:])
             )
 
 
 def _without_remainders(keys: Any) -> int:
-    """Count shapes; of those that differ in the number of rows only, one may be the last, smaller batch of an epoch."""
+    """Count shapes; of those that differ in the number of rows only, one may be the last, smaller
+    batch of an epoch.
+    """
     kinds = Counter((key[0], *[(shape[1:], dtype) for shape, dtype in key[1:]]) for key in keys)
     return sum(max(1, number - 1) for number in kinds.values())
 

@@ -47,7 +47,8 @@ class StepValues:
     """What one execution returned, step by step.
 
     Args:
-        program: What they come from; its `structure` says how the leaves of one step's result belong together.
+        program: What they come from; its `structure` says how the leaves of one step's result
+            belong together.
         leaves: The leaves: of a single step, or rows of as many as were fused.
         count: How many steps the rows hold; None for a single step's bare leaves.
 
@@ -100,7 +101,9 @@ class StepValues:
 
     @property
     def arrays(self) -> list:
-        """The device values, all leaves of all steps, to wait for; empty for steps that ran one by one."""
+        """The device values, all leaves of all steps, to wait for; empty for steps that ran one by
+        one.
+        """
         return self._leaves
 
     @property
@@ -113,9 +116,11 @@ class StepValues:
         return [self._each(index) for index in range(self.count)]
 
     def blocks(self) -> list[tuple[Any, int | None]]:
-        """Return the results as they were computed: each with the number of steps that its leaves are rows of.
+        """Return the results as they were computed: each with the number of steps that its leaves
+        are rows of.
 
-        The number is None for a result of a single step. Rows may go on behind the last step; what is there means nothing.
+        The number is None for a result of a single step. Rows may go on behind the last step; what
+        is there means nothing.
         """
         if self._results is not None:
             return [(result, None) for result in self._results]

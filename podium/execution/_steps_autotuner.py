@@ -1,9 +1,10 @@
-"""Pace: how many steps one execution takes, beginning with one (`steps_per_execution="auto"`) or the number that was given.
+"""Pace: how many steps one execution takes, beginning with one (`steps_per_execution="auto"`) or
+the number that was given.
 
-Quick steps cost more to start than to compute, so many are fused into one XLA call. Slow ones would gain nothing: they stay
-as they are, and nothing more is compiled for them. A number above 1 that was given stands for what callbacks hear of at once:
-where nobody listens, several such groups share a call. What was found is kept with the execution, so the next run starts at
-its pace.
+Quick steps cost more to start than to compute, so many are fused into one XLA call. Slow ones would
+gain nothing: they stay as they are, and nothing more is compiled for them. A number above 1 that
+was given stands for what callbacks hear of at once: where nobody listens, several such groups share
+a call. What was found is kept with the execution, so the next run starts at its pace.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ _LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, a
 _MOST = 512  # steps in an execution
 _BYTES = 2**23  # of batches and results in an execution
 _SAMPLES = 3  # measurements, of which the best counts
-_TIE = 1.1  # so much slower fused steps may seem, twice, before single ones are preferred: the best of those is a lucky one
-_DEAREST = 0.5  # seconds that the program for fused steps of a quick step takes at most; the first one takes longer
+# so much slower fused steps may seem, twice, before single ones are preferred: the best of those is
+# a lucky one
+_TIE = 1.1
+# seconds that the program for fused steps of a quick step takes at most; the first one takes longer
+_DEAREST = 0.5
 _SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn,
 _MOST_SAVED = 5e-4  # and no more than so many seconds a step
 _MANY_RUNS = 20  # short ones
@@ -37,7 +41,8 @@ class Pace:
     Args:
         steps: The number to set.
         run: What runs the steps. Only an `Execution` can fuse them.
-        every_batch: Whether somebody wants to hear of each batch, or of each group of the number that was given.
+        every_batch: Whether somebody wants to hear of each batch, or of each group of the number
+            that was given.
         data: Says how many steps there are.
         most: The largest number of steps that may go by at once, if there is a limit.
     """
@@ -127,7 +132,9 @@ class Pace:
             self._waits = found
 
     def _compare(self, found: Measured) -> None:
-        """Settle on fused steps if they are quicker. If not, that may be chance: both are measured once more."""
+        """Settle on fused steps if they are quicker. If not, that may be chance: both are measured
+        once more.
+        """
         assert found.single is not None
         if found.best_fused < found.single:
             found.settled = found.fused
@@ -137,14 +144,17 @@ class Pace:
             found.settled = found.fused if found.best_fused < found.single * _TIE else self._least
 
     def _whole_groups(self, steps: int) -> int:
-        """Return as many steps as make whole groups of the number that was given, one group at least."""
+        """Return as many steps as make whole groups of the number that was given, one group at
+        least.
+        """
         return max(self._least, min(steps, self._most) // self._least * self._least)
 
     def _earns(self, found: Measured) -> bool:
-        """Tell whether a program for fused steps, which takes as long to make as the first one, is worth it.
+        """Tell whether a program for fused steps, which takes as long to make as the first one, is
+        worth it.
 
-        It is if what is left to do now would pay for it, or what has been done in short runs before would have; after many
-        of them, more will follow.
+        It is if what is left to do now would pay for it, or what has been done in short runs before
+        would have; after many of them, more will follow.
         """
         saved = min((found.single or 0.0) * _SAVED, _MOST_SAVED)
         pays = (self._left() + found.waited) * saved > min(

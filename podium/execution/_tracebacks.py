@@ -17,7 +17,8 @@ _MACHINERY = (
 
 
 def without_machinery(error: Exception) -> Exception:
-    """Take the frames of tracing and compiling out of an error's traceback, and JAX's remark that it did the like.
+    """Take the frames of tracing and compiling out of an error's traceback, and JAX's remark that
+    it did the like.
 
     The last frame, where it happened, always stays. JAX's own switch shows everything:
     `jax.config.update("jax_traceback_filtering", "off")`.

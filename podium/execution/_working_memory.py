@@ -1,7 +1,8 @@
 """Working memory: on CPU, what a step frees stays with the process for the next step.
 
-XLA asks for its working memory anew at every call. By default the C library gives large pieces back to the kernel when they are
-freed, and the kernel fills every page with zeros when it hands them out again: some per cent of a step of a few milliseconds.
+XLA asks for its working memory anew at every call. By default the C library gives large pieces back
+to the kernel when they are freed, and the kernel fills every page with zeros when it hands them out
+again: some per cent of a step of a few milliseconds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _LARGEST = 2**25  # bytes of a piece that is kept; the C library allows no more
 def keep_working_memory() -> bool:
     """Let the C library keep freed memory, once in a process; returns whether it does.
 
-    Only glibc can. A user who has set its thresholds (`MALLOC_TRIM_THRESHOLD_`, `GLIBC_TUNABLES` ...) is not overruled.
+    Only glibc can. A user who has set its thresholds (`MALLOC_TRIM_THRESHOLD_`, `GLIBC_TUNABLES`
+    ...) is not overruled.
     """
     chosen = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
     if chosen or not sys.platform.startswith("linux") or jax.default_backend() != "cpu":

@@ -60,7 +60,8 @@ class Constant(Initializer):
         shape, value = checked_shape(shape), np.asarray(self.value)
         if not _broadcasts(value.shape, shape):
             raise ValueError(
-                f"Constant holds a value of shape {value.shape}, which does not broadcast to the weight's shape {shape}. "
+                f"Constant holds a value of shape {value.shape}, which does not broadcast to the "
+                f"weight's shape {shape}. "
                 "Give a number, or an array of the weight's shape."
             )
         return convert_to_tensor(
@@ -122,7 +123,8 @@ class Identity(Initializer):
         shape, dtype = checked_shape(shape), standardize_dtype(dtype)
         if len(shape) != 2:
             raise ValueError(
-                f"Identity was asked for shape={shape}; a matrix, so two dimensions, was expected. For other "
+                f"Identity was asked for shape={shape}; a matrix, so two dimensions, was "
+                "expected. For other "
                 "weights use Orthogonal or Zeros."
             )
         return convert_to_tensor(

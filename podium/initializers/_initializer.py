@@ -1,4 +1,6 @@
-"""The base of all initializers: objects that make the first value of a weight from its shape and dtype."""
+"""The base of all initializers: objects that make the first value of a weight from its shape and
+dtype.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import Any
 class Initializer:
     """Makes first values of weights. Subclass it for a recipe of your own.
 
-    A subclass writes `__call__(shape, dtype=None)`, which returns a Tensor of that shape, and `get_config`
-    if its constructor takes arguments.
+    A subclass writes `__call__(shape, dtype=None)`, which returns a Tensor of that shape, and
+    `get_config` if its constructor takes arguments.
 
     Example:
         >>> class Halves(podium.initializers.Initializer):
@@ -28,7 +30,8 @@ class Initializer:
             dtype: Its type; None means the default float type.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} has no `__call__`. Write `def __call__(self, shape, dtype=None)` that returns a "
+            f"{type(self).__name__} has no `__call__`. Write `def __call__(self, shape, "
+            "dtype=None)` that returns a "
             "Tensor of that shape."
         )
 
@@ -42,7 +45,9 @@ class Initializer:
         return cls(**config)
 
     def clone(self) -> Initializer:
-        """Return a new initializer with the same arguments; without a seed, it draws other numbers."""
+        """Return a new initializer with the same arguments; without a seed, it draws other
+        numbers.
+        """
         return type(self).from_config(self.get_config())
 
 
@@ -53,6 +58,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
         return tuple(operator.index(size) for size in sizes)
     except TypeError:
         raise ValueError(
-            f"shape={shape!r} was given to an initializer; whole numbers were expected. A weight cannot have an "
+            f"shape={shape!r} was given to an initializer; whole numbers were expected. A weight "
+            "cannot have an "
             "unknown dimension: give the layer an input whose dimensions are known."
         ) from None

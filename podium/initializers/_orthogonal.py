@@ -14,13 +14,15 @@ from podium.initializers._random import RandomInitializer
 
 
 class Orthogonal(RandomInitializer):
-    """A random matrix with orthonormal columns (rows, if there are fewer of them), for recurrent layers.
+    """A random matrix with orthonormal columns (rows, if there are fewer of them), for recurrent
+    layers.
 
     A weight with more dimensions is filled from a matrix whose rows are all its axes but the last.
 
     Args:
         gain: A factor for the matrix.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
 
     Example:
         >>> q = podium.initializers.Orthogonal(seed=0)((4, 3)).numpy()
@@ -41,7 +43,8 @@ class Orthogonal(RandomInitializer):
         shape, dtype = checked_shape(shape), standardize_dtype(dtype)
         if len(shape) < 2:
             raise ValueError(
-                f"Orthogonal was asked for shape={shape}; at least two dimensions were expected. For vectors use "
+                f"Orthogonal was asked for shape={shape}; at least two dimensions were expected. "
+                "For vectors use "
                 "Zeros, Ones or RandomNormal."
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]

@@ -1,4 +1,6 @@
-"""Initializers that draw every number from one distribution, and the rule for seeds that all random ones share."""
+"""Initializers that draw every number from one distribution, and the rule for seeds that all random
+ones share.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from podium.initializers._initializer import Initializer, checked_shape
 class RandomInitializer(Initializer):
     """The base of initializers that draw. It owns the seed.
 
-    Without a seed, one is drawn when the object is made (`podium.utils.set_random_seed` fixes which). So one
-    object gives the same numbers at every call, and two objects give different ones; only a SeedGenerator
-    gives new numbers at every call.
+    Without a seed, one is drawn when the object is made (`podium.utils.set_random_seed` fixes
+    which). So one object gives the same numbers at every call, and two objects give different ones;
+    only a SeedGenerator gives new numbers at every call.
 
     Args:
         seed: None, a whole number, a SeedGenerator or the config of one.
@@ -36,7 +38,9 @@ class RandomInitializer(Initializer):
         self.seed = _fresh_seed() if seed is None else self._given_seed
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again; a seed that was not given stays None."""
+        """Return the arguments that make this initializer again; a seed that was not given stays
+        None.
+        """
         if not isinstance(self._given_seed, SeedGenerator):
             return {"seed": self._given_seed}
         config = self._given_seed.get_config()
@@ -55,7 +59,8 @@ class RandomNormal(RandomInitializer):
     Args:
         mean: The mean of the draws.
         stddev: Their standard deviation.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
 
     Example:
         >>> values = podium.initializers.RandomNormal(mean=1.0, stddev=0.1, seed=0)((1000,)).numpy()
@@ -83,7 +88,8 @@ class TruncatedNormal(RandomInitializer):
     Args:
         mean: The mean of the draws.
         stddev: The standard deviation before the cut.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
 
     Example:
         >>> values = podium.initializers.TruncatedNormal(stddev=1.0, seed=0)((1000,)).numpy()
@@ -113,7 +119,8 @@ class RandomUniform(RandomInitializer):
     Args:
         minval: The lower end, included.
         maxval: The upper end, not included.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
 
     Example:
         >>> initializer = podium.initializers.RandomUniform(-1.0, 1.0, seed=0)

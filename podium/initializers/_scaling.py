@@ -1,4 +1,6 @@
-"""Draws whose spread follows the size of the layer: VarianceScaling, and six famous settings of it."""
+"""Draws whose spread follows the size of the layer: VarianceScaling, and six famous settings of
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,25 @@ from podium.core import Tensor, check_choice
 from podium.initializers._initializer import checked_shape
 from podium.initializers._random import RandomInitializer
 
-# The standard deviation of a unit normal cut at two deviations; dividing by it restores the wanted spread.
+# The standard deviation of a unit normal cut at two deviations; dividing by it restores the wanted
+# spread.
 _TRUNCATED_STDDEV = 0.87962566103423978
 
 
 class VarianceScaling(RandomInitializer):
     """Draws with variance `scale / n`, so that signals neither die nor explode from layer to layer.
 
-    `n` is the number of inputs of a unit (`fan_in`), of outputs (`fan_out`), or their mean (`fan_avg`). In a
-    convolution kernel `(..., in, out)` both are multiplied by the size of the window.
+    `n` is the number of inputs of a unit (`fan_in`), of outputs (`fan_out`), or their mean
+    (`fan_avg`). In a convolution kernel `(..., in, out)` both are multiplied by the size of the
+    window.
 
     Args:
         scale: A number above zero.
         mode: `"fan_in"`, `"fan_out"` or `"fan_avg"`.
-        distribution: `"truncated_normal"` (also called `"normal"`), `"untruncated_normal"` or `"uniform"`.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        distribution: `"truncated_normal"` (also called `"normal"`), `"untruncated_normal"` or
+            `"uniform"`.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs; counts only together with `input_axes`.
 
@@ -46,7 +52,8 @@ class VarianceScaling(RandomInitializer):
     ):
         if not scale > 0:
             raise ValueError(
-                f"scale={scale!r} was given to {type(self).__name__}; a number above zero was expected."
+                f"scale={scale!r} was given to {type(self).__name__}; a number above zero was "
+                "expected."
             )
         distribution = (
             "truncated_normal" if distribution.lower() == "normal" else distribution.lower()
@@ -112,7 +119,8 @@ class GlorotUniform(_Setting):
     Also called Xavier uniform (Glorot and Bengio, 2010).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs.
 
@@ -129,7 +137,8 @@ class GlorotNormal(_Setting):
     """Truncated normal draws with variance `2 / (fan_in + fan_out)` (Glorot and Bengio, 2010).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs.
 
@@ -146,7 +155,8 @@ class HeNormal(_Setting):
     """Truncated normal draws with variance `2 / fan_in`, made for relu (He et al., 2015).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs.
 
@@ -163,7 +173,8 @@ class HeUniform(_Setting):
     """Even draws within `sqrt(6 / fan_in)` of zero, made for relu (He et al., 2015).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs.
 
@@ -180,7 +191,8 @@ class LecunNormal(_Setting):
     """Truncated normal draws with variance `1 / fan_in`, made for selu (Klambauer et al., 2017).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs.
 
@@ -197,7 +209,8 @@ class LecunUniform(_Setting):
     """Even draws within `sqrt(3 / fan_in)` of zero (Klambauer et al., 2017).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every call.
+        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
+            call.
         input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
         output_axes: The axes that are outputs.
 

@@ -14,13 +14,14 @@ from podium.initializers._initializer import Initializer, checked_shape
 class STFT(Initializer):
     """Kernels of a one-dimensional convolution that computes a short-time Fourier transform.
 
-    The kernel has shape `(frame_length, 1, fft_length // 2 + 1)`. It computes either the real or the
-    imaginary part, so a spectrogram needs two. Used by the STFTSpectrogram layer.
+    The kernel has shape `(frame_length, 1, fft_length // 2 + 1)`. It computes either the real or
+    the imaginary part, so a spectrogram needs two. Used by the STFTSpectrogram layer.
 
     Args:
         side: `"real"` or `"imag"`.
         window: The name of a window of `scipy.signal.windows`, its values, or None for no window.
-        scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its sum, None by nothing.
+        scaling: `"density"` divides by the window's L2 norm, `"spectrum"` by its sum, None by
+            nothing.
         periodic: Whether a named window is periodic instead of symmetric.
 
     Example:
@@ -72,7 +73,8 @@ class STFT(Initializer):
         )
         if window.shape != (frame_length,):
             raise ValueError(
-                f"STFT holds a window of shape {window.shape} and was asked for frames of {frame_length}; the window "
+                f"STFT holds a window of shape {window.shape} and was asked for frames of "
+                f"{frame_length}; the window "
                 f"must have shape ({frame_length},)."
             )
         if self.scaling is None:
@@ -91,8 +93,10 @@ class STFT(Initializer):
             return scipy.signal.get_window(self.window, length, self.periodic)
         except ValueError as error:
             raise ValueError(
-                f"window={self.window!r} was given to STFT; the name of a window of `scipy.signal.windows` was expected, "
-                "such as 'hann' or 'hamming'. For a window with parameters, give its values as an array."
+                f"window={self.window!r} was given to STFT; the name of a window of "
+                "`scipy.signal.windows` was expected, "
+                "such as 'hann' or 'hamming'. For a window with parameters, give its values as "
+                "an array."
             ) from error
 
     def get_config(self) -> dict[str, Any]:

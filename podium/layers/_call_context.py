@@ -1,7 +1,8 @@
-"""How a layer is called: which arguments are tensors, who gets `training` and `mask`, what the shapes are.
+"""How a layer is called: which arguments are tensors, who gets `training` and `mask`, what the
+shapes are.
 
-`CallSignature` reads `call` once per layer. `calls` is the thread's own record of the layers being called,
-from the outermost in; it passes `training` on and says who is outermost.
+`CallSignature` reads `call` once per layer. `calls` is the thread's own record of the layers being
+called, from the outermost in; it passes `training` on and says who is outermost.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ calls = guarded(_Calls())
 
 
 def inside_call(training: bool | None) -> AbstractContextManager[bool]:
-    """Note that a layer is being called, in a `with` block that gets whether it is the outermost one."""
+    """Note that a layer is being called, in a `with` block that gets whether it is the outermost
+    one.
+    """
     passed_on = calls.training if training is None else training
     return changed(calls, {"training": passed_on, "depth": calls.depth + 1}, gives=calls.depth == 0)
 
@@ -98,7 +101,9 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
 
 
 def with_variables(converted: Any, given: Any) -> Any:
-    """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of them."""
+    """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of
+    them.
+    """
     if not any(isinstance(leaf, Variable) for leaf in leaves_of(given)):
         return converted
     return map_structure(

@@ -99,18 +99,22 @@ class InputSpec:
 
 
 def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
-    """Raise an error that names the layer, both shapes and the way out, if `inputs` do not fit `spec`."""
+    """Raise an error that names the layer, both shapes and the way out, if `inputs` do not fit
+    `spec`.
+    """
     specs = [s for s in (spec if isinstance(spec, (list, tuple)) else [spec]) if s is not None]
     values = leaves_of(inputs)
     if len(specs) != len(values):
         raise ValueError(
-            f"Layer {layer.name!r} ({type(layer).__name__}) takes {len(specs)} inputs and was given {len(values)}. Pass "
+            f"Layer {layer.name!r} ({type(layer).__name__}) takes {len(specs)} inputs and was "
+            f"given {len(values)}. Pass "
             "them as one list."
         )
     for position, (one, value) in enumerate(zip(specs, values, strict=True)):
         if not hasattr(value, "shape"):
             raise TypeError(
-                f"Layer {layer.name!r} ({type(layer).__name__}) was called with a {type(value).__name__}; an array or "
+                f"Layer {layer.name!r} ({type(layer).__name__}) was called with a "
+                f"{type(value).__name__}; an array or "
                 "Tensor was expected. Convert it with `podium.convert_to_tensor(x)`."
             )
         problem = one.problem_with(tuple(value.shape), value.dtype)
@@ -122,7 +126,8 @@ def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
                 else ""
             )
             raise ValueError(
-                f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(value.shape)}{which}: {problem}."
+                f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape "
+                f"{tuple(value.shape)}{which}: {problem}."
                 f"{built} {_way_out(one, tuple(value.shape), layer)}"
             )
 

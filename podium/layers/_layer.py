@@ -1,8 +1,9 @@
 """Layer: weights plus a computation, called like a function. The base of every layer and model.
 
-`__call__` is the one way in: it converts inputs, builds weights on first use, passes `training` and masks
-on, records the call on open tapes as one entry, and collects losses. What a layer is made of is found in
-`_tracking.py`, how it is called in `_call_context.py`, how inputs are checked in `_input_spec.py`.
+`__call__` is the one way in: it converts inputs, builds weights on first use, passes `training` and
+masks on, records the call on open tapes as one entry, and collects losses. What a layer is made of
+is found in `_tracking.py`, how it is called in `_call_context.py`, how inputs are checked in
+`_input_spec.py`.
 """
 
 from __future__ import annotations
@@ -149,7 +150,9 @@ class Layer(LayerState):
         return self._described(_overrides(self, "get_config"))
 
     def _described(self, in_part: bool) -> dict[str, Any]:
-        """Return the arguments that all layers have, and unless a subclass writes `in_part` itself, its own as recorded."""
+        """Return the arguments that all layers have, and unless a subclass writes `in_part` itself,
+        its own as recorded.
+        """
         config = self._base_config()
         if in_part or type(self).__init__ is Layer.__init__:
             return config
@@ -158,8 +161,10 @@ class Layer(LayerState):
         if not plain:
             names = [name for name, value in arguments.items() if not _is_plain(value)]
             raise NotImplementedError(
-                f"{type(self).__name__} has the arguments {names}, which cannot be written as plain data. Define "
-                "`get_config` so that it returns all arguments of `__init__` in plain form, and `from_config` if needed."
+                f"{type(self).__name__} has the arguments {names}, which cannot be written as "
+                "plain data. Define "
+                "`get_config` so that it returns all arguments of `__init__` in plain form, and "
+                "`from_config` if needed."
             )
         return config | arguments
 
@@ -251,7 +256,9 @@ class Layer(LayerState):
         return self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
 
     def _training_for(self, given: dict[str, Any], unasked: bool | None) -> bool | None:
-        """Decide `training`: what the caller says, else what the layer around says, else the default."""
+        """Decide `training`: what the caller says, else what the layer around says, else the
+        default.
+        """
         signature = self._call_signature
         training = given.get("training", unasked)
         if isinstance(training, (Tensor, np.bool_)):
@@ -309,7 +316,9 @@ class Layer(LayerState):
         return outputs, masks
 
     def _computed(self, given: dict[str, Any]) -> Any:
-        """Run `call`, so that its gradients compute it again if the layer was made in a RematScope."""
+        """Run `call`, so that its gradients compute it again if the layer was made in a
+        RematScope.
+        """
         if self._remat_scope is None or self._records_layers_inside:
             return self._call_with_what_it_takes(given)
         call = self._remat_scope.applied(
@@ -318,7 +327,9 @@ class Layer(LayerState):
         return call(given)
 
     def _call_with_what_it_takes(self, given: dict[str, Any]) -> Any:
-        """Run `call` on Tensors; if it hands them to `jax.lax`, run it on bare arrays from then on."""
+        """Run `call` on Tensors; if it hands them to `jax.lax`, run it on bare arrays from then
+        on.
+        """
         if self._takes_arrays is None:
             trial = Scope(parent=current.scope)
             try:
@@ -383,7 +394,8 @@ class Layer(LayerState):
         }
         with lock:  # of threads that call together, one builds
             if not self.built:
-                # Weights get real numbers, outside of every tape; the running trace finds them by use.
+                # Weights get real numbers, outside of every tape; the running trace finds them by
+                # use.
                 with clean_exit(), jax.ensure_compile_time_eval(), setting(recorders=()):
                     self._build_once(shapes)
 
@@ -434,10 +446,12 @@ class Layer(LayerState):
             outputs = self._symbolic_outputs(given, training)
         if outputs is None:
             raise ValueError(
-                f"Layer {self._name!r} ({type(self).__name__}) returned None: its `call` must return the output. Is there a "
+                f"Layer {self._name!r} ({type(self).__name__}) returned None: its `call` must "
+                "return the output. Is there a "
                 "`return` at its end?"
             )
-        # A Variable among the arguments is read whenever the graph runs, so the node keeps the Variable itself.
+        # A Variable among the arguments is read whenever the graph runs, so the node keeps the
+        # Variable itself.
         named = {
             name: _call_context.with_variables(value, bound.get(name))
             for name, value in given.items()
@@ -471,7 +485,8 @@ class Layer(LayerState):
             if f"Layer {self._name!r}" in str(error):
                 raise
             raise type(error)(
-                f"Layer {self._name!r} ({type(self).__name__}) cannot take inputs of shape {shapes}: {error}"
+                f"Layer {self._name!r} ({type(self).__name__}) cannot take inputs of shape "
+                f"{shapes}: {error}"
             ) from error
 
     def _declared_outputs(self, given: dict[str, Any]) -> Any:
@@ -498,7 +513,9 @@ class Layer(LayerState):
         return self._symbolic_outputs(given, training)
 
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the shape of the outputs for a given shape of the inputs (or structure of shapes)."""
+        """Return the shape of the outputs for a given shape of the inputs (or structure of
+        shapes).
+        """
         names = [name.removesuffix("_shape") for name in kwargs]
         symbols = [
             _call_context.map_shapes(lambda s: KerasTensor(s, self.compute_dtype), shape)
@@ -528,7 +545,8 @@ class Layer(LayerState):
     def _first_node(self) -> Node:
         if not self._inbound_nodes:
             raise AttributeError(
-                f"Layer {self._name!r} has no symbolic input or output yet: it has not been called on an `Input`. Build the "
+                f"Layer {self._name!r} has no symbolic input or output yet: it has not been "
+                "called on an `Input`. Build the "
                 "model from `podium.Input(...)`, or call the layer on one."
             )
         return self._inbound_nodes[0]
@@ -543,7 +561,8 @@ class Layer(LayerState):
         return_losses: bool = False,
         **kwargs: Any,
     ) -> tuple:
-        """Call without touching any state: values in, values out, for use with raw JAX transformations.
+        """Call without touching any state: values in, values out, for use with raw JAX
+        transformations.
 
         Args:
             trainable_variables: Values for `trainable_variables`, in order.
@@ -553,7 +572,8 @@ class Layer(LayerState):
             **kwargs: Named arguments of the call.
 
         Returns:
-            `(outputs, new_non_trainable_values)`, or with the losses behind them; all as jax.Arrays.
+            `(outputs, new_non_trainable_values)`, or with the losses behind them; all as
+            jax.Arrays.
         """
         pairs = [
             (self.trainable_variables, trainable_variables),
@@ -563,7 +583,8 @@ class Layer(LayerState):
         for variables, values in pairs:
             if len(variables) != len(values):
                 raise ValueError(
-                    f"stateless_call on {self._name!r} was given {len(values)} values for {len(variables)} Variables."
+                    f"stateless_call on {self._name!r} was given {len(values)} values for "
+                    f"{len(variables)} Variables."
                 )
             for variable, value in zip(variables, values, strict=True):
                 inputs[id(variable)] = (variable, unwrap_result(value))
@@ -579,7 +600,9 @@ class Layer(LayerState):
 
 
 def _noting_that_it_was_built(build: Callable) -> Callable:
-    """Wrap a `build` method so that building by hand counts, and its weights get the layer's name."""
+    """Wrap a `build` method so that building by hand counts, and its weights get the layer's
+    name.
+    """
 
     @functools.wraps(build)
     def noting(self: Layer, *args: Any, **kwargs: Any) -> None:
@@ -594,7 +617,9 @@ def _noting_that_it_was_built(build: Callable) -> Callable:
 
 
 def _as_output(leaf: Any) -> Any:
-    """Turn what `call` returned into a Tensor: a bare array, or a Variable, which would change later."""
+    """Turn what `call` returned into a Tensor: a bare array, or a Variable, which would change
+    later.
+    """
     if isinstance(leaf, Variable):
         return leaf.read_value()
     return wrap(leaf) if isinstance(leaf, jax.Array) else leaf
@@ -644,8 +669,10 @@ def _locate(error: Exception, layer: Layer) -> None:
 
 def _no_array_method(layer: Layer, name: str | None) -> str:
     return (
-        f"Layer {layer.name!r} ({type(layer).__name__}) asked a Tensor for `.{name}`, which it does not have: a Tensor has no "
-        f"methods of NumPy arrays. Use `podium.ops` (`ops.{name}(x)`, where there is one), and `ops.cond` or `ops.where` "
+        f"Layer {layer.name!r} ({type(layer).__name__}) asked a Tensor for `.{name}`, which "
+        "it does not have: a Tensor has no "
+        f"methods of NumPy arrays. Use `podium.ops` (`ops.{name}(x)`, where there is one), "
+        "and `ops.cond` or `ops.where` "
         "instead of a Python `if` on values."
     )
 

@@ -1,7 +1,8 @@
-"""What a layer holds: its name and types, its weights, its losses and metrics, and those of the layers inside.
+"""What a layer holds: its name and types, its weights, its losses and metrics, and those of the
+layers inside.
 
-`LayerState` is the part of a Layer that says what it is made of; `_layer.py` says what it does. Nothing here
-runs per step: attributes are walked when somebody asks.
+`LayerState` is the part of a Layer that says what it is made of; `_layer.py` says what it does.
+Nothing here runs per step: attributes are walked when somebody asks.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from podium.core.tensor._tensor import wrap
 from podium.layers import _tracking
 from podium.metrics import Mean, Metric
 
-# Attributes that are not searched for what the layer owns: they are lists of our own, or point outwards.
+# Attributes that are not searched for what the layer owns: they are lists of our own, or point
+# outwards.
 _NOT_OWNED = frozenset(
     {"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "built_shape"}
 )
@@ -53,7 +55,9 @@ _LARGE = 1 << 20  # numbers
 
 
 def limited_weights(numbers: int) -> contextlib.AbstractContextManager[None]:
-    """Let layers make weights of so many numbers in all: a file with small weights may not ask for large ones."""
+    """Let layers make weights of so many numbers in all: a file with small weights may not ask for
+    large ones.
+    """
     return changed(_budget, {"numbers": numbers})
 
 
@@ -62,13 +66,16 @@ def _take_from_budget(layer: str, name: str | None, shape: tuple[int, ...]) -> N
         _budget.numbers -= math.prod(shape)
         if _budget.numbers < 0:
             raise ValueError(
-                f"Layer {layer!r} asks for a weight {name!r} of shape {shape}, far larger than the size of all weights in the "
+                f"Layer {layer!r} asks for a weight {name!r} of shape {shape}, far larger than "
+                "the size of all weights in the "
                 "file."
             )
 
 
 def _initial(layer: Any, initializer: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return zeros that take no memory instead of an initializer, if a file is about to give a large weight its numbers."""
+    """Return zeros that take no memory instead of an initializer, if a file is about to give a
+    large weight its numbers.
+    """
     if _budget.numbers is None or math.prod(shape) < _LARGE or hasattr(layer, "load_own_variables"):
         return initializer
     return np.broadcast_to(np.zeros((), jnp.dtype(standardize_dtype(dtype))), shape)
@@ -94,7 +101,8 @@ class LayerState:
         """Raise if a subclass forgot `super().__init__()`."""
         if "_loss_values" not in vars(self):
             raise RuntimeError(
-                f"{type(self).__name__} was used before `super().__init__()` ran. Call `super().__init__()` first in its "
+                f"{type(self).__name__} was used before `super().__init__()` ran. Call "
+                "`super().__init__()` first in its "
                 "`__init__`."
             )
 
@@ -153,8 +161,8 @@ class LayerState:
 
         Args:
             shape: Its shape; () by default.
-            initializer: A name, an initializer or a function of `(shape, dtype)`. By default Glorot uniform
-                for floats and zeros for other types.
+            initializer: A name, an initializer or a function of `(shape, dtype)`. By default Glorot
+                uniform for floats and zeros for other types.
             dtype: Its type, by default the layer's.
             trainable: Whether it shall be trained.
             autocast: Whether it may be seen in the compute type.
@@ -188,8 +196,10 @@ class LayerState:
         )
         if any(length is None for length in shape):
             raise ValueError(
-                f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape {shape}: a length that the "
-                "weight depends on is unknown (None). Give that dimension a length in `Input(shape=...)`."
+                f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape "
+                f"{shape}: a length that the "
+                "weight depends on is unknown (None). Give that dimension a length in "
+                "`Input(shape=...)`."
             )
         _take_from_budget(self._name, name, shape)
         with own_scope(self._name):
@@ -294,7 +304,8 @@ class LayerState:
         """Return how many numbers the weights hold."""
         if not self.built and not self.weights:
             raise ValueError(
-                f"Layer {self._name!r} ({type(self).__name__}) has no weights yet, so they cannot be counted. Call it on "
+                f"Layer {self._name!r} ({type(self).__name__}) has no weights yet, so they "
+                "cannot be counted. Call it on "
                 "data or build it: `layer.build(input_shape)`."
             )
         return sum(int(np.prod(variable.shape)) for variable in self.weights)
@@ -313,7 +324,8 @@ class LayerState:
         if len(weights) != len(variables):
             state = "" if variables else " It has not been built: call it on data first."
             raise ValueError(
-                f"set_weights on {self._name!r} was given {len(weights)} arrays; it has {len(variables)} weights.{state}"
+                f"set_weights on {self._name!r} was given {len(weights)} arrays; it has "
+                f"{len(variables)} weights.{state}"
             )
         checked = []
         for variable, value in zip(variables, weights, strict=True):
@@ -326,7 +338,8 @@ class LayerState:
     # --- losses and metrics
 
     def add_loss(self, loss: Any, **_: Any) -> None:
-        """Add to the losses: scalars (or arrays) computed in `call`, or functions without arguments.
+        """Add to the losses: scalars (or arrays) computed in `call`, or functions without
+        arguments.
 
         The values count until the outermost layer is called again.
         """
@@ -337,7 +350,9 @@ class LayerState:
 
     @property
     def losses(self) -> list[Any]:
-        """The losses of this layer and the layers inside it, with the penalties of their regularizers."""
+        """The losses of this layer and the layers inside it, with the penalties of their
+        regularizers.
+        """
         found: list[Any] = []
         for layer in self._flatten_layers():
             found.extend(
@@ -378,7 +393,9 @@ class LayerState:
         )
 
     def _owned_metrics(self) -> list[Metric]:
-        """List the metrics of the layers, in the order of `_flatten_layers`, in one walk: it is taken once an epoch."""
+        """List the metrics of the layers, in the order of `_flatten_layers`, in one walk: it is
+        taken once an epoch.
+        """
         found: dict[int, Metric] = {}
         seen: set[int] = set()
         pending: list[Any] = [self]

@@ -29,9 +29,11 @@ def serialize(layer: Any) -> dict[str, Any]:
 
 
 def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Make a layer from `serialize`'s result; something that is a layer already is returned as it is.
+    """Make a layer from `serialize`'s result; something that is a layer already is returned as it
+    is.
 
-    Only Podium's layers, registered classes and `custom_objects` are found: a config can name nothing else.
+    Only Podium's layers, registered classes and `custom_objects` are found: a config can name
+    nothing else.
 
     Example:
         >>> config = podium.layers.serialize(podium.layers.Dense(2, activation="relu"))
@@ -47,8 +49,10 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     cls = cls or _own_classes().get(config["class_name"])
     if cls is None:
         raise ValueError(
-            f"{unknown_choice('layer', config['class_name'], _own_classes())} If it is your own, decorate the class with "
-            "`@podium.saving.register_keras_serializable()`, or load inside `podium.saving.custom_object_scope({...})`."
+            f"{unknown_choice('layer', config['class_name'], _own_classes())} If it is your own, "
+            "decorate the class with "
+            "`@podium.saving.register_keras_serializable()`, or load inside "
+            "`podium.saving.custom_object_scope({...})`."
         )
     return cls.from_config(dict(config["config"]))
 

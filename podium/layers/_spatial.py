@@ -1,7 +1,9 @@
-"""What convolutions, pooling and padding share: sizes given once or per axis, where the channels are, and output lengths.
+"""What convolutions, pooling and padding share: sizes given once or per axis, where the channels
+are, and output lengths.
 
-Owns the wording of refused arguments in these families. It computes on numbers only, never on arrays; lengths
-that are not known (None, or symbolic while a program is exported) pass through unchanged.
+Owns the wording of refused arguments in these families. It computes on numbers only, never on
+arrays; lengths that are not known (None, or symbolic while a program is exported) pass through
+unchanged.
 """
 
 from __future__ import annotations
@@ -28,13 +30,16 @@ def whole_numbers(
         pass  # said better below, with the whole argument
     many = f" or a tuple of {rank} of them" if rank > 1 else ""
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least {lowest}{many} was expected, such as "
+        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least "
+        f"{lowest}{many} was expected, such as "
         f"{argument}={(2,) * rank if rank > 1 else 2}."
     )
 
 
 def pairs(layer: Any, argument: str, value: Any, rank: int) -> tuple[tuple[int, int], ...]:
-    """Return (before, after) for every spatial axis, from one int, one int per axis, or one pair per axis."""
+    """Return (before, after) for every spatial axis, from one int, one int per axis, or one pair
+    per axis.
+    """
     try:
         each = (value,) * rank if isinstance(value, (int, np.integer)) else tuple(value)
         if len(each) == rank:
@@ -43,8 +48,10 @@ def pairs(layer: Any, argument: str, value: Any, rank: int) -> tuple[tuple[int, 
     except (TypeError, ValueError):
         pass  # said better below, with the whole argument
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least 0, a tuple of {rank} of them, or "
-        f"a tuple of {rank} pairs (before, after) was expected, such as {argument}={((1, 1),) * rank}."
+        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least "
+        f"0, a tuple of {rank} of them, or "
+        f"a tuple of {rank} pairs (before, after) was expected, such as "
+        f"{argument}={((1, 1),) * rank}."
     )
 
 
@@ -57,7 +64,8 @@ def choice(layer: Any, argument: str, value: Any, choices: Sequence[str]) -> str
     hint = f" Did you mean {argument}={close!r}?" if close else ""
     listed = ", ".join(map(repr, choices))
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; one of {listed} was expected.{hint}"
+        f"{type(layer).__name__} was given {argument}={value!r}; one of {listed} was "
+        f"expected.{hint}"
     )
 
 
@@ -106,14 +114,18 @@ def window_length(length: int, window: int, stride: int, dilation: int, padding:
 
 
 def refuse_empty(layer: Any, shape: Sequence[Any], lengths: Sequence[Any], *arguments: str) -> None:
-    """Raise an error that shows the named arguments, if one of the output lengths is zero or negative."""
+    """Raise an error that shows the named arguments, if one of the output lengths is zero or
+    negative.
+    """
     if not any(isinstance(n, int) and n < 1 for n in lengths):
         return
     shown = tuple(max(n, 0) if isinstance(n, int) else n for n in lengths)
     given = ", ".join(f"{name}={getattr(layer, name)!r}" for name in arguments)
     way_out = "Crop less" if "cropping" in arguments else 'Use a smaller window or padding="same"'
     raise ValueError(
-        f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(shape)}; with {given} and "
-        f"data_format={layer.data_format!r} nothing is left of it: the output's spatial size would be {shown}. {way_out}, "
+        f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape "
+        f"{tuple(shape)}; with {given} and "
+        f"data_format={layer.data_format!r} nothing is left of it: the output's spatial size "
+        f"would be {shown}. {way_out}, "
         "or give a larger input."
     )

@@ -1,7 +1,9 @@
-"""Finding what a layer is made of: Variables, sublayers, metrics and seed generators in its attributes.
+"""Finding what a layer is made of: Variables, sublayers, metrics and seed generators in its
+attributes.
 
-Nothing is intercepted when attributes are set. The attributes are walked when somebody asks, through
-lists, tuples, dictionaries and sets, so that appending to a list after the fact is seen too.
+Nothing is intercepted when attributes are set. The attributes are walked when somebody asks,
+through lists, tuples, dictionaries and sets, so that appending to a list after the fact is seen
+too.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ def _leaves(container: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def owned(attributes: dict[str, Any], kind: Any, skip: frozenset[str]) -> list[Any]:
-    """List the objects of type `kind` in a layer's attributes, in the order they were set, each once."""
+    """List the objects of type `kind` in a layer's attributes, in the order they were set, each
+    once.
+    """
     found: dict[int, Any] = {}
     seen: set[int] = set()
     others = _others.setdefault(kind, set())

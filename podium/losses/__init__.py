@@ -1,4 +1,6 @@
-"""Losses: what training makes small. Functions give one value for each sample, classes one number, under Keras's names."""
+"""Losses: what training makes small. Functions give one value for each sample, classes one number,
+under Keras's names.
+"""
 
 from podium.losses._binary import BinaryCrossentropy as BinaryCrossentropy
 from podium.losses._binary import BinaryFocalCrossentropy as BinaryFocalCrossentropy

@@ -20,7 +20,8 @@ def binary_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Any:
-    """Cross-entropy of predicted probabilities of yes against yes (1) or no (0), the mean over `axis`.
+    """Cross-entropy of predicted probabilities of yes against yes (1) or no (0), the mean over
+    `axis`.
 
     Args:
         y_true: Targets of 0 and 1, or probabilities.
@@ -56,7 +57,8 @@ def binary_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Any:
-    """Binary cross-entropy times `(1 - p) ** gamma`, with `p` the probability given to the right answer.
+    """Binary cross-entropy times `(1 - p) ** gamma`, with `p` the probability given to the right
+    answer.
 
     Args:
         y_true: Targets of 0 and 1, or probabilities.
@@ -86,7 +88,8 @@ def binary_focal_crossentropy(
 
 
 _ADVICE = (
-    "For one-hot targets of several classes use categorical_crossentropy, for class numbers sparse_categorical_crossentropy; "
+    "For one-hot targets of several classes use categorical_crossentropy, for class "
+    "numbers sparse_categorical_crossentropy; "
     "for a single yes or no, the model's last layer has one unit."
 )
 

@@ -21,7 +21,8 @@ def categorical_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Any:
-    """Cross-entropy of predicted probabilities against true ones (one-hot, say), summed over the classes.
+    """Cross-entropy of predicted probabilities against true ones (one-hot, say), summed over the
+    classes.
 
     Args:
         y_true: Probabilities of the classes, one-hot for instance.
@@ -51,7 +52,8 @@ def categorical_focal_crossentropy(
     label_smoothing: float = 0.0,
     axis: int = -1,
 ) -> Any:
-    """Categorical cross-entropy times `alpha * (1 - p) ** gamma`, with `p` the probability given to the class.
+    """Categorical cross-entropy times `alpha * (1 - p) ** gamma`, with `p` the probability given to
+    the class.
 
     Args:
         y_true: Probabilities of the classes, one-hot for instance.
@@ -88,7 +90,8 @@ def _matched(
     y_true, y_pred = matched(loss, y_true, y_pred, advice)
     if y_pred.ndim and y_pred.shape[-1] == 1:
         warn_user(
-            f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right always. "
+            f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right "
+            "always. "
             "Did you mean binary_crossentropy?",
             SyntaxWarning,
         )
@@ -135,7 +138,8 @@ class CategoricalCrossentropy(OwnLoss):
 
 
 class CategoricalFocalCrossentropy(OwnLoss):
-    """Cross-entropy of one class among several that plays down what is right already, with one-hot targets.
+    """Cross-entropy of one class among several that plays down what is right already, with one-hot
+    targets.
 
     Args:
         alpha: A weight for all classes, or a list of one for each.

@@ -33,7 +33,8 @@ def circle(
         margin: How far apart the similarities of pairs of one class and of two classes shall be.
 
     Returns:
-        One value for each sample, 0 for one without pairs of both kinds; a mask of values above 0 goes with them.
+        One value for each sample, 0 for one without pairs of both kinds; a mask of values above 0
+        goes with them.
 
     Example:
         >>> embeddings = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -59,7 +60,9 @@ def circle(
 
 
 def _log_sum(scores: Any, where: Any) -> Any:
-    """Return the logarithm of the sum of exponents of the chosen scores; 0, with a gradient of 0, for a row without any."""
+    """Return the logarithm of the sum of exponents of the chosen scores; 0, with a gradient of 0,
+    for a row without any.
+    """
     chosen = where | ~jnp.any(where, axis=1, keepdims=True)
     return jax.nn.logsumexp(jnp.where(where, scores, jnp.where(chosen, 0.0, -jnp.inf)), axis=1)
 
@@ -69,8 +72,10 @@ def _labels(y_true: Any, embeddings: Any) -> Any:
     labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
     if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1]:
         raise ValueError(
-            f"circle was given labels of shape {y_true.shape} and embeddings of shape {embeddings.shape}; one class number for "
-            "each row of a matrix of embeddings was expected. Turn one-hot targets into numbers with `podium.ops.argmax`."
+            f"circle was given labels of shape {y_true.shape} and embeddings of shape "
+            f"{embeddings.shape}; one class number for "
+            "each row of a matrix of embeddings was expected. Turn one-hot targets into numbers "
+            "with `podium.ops.argmax`."
         )
     return labels
 

@@ -1,4 +1,6 @@
-"""Losses between distributions: the Kullback-Leibler divergence and Poisson's likelihood of counts."""
+"""Losses between distributions: the Kullback-Leibler divergence and Poisson's likelihood of
+counts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from podium.losses._wrapper import OwnLoss
 
 @loss_function
 def kl_divergence(y_true: Any, y_pred: Any) -> Any:
-    """`sum(y_true * log(y_true / y_pred))` over the last axis: how far predicted probabilities are from the true ones.
+    """`sum(y_true * log(y_true / y_pred))` over the last axis: how far predicted probabilities are
+    from the true ones.
 
     Args:
         y_true: The true probabilities.

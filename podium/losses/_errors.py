@@ -161,7 +161,8 @@ class MeanAbsolutePercentageError(OwnLoss):
 
 
 class MeanSquaredLogarithmicError(OwnLoss):
-    """The mean of the squared errors between `log(1 + y)`: for targets that span orders of magnitude.
+    """The mean of the squared errors between `log(1 + y)`: for targets that span orders of
+    magnitude.
 
     Args:
         reduction: How to reduce the values; see `Loss`.

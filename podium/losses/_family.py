@@ -1,4 +1,6 @@
-"""The table of losses by name. It stands below the losses, so that a wrapper can find the function it wraps."""
+"""The table of losses by name. It stands below the losses, so that a wrapper can find the function
+it wraps.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ family = Family("loss", Loss, module="keras.losses")
 
 
 def resolve(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Return the loss that a name or a config means; Keras's configs of functions are understood."""
+    """Return the loss that a name or a config means; Keras's configs of functions are
+    understood.
+    """
     if isinstance(config, Mapping) and config.get("class_name") == "function":
         config = config["config"]
     if isinstance(config, str):

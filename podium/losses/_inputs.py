@@ -29,10 +29,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def loss_function(pure: F) -> F:
-    """Make a public loss of a pure function of arrays: one entry on a tape, whatever happens inside.
+    """Make a public loss of a pure function of arrays: one entry on a tape, whatever happens
+    inside.
 
-    `pure` returns the values, or a pair of the values and the mask of those that count. The function on bare arrays stays
-    reachable as `raw`, so that the class form can weigh and reduce within the same entry.
+    `pure` returns the values, or a pair of the values and the mask of those that count. The
+    function on bare arrays stays reachable as `raw`, so that the class form can weigh and reduce
+    within the same entry.
     """
 
     @promoting
@@ -40,7 +42,8 @@ def loss_function(pure: F) -> F:
         if y_true is None or y_pred is None:
             missing = "y_true" if y_true is None else "y_pred"
             raise ValueError(
-                f"{pure.__name__} was given {missing}=None; it compares targets with predictions and needs both."
+                f"{pure.__name__} was given {missing}=None; it compares targets with predictions "
+                "and needs both."
             )
         return pure(y_true, y_pred, *args, **kwargs)
 
@@ -61,12 +64,16 @@ def loss_function(pure: F) -> F:
 
 
 def is_own(fn: Any) -> bool:
-    """Tell whether `loss_function` made a function; operations of `podium.ops` have a `raw` too, but do not match ranks."""
+    """Tell whether `loss_function` made a function; operations of `podium.ops` have a `raw` too,
+    but do not match ranks.
+    """
     return hasattr(fn, "raw") and fn.__module__.startswith("podium.losses.")
 
 
 def as_value(x: Any) -> Any:
-    """Return what `dispatch` turns into an array: lists and numbers become a Tensor, the rest stays as it is."""
+    """Return what `dispatch` turns into an array: lists and numbers become a Tensor, the rest stays
+    as it is.
+    """
     return x if x is None or isinstance(x, VALUE_TYPES) else convert_to_tensor(x)
 
 
@@ -76,7 +83,9 @@ def to_float(x: Any) -> Any:
 
 
 def same_rank(first: Any, second: Any) -> tuple[Any, Any]:
-    """Drop or add a last axis of length 1 where the ranks differ by one: `(n,)` and `(n, 1)` become `(n, 1)` both."""
+    """Drop or add a last axis of length 1 where the ranks differ by one: `(n,)` and `(n, 1)` become
+    `(n, 1)` both.
+    """
     if len(first.shape) < len(second.shape):
         second, first = same_rank(second, first)
         return first, second
@@ -101,7 +110,8 @@ def matched(loss: str, y_true: Any, y_pred: Any, advice: str = "") -> tuple[Any,
     true, pred = same_rank(y_true.astype(y_pred.dtype), y_pred)
     if true.shape != pred.shape:
         raise ValueError(
-            f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}; the same shape was expected: "
+            f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape "
+            f"{y_pred.shape}; the same shape was expected: "
             "targets are never broadcast. "
             + (advice or "Reshape the targets, or give the model's last layer as many units.")
         )

@@ -1,4 +1,6 @@
-"""The base of all losses: from targets and predictions to one number, by way of one value for each sample."""
+"""The base of all losses: from targets and predictions to one number, by way of one value for each
+sample.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,15 @@ from podium.losses._reduction import both_masks, checked_reduction, reduce_weigh
 class Loss:
     """A loss. Subclass it for one of your own, or pass a plain function where a loss is expected.
 
-    A subclass writes `call(y_true, y_pred)`, which returns one value for each sample, made with `podium.ops`; this class
-    weighs them, leaves out what a mask hides and reduces. Both arguments come as Tensors of the loss's dtype.
+    A subclass writes `call(y_true, y_pred)`, which returns one value for each sample, made with
+    `podium.ops`; this class weighs them, leaves out what a mask hides and reduces. Both arguments
+    come as Tensors of the loss's dtype.
 
     Args:
         name: A name; by default that of the class.
-        reduction: `"sum_over_batch_size"` or `"mean"` (the mean over all values), `"sum"`, `"mean_with_sample_weight"` (the
-            sum divided by the sum of the weights), or `"none"` or None for the values as they are. Keras 2's `"auto"` means
-            the first.
+        reduction: `"sum_over_batch_size"` or `"mean"` (the mean over all values), `"sum"`,
+            `"mean_with_sample_weight"` (the sum divided by the sum of the weights), or `"none"` or
+            None for the values as they are. Keras 2's `"auto"` means the first.
         dtype: The type of the computation, or a policy; `podium.core.floatx()` by default.
 
     Example:
@@ -73,7 +76,8 @@ class Loss:
         values = self.call(self._converted(y_true), self._converted(y_pred))
         if values is None:
             raise ValueError(
-                f"The loss {self._described()} returned None; one value for each sample was expected. "
+                f"The loss {self._described()} returned None; one value for each sample was "
+                "expected. "
                 "Is a `return` missing at the end of it?"
             )
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
@@ -103,7 +107,9 @@ class Loss:
         return f"{type(self).__name__} (named {self.name!r})"
 
     def _converted(self, x: Any) -> Any:
-        """Return Tensors of the loss's dtype, at any depth; lists of bare numbers become one Tensor."""
+        """Return Tensors of the loss's dtype, at any depth; lists of bare numbers become one
+        Tensor.
+        """
         if x is None:
             return None
         holds_values = isinstance(x, (list, tuple)) and any(

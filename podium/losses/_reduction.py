@@ -1,4 +1,6 @@
-"""From one value for each sample to one number: weights, masks and reductions, with Keras's arithmetic."""
+"""From one value for each sample to one number: weights, masks and reductions, with Keras's
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,8 @@ def reduce_weighted(
 ) -> Any:
     """Weigh the values, leave out what the mask hides, and reduce: a pure function of arrays.
 
-    Masked means are over the values that count; weighted ones divide by the number of values, as in Keras, except
-    `"mean_with_sample_weight"`, which divides by the weights.
+    Masked means are over the values that count; weighted ones divide by the number of values, as in
+    Keras, except `"mean_with_sample_weight"`, which divides by the weights.
     """
     values = jnp.asarray(values).astype(dtype)
     weight = None if sample_weight is None else jnp.asarray(sample_weight).astype(dtype)
@@ -65,7 +67,8 @@ def reduce_weighted(
         values, weight = _fitted(
             values, weight, "sample_weight" if mask is None else "sample_weight and mask"
         )
-        # A weight of zero leaves a sample out even where its value is not a number: a padded label, say.
+        # A weight of zero leaves a sample out even where its value is not a number: a padded label,
+        # say.
         left_out = (weight == 0) & ~jnp.isfinite(values)
         values = jnp.where(left_out, jnp.zeros((), dtype), values * weight)
     if reduction in (None, "none") or not values.ndim:
@@ -101,13 +104,16 @@ def _product(weight: Any, share: Any) -> Any:
         return first * second
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"sample_weight of shape {shapes[0]} does not fit the mask of y_pred, of shape {shapes[1]}; one weight for each "
+            f"sample_weight of shape {shapes[0]} does not fit the mask of y_pred, of shape "
+            f"{shapes[1]}; one weight for each "
             "sample, or one for each entry of the mask, was expected."
         ) from error
 
 
 def _fitted(values: Any, weight: Any, what: str) -> tuple[Any, Any]:
-    """Give weights the rank of the values, the first axis (the samples) first; refuse what does not fit."""
+    """Give weights the rank of the values, the first axis (the samples) first; refuse what does not
+    fit.
+    """
     shapes = values.shape, weight.shape
     values, weight = same_rank(values, weight)
     if not values.ndim or not weight.ndim:
@@ -118,8 +124,10 @@ def _fitted(values: Any, weight: Any, what: str) -> tuple[Any, Any]:
     )
     if not fits:
         raise ValueError(
-            f"{what} of shape {shapes[1]} was given for losses of shape {shapes[0]}; one weight for each sample (shape "
-            f"{shapes[0][:1]}) or for each value (shape {shapes[0]}) was expected, or 1 in place of a length."
+            f"{what} of shape {shapes[1]} was given for losses of shape {shapes[0]}; one weight "
+            "for each sample (shape "
+            f"{shapes[0][:1]}) or for each value (shape {shapes[0]}) was expected, or 1 in place "
+            "of a length."
         )
     return values, weight
 

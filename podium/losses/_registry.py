@@ -92,8 +92,8 @@ def get(identifier: Any) -> Any:
     """Return the loss that an argument such as `loss` of `compile` means.
 
     Args:
-        identifier: A name (`"mse"` for the function, `"MeanSquaredError"` for an instance of the class), a config, a class,
-            an instance, a function of targets and predictions, or None.
+        identifier: A name (`"mse"` for the function, `"MeanSquaredError"` for an instance of the
+            class), a config, a class, an instance, a function of targets and predictions, or None.
 
     Returns:
         A function or a `Loss`, or None for None.
@@ -105,13 +105,15 @@ def get(identifier: Any) -> Any:
         1.0
         >>> podium.losses.get("mean_square_error")
         Traceback (most recent call last):
-        ValueError: Unknown loss 'mean_square_error'. Did you mean 'mean_squared_error'? Choices: ...
+        ValueError: Unknown loss 'mean_square_error'. Did you mean 'mean_squared_error'? Choices:
+            ...
     """
     return resolve(identifier) if isinstance(identifier, (str, Mapping)) else family.get(identifier)
 
 
 def serialize(loss: Any) -> Any:
-    """Return what `deserialize` turns back into the loss: a name for a function, a config for an object.
+    """Return what `deserialize` turns back into the loss: a name for a function, a config for an
+    object.
 
     Example:
         >>> podium.losses.serialize(podium.losses.Huber(delta=2.0))["config"]

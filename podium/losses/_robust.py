@@ -1,4 +1,6 @@
-"""Errors that forgive outliers (Huber, log-cosh), and the angle between vectors (cosine similarity)."""
+"""Errors that forgive outliers (Huber, log-cosh), and the angle between vectors (cosine
+similarity).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from podium.losses._wrapper import OwnLoss
 
 @loss_function
 def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
-    """Half the squared error up to `delta`, and growing in a straight line beyond; the mean over the last axis.
+    """Half the squared error up to `delta`, and growing in a straight line beyond; the mean over
+    the last axis.
 
     Args:
         y_true: The targets.
@@ -61,7 +64,8 @@ def log_cosh(y_true: Any, y_pred: Any) -> Any:
 
 @loss_function
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Minus the cosine of the angle between targets and predictions: -1 for the same direction, 1 for opposite ones.
+    """Minus the cosine of the angle between targets and predictions: -1 for the same direction, 1
+    for opposite ones.
 
     A vector of zeros gives 0.
 
@@ -82,7 +86,9 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
 
 
 def _direction(x: Any, axis: int) -> Any:
-    """Scale vectors to length 1; the bound stands inside the root, so that a vector of zeros has a finite gradient."""
+    """Scale vectors to length 1; the bound stands inside the root, so that a vector of zeros has a
+    finite gradient.
+    """
     smallest = max(epsilon() ** 2, float(jnp.finfo(x.dtype).tiny))
     return x * jax.lax.rsqrt(
         jnp.maximum(jnp.sum(jnp.square(x), axis=axis, keepdims=True), smallest)

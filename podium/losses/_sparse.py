@@ -1,6 +1,7 @@
 """Cross-entropies of one class among several, with class numbers as targets.
 
-A number that is no class gives NaN for its sample, where one-hot arithmetic would give 0 without a word.
+A number that is no class gives NaN for its sample, where one-hot arithmetic would give 0 without a
+word.
 """
 
 from __future__ import annotations
@@ -79,10 +80,13 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
 
 
 def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, Any]:
-    """Return class numbers, predictions with the classes last, and which numbers are classes; refuse shapes that do not fit."""
+    """Return class numbers, predictions with the classes last, and which numbers are classes;
+    refuse shapes that do not fit.
+    """
     if not y_pred.ndim or not -y_pred.ndim <= axis < y_pred.ndim:
         raise ValueError(
-            f"{loss} was given y_pred of shape {y_pred.shape}, which has no axis {axis} for the classes."
+            f"{loss} was given y_pred of shape {y_pred.shape}, which has no axis {axis} for the "
+            "classes."
         )
     pred = jnp.moveaxis(to_float(y_pred), axis, -1)
     expected = pred.shape[:-1]
@@ -94,13 +98,15 @@ def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, A
     if labels.shape != expected:
         one_hot = " Targets shaped like the predictions look one-hot: use categorical_crossentropy for those."
         raise ValueError(
-            f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}; class numbers of shape "
+            f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape "
+            f"{y_pred.shape}; class numbers of shape "
             f"{expected} were expected.{one_hot if y_true.shape == y_pred.shape else ''}"
         )
     classes = pred.shape[-1]
     if classes == 1:
         warn_user(
-            f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right always. Give the model's last "
+            f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right "
+            "always. Give the model's last "
             "layer one unit for each class, or use binary_crossentropy.",
             SyntaxWarning,
         )
@@ -112,7 +118,8 @@ def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, A
 class SparseCategoricalCrossentropy(OwnLoss):
     """Cross-entropy of one class among several, with class numbers as targets.
 
-    A class number outside `0 ... classes - 1` gives NaN, unless it is `ignore_class` or its sample's weight is 0.
+    A class number outside `0 ... classes - 1` gives NaN, unless it is `ignore_class` or its
+    sample's weight is 0.
 
     Args:
         from_logits: Whether `y_pred` holds logits rather than probabilities.
@@ -128,7 +135,8 @@ class SparseCategoricalCrossentropy(OwnLoss):
         0.2395
         >>> loss([[0, 1, 0]], [[0.0, 2.0, 0.0]])
         Traceback (most recent call last):
-        ValueError: sparse_categorical_crossentropy was given y_true of shape (1, 3) and y_pred of shape (1, 3); \
+        ValueError: sparse_categorical_crossentropy was given y_true of shape (1, 3) and y_pred of
+            shape (1, 3); \
 class numbers of shape (1,) were expected. Targets shaped like the predictions look one-hot: use \
 categorical_crossentropy for those.
     """

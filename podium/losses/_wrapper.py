@@ -1,4 +1,6 @@
-"""Losses made of functions: `LossFunctionWrapper` for any function, and the base of Podium's own classes."""
+"""Losses made of functions: `LossFunctionWrapper` for any function, and the base of Podium's own
+classes.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ from podium.losses._reduction import both_masks, reduce_weighted
 
 
 class LossFunctionWrapper(Loss):
-    """A loss made of a function `fn(y_true, y_pred, **kwargs)` that returns one value for each sample.
+    """A loss made of a function `fn(y_true, y_pred, **kwargs)` that returns one value for each
+    sample.
 
-    Where targets and predictions differ by a last axis of length 1, `fn` gets them with the same rank.
+    Where targets and predictions differ by a last axis of length 1, `fn` gets them with the same
+    rank.
 
     Args:
         fn: The function.
@@ -88,7 +92,9 @@ class LossFunctionWrapper(Loss):
 
 
 class OwnLoss(LossFunctionWrapper):
-    """The base of Podium's classes: the function's arguments are attributes, and the whole config."""
+    """The base of Podium's classes: the function's arguments are attributes, and the whole
+    config.
+    """
 
     def __init__(
         self,

@@ -125,7 +125,8 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
         k: How many predictions count.
         name: A name.
         dtype: The type of the sums.
-        from_sorted_ids: Whether predictions are class numbers, the likeliest first, instead of scores.
+        from_sorted_ids: Whether predictions are class numbers, the likeliest first, instead of
+            scores.
 
     Example:
         >>> metric = podium.metrics.SparseTopKCategoricalAccuracy(k=1)

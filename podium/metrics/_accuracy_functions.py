@@ -1,4 +1,6 @@
-"""Accuracies of one batch: 1 where a prediction is right and 0 where it is wrong, sample by sample."""
+"""Accuracies of one batch: 1 where a prediction is right and 0 where it is wrong, sample by
+sample.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +124,8 @@ def sparse_top_k_categorical_accuracy(
 
     Args:
         y_true: Class numbers, with or without a last dimension of length one.
-        y_pred: Probabilities or logits for all classes; with `from_sorted_ids`, class numbers, the likeliest first.
+        y_pred: Probabilities or logits for all classes; with `from_sorted_ids`, class numbers, the
+            likeliest first.
         k: How many predictions count.
         from_sorted_ids: Whether `y_pred` holds class numbers.
 
@@ -144,12 +147,16 @@ def sparse_top_k_categorical_accuracy(
 
 
 def _class_numbers(y_true: Any, y_pred: Any) -> Any:
-    """Return targets with one dimension less than the predictions, all of whose lengths are equal."""
+    """Return targets with one dimension less than the predictions, all of whose lengths are
+    equal.
+    """
     classes = y_true[..., 0] if y_true.ndim == y_pred.ndim and y_true.shape[-1:] == (1,) else y_true
     if classes.shape != y_pred.shape[:-1]:
         raise ValueError(
-            f"y_true has shape {y_true.shape} and y_pred has shape {y_pred.shape}; class numbers of shape {y_pred.shape[:-1]} "
-            f"or {(*y_pred.shape[:-1], 1)} were expected. For one-hot targets use the form without `sparse_`."
+            f"y_true has shape {y_true.shape} and y_pred has shape {y_pred.shape}; class numbers "
+            f"of shape {y_pred.shape[:-1]} "
+            f"or {(*y_pred.shape[:-1], 1)} were expected. For one-hot targets use the form "
+            "without `sparse_`."
         )
     return classes
 

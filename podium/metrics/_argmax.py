@@ -1,7 +1,8 @@
 """The position of the largest value, as metrics of classes ask for it at every step.
 
-`jnp.argmax` computes the same by a reduction of pairs: slower on CPU, and JAX keeps something of each one that it compiles for as
-long as the process lives. The maximum is often at hand, as the loss has computed it.
+`jnp.argmax` computes the same by a reduction of pairs: slower on CPU, and JAX keeps something of
+each one that it compiles for as long as the process lives. The maximum is often at hand, as the
+loss has computed it.
 """
 
 from __future__ import annotations

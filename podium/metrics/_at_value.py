@@ -1,4 +1,6 @@
-"""The best of one rate where another reaches a wanted value: sensitivity at specificity and its siblings."""
+"""The best of one rate where another reaches a wanted value: sensitivity at specificity and its
+siblings.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,13 @@ class _BestAtValue(ConfusionMetric):
         super().__init__(name, dtype)
         if not 0 <= value <= 1:
             raise ValueError(
-                f"{type(self).__name__} was given {self._wanted}={value!r}; a number from 0 to 1 was expected."
+                f"{type(self).__name__} was given {self._wanted}={value!r}; a number from 0 to 1 "
+                "was expected."
             )
         if num_thresholds < 1:
             raise ValueError(
-                f"{type(self).__name__} was given num_thresholds={num_thresholds!r}; a whole number above zero was expected."
+                f"{type(self).__name__} was given num_thresholds={num_thresholds!r}; a whole "
+                "number above zero was expected."
             )
         self.value = value
         self.num_thresholds = num_thresholds
@@ -66,7 +70,8 @@ class _BestAtValue(ConfusionMetric):
 
 
 class SensitivityAtSpecificity(_BestAtValue):
-    """The best sensitivity (share of positives found) where specificity (share of negatives found) is at least a value.
+    """The best sensitivity (share of positives found) where specificity (share of negatives found)
+    is at least a value.
 
     Args:
         specificity: The wanted specificity, from 0 to 1.
@@ -96,7 +101,8 @@ class SensitivityAtSpecificity(_BestAtValue):
 
 
 class SpecificityAtSensitivity(_BestAtValue):
-    """The best specificity (share of negatives found) where sensitivity (share of positives found) is at least a value.
+    """The best specificity (share of negatives found) where sensitivity (share of positives found)
+    is at least a value.
 
     Args:
         sensitivity: The wanted sensitivity, from 0 to 1.

@@ -1,4 +1,6 @@
-"""AUC: the area under the ROC, precision-recall or precision-recall-gain curve, from counts in buckets."""
+"""AUC: the area under the ROC, precision-recall or precision-recall-gain curve, from counts in
+buckets.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,9 @@ SUMMATIONS = ("interpolation", "minoring", "majoring")
 class AUC(ConfusionMetric):
     """The area under the ROC or precision-recall curve, computed from counts at fixed thresholds.
 
-    Memory does not grow with the data. More thresholds come nearer to the true area; so do thresholds that split the
-    predictions evenly. `"minoring"` and `"majoring"` give a lower and an upper bound.
+    Memory does not grow with the data. More thresholds come nearer to the true area; so do
+    thresholds that split the predictions evenly. `"minoring"` and `"majoring"` give a lower and an
+    upper bound.
 
     Args:
         num_thresholds: How many thresholds, at least 2; ignored if `thresholds` is given.
@@ -33,10 +36,13 @@ class AUC(ConfusionMetric):
         summation_method: `"interpolation"`, `"minoring"` or `"majoring"`.
         name: A name.
         dtype: The type of the counts.
-        thresholds: Thresholds of your own between 0 and 1; one below and one above all predictions are added.
-        multi_label: Whether to compute an area for each label (entry of the last dimension) and average them.
+        thresholds: Thresholds of your own between 0 and 1; one below and one above all predictions
+            are added.
+        multi_label: Whether to compute an area for each label (entry of the last dimension) and
+            average them.
         num_labels: How many labels, if `multi_label`; by default found at the first update.
-        label_weights: A weight for each label: for the average if `multi_label`, for the counts otherwise.
+        label_weights: A weight for each label: for the average if `multi_label`, for the counts
+            otherwise.
         from_logits: Whether predictions are logits.
 
     Example:
@@ -123,7 +129,8 @@ class AUC(ConfusionMetric):
             labels = self.true_positives.shape[1] if self._counts else "labels"
             if len(shape) != 2 or (self._counts and shape[1] != labels):
                 raise ValueError(
-                    f"AUC {self.name!r} with multi_label=True was given y_pred of shape {shape}; (samples, {labels}) was "
+                    f"AUC {self.name!r} with multi_label=True was given y_pred of shape {shape}; "
+                    f"(samples, {labels}) was "
                     "expected."
                 )
             if self._counter is None:
@@ -134,7 +141,8 @@ class AUC(ConfusionMetric):
         """Return the area so far; 0 before the first batch."""
         if self._counter is None:
             raise RuntimeError(
-                f"AUC {self.name!r} has seen nothing yet and knows no num_labels. Call `update_state` first."
+                f"AUC {self.name!r} has seen nothing yet and knows no num_labels. Call "
+                "`update_state` first."
             )
         weights = self.label_weights if self.multi_label else None
         return dispatch(area, self.curve, self.summation_method, weights, *self._counts.values())
@@ -164,7 +172,9 @@ def _choice(argument: str, given: Any, choices: Sequence[str]) -> str:
 
 
 def _with_ends(number: int, given: list[float] | None) -> tuple[list[float], bool]:
-    """Return the thresholds with one just below 0 and one just above 1, and whether they are evenly spread."""
+    """Return the thresholds with one just below 0 and one just above 1, and whether they are evenly
+    spread.
+    """
     if given is None and number < 2:
         raise ValueError(
             f"AUC was given num_thresholds={number!r}; a whole number above 1 was expected."

@@ -1,7 +1,8 @@
-"""Counting true and false positives and negatives at many thresholds, in memory that does not grow with the data.
+"""Counting true and false positives and negatives at many thresholds, in memory that does not grow
+with the data.
 
-Predictions are sorted into the buckets between thresholds in one pass; sums over the buckets from the top give the
-counts at every threshold. No array of thresholds times samples is ever made.
+Predictions are sorted into the buckets between thresholds in one pass; sums over the buckets from
+the top give the counts at every threshold. No array of thresholds times samples is ever made.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def checked_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
     wrong = [t for t in listed if t is None or not 0 <= t <= 1]
     if wrong:
         raise ValueError(
-            f"thresholds={thresholds!r} were given; numbers from 0 to 1 were expected, which {wrong} are not."
+            f"thresholds={thresholds!r} were given; numbers from 0 to 1 were expected, which "
+            f"{wrong} are not."
         )
     return listed
 
@@ -87,7 +89,8 @@ class ConfusionCounter:
             y_true, y_pred, weight = (self._of_class(x) for x in (y_true, y_pred, weight))
         if self.label_weights is not None:
             weight = weight * self._by_last_dimension(y_pred)
-        # One row for each sample, one column for each label; all is one label if they are not told apart.
+        # One row for each sample, one column for each label; all is one label if they are not told
+        # apart.
         rows = (-1, y_pred.shape[-1]) if self.by_label else (-1, 1)
         positive, y_pred, weight = (x.reshape(rows) for x in (y_true.astype(bool), y_pred, weight))
         nothing = jnp.zeros_like(weight)
@@ -104,12 +107,16 @@ class ConfusionCounter:
         return {kind: count if self.by_label else count[:, 0] for kind, count in counts.items()}
 
     def _above_one(self, y_pred: Any, parts: Any) -> Any:
-        """Return the sums of `parts` (2, samples, labels) above the only threshold: (2, 1, labels)."""
+        """Return the sums of `parts` (2, samples, labels) above the only threshold: (2, 1,
+        labels).
+        """
         above = y_pred > self.thresholds[0]
         return jnp.sum(jnp.where(above, parts, jnp.zeros_like(parts)), axis=1, keepdims=True)
 
     def _above_each(self, y_pred: Any, parts: Any) -> Any:
-        """Return the sums of `parts` (2, samples, labels) above each threshold: (2, thresholds, labels)."""
+        """Return the sums of `parts` (2, samples, labels) above each threshold: (2, thresholds,
+        labels).
+        """
         number, labels = len(self.thresholds), y_pred.shape[1]
         bucket = self._bucket(y_pred)
         place = jnp.where(
@@ -142,7 +149,8 @@ class ConfusionCounter:
     def _of_class(self, values: Any) -> Any:
         if values.ndim < 2 or not -values.shape[-1] <= (self.class_id or 0) < values.shape[-1]:
             raise ValueError(
-                f"class_id={self.class_id} was given for predictions of shape {values.shape}; they must have a last dimension "
+                f"class_id={self.class_id} was given for predictions of shape {values.shape}; "
+                "they must have a last dimension "
                 "with a place for that class."
             )
         return values[..., self.class_id, None]
@@ -151,14 +159,17 @@ class ConfusionCounter:
         weights = jnp.asarray(self.label_weights, self.dtype)
         if y_pred.ndim < 2 or y_pred.shape[-1] != len(weights):
             raise ValueError(
-                f"label_weights has {len(weights)} numbers for predictions of shape {y_pred.shape}; one for each entry of "
+                f"label_weights has {len(weights)} numbers for predictions of shape "
+                f"{y_pred.shape}; one for each entry of "
                 "their last dimension was expected."
             )
         return jnp.broadcast_to(weights, y_pred.shape)
 
 
 class ConfusionMetric(Metric):
-    """The base of metrics that are made of counts at thresholds: it keeps the counts and adds to them."""
+    """The base of metrics that are made of counts at thresholds: it keeps the counts and adds to
+    them.
+    """
 
     def __init__(self, name: str | None, dtype: Any):
         super().__init__(dtype, name)
@@ -172,7 +183,9 @@ class ConfusionMetric(Metric):
         shape: tuple[int, ...],
         name: str = "",
     ) -> None:
-        """Make a Variable of `shape` for each kind, named like it (or `name`); it is an attribute of that name too."""
+        """Make a Variable of `shape` for each kind, named like it (or `name`); it is an attribute
+        of that name too.
+        """
         self._counter = counter
         for kind in kinds:
             self._counts[kind] = self.add_variable(shape, name=name or kind)
@@ -194,10 +207,13 @@ class ConfusionMetric(Metric):
 
 
 def _top_k_only(y_pred: Any, k: int) -> Any:
-    """Keep the `k` largest predictions of the last dimension, and push the rest below every threshold."""
+    """Keep the `k` largest predictions of the last dimension, and push the rest below every
+    threshold.
+    """
     if k > y_pred.shape[-1]:
         raise ValueError(
-            f"top_k={k} was given for predictions of shape {y_pred.shape}, whose last dimension is shorter."
+            f"top_k={k} was given for predictions of shape {y_pred.shape}, whose last dimension "
+            "is shorter."
         )
     places = jax.lax.top_k(y_pred, k)[1]
     kept = jnp.put_along_axis(jnp.zeros(y_pred.shape, bool), places, True, axis=-1, inplace=False)

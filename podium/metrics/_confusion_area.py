@@ -12,8 +12,8 @@ from podium.metrics._alignment import ratio
 def area(curve: str, summation: str, label_weights: Any, tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
     """Return the area under the curve.
 
-    Counts have shape `(thresholds,)`, or `(thresholds, labels)`: then the areas of the labels are averaged,
-    weighted if `label_weights` are given.
+    Counts have shape `(thresholds,)`, or `(thresholds, labels)`: then the areas of the labels are
+    averaged, weighted if `label_weights` are given.
     """
     if curve == "PR" and summation == "interpolation":
         pieces = _precision_recall_pieces(tp, fp, fn)
@@ -50,10 +50,12 @@ def _heights(summation: str, left: Any, right: Any) -> Any:
 
 
 def _precision_recall_pieces(tp: Any, fp: Any, fn: Any) -> Any:
-    """Return the area between each two thresholds, true and false positives (not precision) changing linearly.
+    """Return the area between each two thresholds, true and false positives (not precision)
+    changing linearly.
 
-    Between A and B, with P = TP + FP and slope = dTP / dP, precision is slope + (TP_B - slope * P_B) / P. Its integral over
-    recall is slope * (dTP + (TP_B - slope * P_B) * log(P_A / P_B)) / positives; see Davis & Goadrich (2006).
+    Between A and B, with P = TP + FP and slope = dTP / dP, precision is slope + (TP_B - slope *
+    P_B) / P. Its integral over recall is slope * (dTP + (TP_B - slope * P_B) * log(P_A / P_B)) /
+    positives; see Davis & Goadrich (2006).
     """
     predicted = tp + fp
     change = tp[:-1] - tp[1:]

@@ -41,7 +41,8 @@ class TruePositives(_Count):
     """How many positive predictions are right, or the sum of their weights.
 
     Args:
-        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several.
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
+            several.
         name: A name.
         dtype: The type of the count.
 
@@ -58,7 +59,8 @@ class FalsePositives(_Count):
     """How many positive predictions are wrong, or the sum of their weights.
 
     Args:
-        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several.
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
+            several.
         name: A name.
         dtype: The type of the count.
 
@@ -75,7 +77,8 @@ class TrueNegatives(_Count):
     """How many negative predictions are right, or the sum of their weights.
 
     Args:
-        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several.
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
+            several.
         name: A name.
         dtype: The type of the count.
 
@@ -92,7 +95,8 @@ class FalseNegatives(_Count):
     """How many negative predictions are wrong, or the sum of their weights.
 
     Args:
-        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several.
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
+            several.
         name: A name.
         dtype: The type of the count.
 

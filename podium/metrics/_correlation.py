@@ -1,4 +1,6 @@
-"""How far predictions rise and fall with their targets: Pearson's and the concordance correlation."""
+"""How far predictions rise and fall with their targets: Pearson's and the concordance
+correlation.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
 
 @metric_function
 def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
-    """Return the concordance correlation coefficient, from -1 to 1: like Pearson's, but only equal values give 1.
+    """Return the concordance correlation coefficient, from -1 to 1: like Pearson's, but only equal
+    values give 1.
 
     Args:
         y_true: The targets.

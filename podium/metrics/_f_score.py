@@ -15,11 +15,13 @@ _STATE = ("true_positives", "false_positives", "false_negatives", "intermediate_
 
 
 class FBetaScore(Metric):
-    """The F-beta score `(1 + b²) · precision · recall / (b² · precision + recall)`, for classes or labels.
+    """The F-beta score `(1 + b²) · precision · recall / (b² · precision + recall)`, for classes or
+    labels.
 
     Args:
-        average: None for a score for each class; `"micro"` for one from all counts together, `"macro"` for the mean of the
-            classes' scores, `"weighted"` for their mean weighted by how often each class occurs.
+        average: None for a score for each class; `"micro"` for one from all counts together,
+            `"macro"` for the mean of the classes' scores, `"weighted"` for their mean weighted by
+            how often each class occurs.
         beta: How much recall counts beside precision.
         threshold: Predictions above it are positive; None for the largest of each sample.
         name: A name.
@@ -56,7 +58,8 @@ class FBetaScore(Metric):
             )
         if threshold is not None and not 0 < threshold <= 1:
             raise ValueError(
-                f"{type(self).__name__} was given threshold={threshold!r}; 0 < threshold <= 1 was expected."
+                f"{type(self).__name__} was given threshold={threshold!r}; 0 < threshold <= 1 "
+                "was expected."
             )
         self.average = average
         self.beta = beta
@@ -74,8 +77,10 @@ class FBetaScore(Metric):
         y_true, y_pred = detached(y_true), detached(y_pred)
         if len(y_true.shape) != 2 or len(y_pred.shape) != 2:
             raise ValueError(
-                f"{type(self).__name__} {self.name!r} was given y_true of shape {tuple(y_true.shape)} and y_pred of shape "
-                f"{tuple(y_pred.shape)}; (samples, classes) was expected for both. Make class numbers one-hot first."
+                f"{type(self).__name__} {self.name!r} was given y_true of shape "
+                f"{tuple(y_true.shape)} and y_pred of shape "
+                f"{tuple(y_pred.shape)}; (samples, classes) was expected for both. Make class "
+                "numbers one-hot first."
             )
         if not self._built:
             shape = () if self.average == "micro" else (y_pred.shape[1],)
@@ -109,7 +114,8 @@ class FBetaScore(Metric):
         """Return the score so far: a number, or one for each class if there is no `average`."""
         if not self._built:
             raise RuntimeError(
-                f"{type(self).__name__} {self.name!r} has seen nothing yet. Call `update_state` first."
+                f"{type(self).__name__} {self.name!r} has seen nothing yet. Call `update_state` "
+                "first."
             )
         return dispatch(
             _f_score, *[getattr(self, name) for name in _STATE], self.beta, self.average
@@ -128,7 +134,8 @@ class F1Score(FBetaScore):
     """The F1 score, the harmonic mean of precision and recall, for classes or labels.
 
     Args:
-        average: None for a score for each class; `"micro"`, `"macro"` or `"weighted"` for one score; see `FBetaScore`.
+        average: None for a score for each class; `"micro"`, `"macro"` or `"weighted"` for one
+            score; see `FBetaScore`.
         threshold: Predictions above it are positive; None for the largest of each sample.
         name: A name.
         dtype: The type of the counts.

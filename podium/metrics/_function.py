@@ -16,7 +16,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def metric_function(pure: F) -> F:
     """Make a public function of a pure one of `(y_true, y_pred, ...)`.
 
-    The pure one stays reachable as `raw`, so that the class form can sum up within the same operation.
+    The pure one stays reachable as `raw`, so that the class form can sum up within the same
+    operation.
     """
 
     @functools.wraps(pure)

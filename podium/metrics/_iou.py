@@ -1,4 +1,6 @@
-"""Intersection over union of classes, for segmentation: a confusion matrix that grows, and its diagonal's share."""
+"""Intersection over union of classes, for segmentation: a confusion matrix that grows, and its
+diagonal's share.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,21 @@ from podium.metrics._metric import Metric, detached
 class IoU(Metric):
     """The mean intersection over union of the classes you name.
 
-    The IoU of a class is `true_positives / (true_positives + false_positives + false_negatives)`, counted in a confusion
-    matrix of `num_classes` by `num_classes`. Classes that never occur are left out of the mean, and class numbers outside
-    of `num_classes` are left out of the count.
+    The IoU of a class is `true_positives / (true_positives + false_positives + false_negatives)`,
+    counted in a confusion matrix of `num_classes` by `num_classes`. Classes that never occur are
+    left out of the mean, and class numbers outside of `num_classes` are left out of the count.
 
     Args:
         num_classes: How many classes there are.
         target_class_ids: The classes whose IoU is averaged.
         name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give `"float32"`.
+        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+            `"float32"`.
         ignore_class: A class number; targets with it are not counted.
-        sparse_y_true: Whether targets are class numbers; otherwise the largest entry along `axis` is taken.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along `axis` is taken.
+        sparse_y_true: Whether targets are class numbers; otherwise the largest entry along `axis`
+            is taken.
+        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+            `axis` is taken.
         axis: The dimension of the classes where there is one.
 
     Example:
@@ -61,7 +66,8 @@ class IoU(Metric):
             or max(self.target_class_ids) >= num_classes
         ):
             raise ValueError(
-                f"{type(self).__name__} was given target_class_ids={self.target_class_ids} for num_classes={num_classes}; "
+                f"{type(self).__name__} was given target_class_ids={self.target_class_ids} for "
+                f"num_classes={num_classes}; "
                 f"numbers from 0 to {num_classes - 1} were expected."
             )
         self.ignore_class = ignore_class
@@ -88,7 +94,8 @@ class IoU(Metric):
         ):
             self._warned = True
             warnings.warn(
-                f"{type(self).__name__} {self.name!r} counts in {self.dtype} and was given float weights, whose fractions are "
+                f"{type(self).__name__} {self.name!r} counts in {self.dtype} and was given float "
+                "weights, whose fractions are "
                 'cut off. Make it with dtype="float32" to keep them.',
                 stacklevel=2,
             )
@@ -136,7 +143,8 @@ class IoU(Metric):
 
 
 class BinaryIoU(IoU):
-    """The mean intersection over union of class 0, class 1 or both, of predictions with a threshold.
+    """The mean intersection over union of class 0, class 1 or both, of predictions with a
+    threshold.
 
     Args:
         target_class_ids: The classes whose IoU is averaged: `[0]`, `[1]` or `[0, 1]`.
@@ -177,10 +185,13 @@ class MeanIoU(IoU):
     Args:
         num_classes: How many classes there are.
         name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give `"float32"`.
+        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+            `"float32"`.
         ignore_class: A class number; targets with it are not counted.
-        sparse_y_true: Whether targets are class numbers; otherwise the largest entry along `axis` is taken.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along `axis` is taken.
+        sparse_y_true: Whether targets are class numbers; otherwise the largest entry along `axis`
+            is taken.
+        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+            `axis` is taken.
         axis: The dimension of the classes where there is one.
 
     Example:
@@ -222,9 +233,11 @@ class OneHotIoU(IoU):
         num_classes: How many classes there are.
         target_class_ids: The classes whose IoU is averaged.
         name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give `"float32"`.
+        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+            `"float32"`.
         ignore_class: A class number; targets with it are not counted.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along `axis` is taken.
+        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+            `axis` is taken.
         axis: The dimension of the classes.
 
     Example:
@@ -260,9 +273,11 @@ class OneHotMeanIoU(MeanIoU):
     Args:
         num_classes: How many classes there are.
         name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give `"float32"`.
+        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+            `"float32"`.
         ignore_class: A class number; targets with it are not counted.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along `axis` is taken.
+        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+            `axis` is taken.
         axis: The dimension of the classes.
 
     Example:

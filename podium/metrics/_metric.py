@@ -1,7 +1,7 @@
 """Metric: the base of all figures that are updated batch by batch.
 
-It owns the state (Variables), resetting, configs and the stateless forms. What is counted and how it
-becomes a figure is up to the subclasses in the files beside it.
+It owns the state (Variables), resetting, configs and the stateless forms. What is counted and how
+it becomes a figure is up to the subclasses in the files beside it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from podium.metrics._metric_result import noting
 class Metric:
     """A figure that is updated batch by batch and read at the end.
 
-    A subclass makes its state in `__init__` with `add_weight`, changes it in `update_state` and computes the
-    figure, or a dictionary of figures, in `result`. It works eagerly and inside `podium.function`.
+    A subclass makes its state in `__init__` with `add_weight`, changes it in `update_state` and
+    computes the figure, or a dictionary of figures, in `result`. It works eagerly and inside
+    `podium.function`.
 
     Args:
         dtype: The type of its state, by default the default float type.
@@ -110,7 +111,8 @@ class Metric:
         """
         if "_variables" not in vars(self):
             raise RuntimeError(
-                f"{type(self).__name__} makes state before `super().__init__()` has run. Call it first in `__init__`."
+                f"{type(self).__name__} makes state before `super().__init__()` has run. Call it "
+                "first in `__init__`."
             )
         initializer = initializers.get("zeros" if initializer is None else initializer)
         with name_scope(self.name.replace("/", ">")):
@@ -128,7 +130,9 @@ class Metric:
         return variable
 
     def add_weight(self, *args: Any, **kwargs: Any) -> Variable:
-        """The same as `add_variable`; Keras 2's order, `add_weight(name, shape, ...)`, is understood too."""
+        """The same as `add_variable`; Keras 2's order, `add_weight(name, shape, ...)`, is
+        understood too.
+        """
         if args and isinstance(args[0], str):
             kwargs["name"], args = args[0], args[1:]
         kwargs.pop("synchronization", None)
@@ -169,7 +173,9 @@ class Metric:
     def stateless_update_state(
         self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
     ) -> list[Any]:
-        """Return the values that `update_state` would give to `variables`, starting from `metric_variables`."""
+        """Return the values that `update_state` would give to `variables`, starting from
+        `metric_variables`.
+        """
         scope = self._scope_with(metric_variables)
         with setting(scope=scope, recorders=()):
             self.update_state(*args, **kwargs)
@@ -191,7 +197,8 @@ class Metric:
         variables = self.variables
         if len(values) != len(variables):
             raise ValueError(
-                f"{type(self).__name__} {self.name!r} was given {len(values)} values for its {len(variables)} Variables; "
+                f"{type(self).__name__} {self.name!r} was given {len(values)} values for its "
+                f"{len(variables)} Variables; "
                 "one for each of `metric.variables` was expected, in order."
             )
         pairs = zip(variables, values, strict=True)

@@ -1,7 +1,8 @@
-"""Which values come from a metric's `result()`: those are figures of the whole epoch, not of one batch.
+"""Which values come from a metric's `result()`: those are figures of the whole epoch, not of one
+batch.
 
-While a step runs, what `result()` returns is marked, and so is what is computed from marked values alone
-(`ops.sqrt(mse.result())`). Outside of steps nothing is marked.
+While a step runs, what `result()` returns is marked, and so is what is computed from marked values
+alone (`ops.sqrt(mse.result())`). Outside of steps nothing is marked.
 """
 
 from __future__ import annotations

@@ -42,7 +42,9 @@ class _ShareOfRight(ConfusionMetric):
         self._count_with(counter, ["true_positives", self._mistakes], (len(self.thresholds),))
 
     def result(self) -> Any:
-        """Return the share so far: a number, or one for each of several thresholds; 0 where there is nothing to share."""
+        """Return the share so far: a number, or one for each of several thresholds; 0 where there
+        is nothing to share.
+        """
         return dispatch(_share, self.true_positives, getattr(self, self._mistakes))
 
     def get_config(self) -> dict[str, Any]:
@@ -55,7 +57,8 @@ class Precision(_ShareOfRight):
     """The share of positive predictions that are right.
 
     Args:
-        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several. For logits, 0.
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
+            several. For logits, 0.
         top_k: Count only the `k` largest predictions of each sample as positive.
         class_id: Look at this class (entry of the last dimension) only.
         name: A name.
@@ -77,7 +80,8 @@ class Recall(_ShareOfRight):
     """The share of positive targets that are predicted.
 
     Args:
-        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or several. For logits, 0.
+        thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
+            several. For logits, 0.
         top_k: Count only the `k` largest predictions of each sample as positive.
         class_id: Look at this class (entry of the last dimension) only.
         name: A name.

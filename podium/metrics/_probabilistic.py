@@ -1,4 +1,6 @@
-"""Running figures of predicted probabilities: crossentropies, Kullback-Leibler divergence, Poisson."""
+"""Running figures of predicted probabilities: crossentropies, Kullback-Leibler divergence,
+Poisson.
+"""
 
 from __future__ import annotations
 

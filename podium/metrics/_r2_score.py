@@ -14,13 +14,14 @@ AGGREGATIONS = ("uniform_average", "variance_weighted_average")
 
 
 class R2Score(Metric):
-    """The coefficient of determination: 1 for perfect predictions, 0 for no better than the mean of the targets.
+    """The coefficient of determination: 1 for perfect predictions, 0 for no better than the mean of
+    the targets.
 
     Args:
         class_aggregation: How the scores of several outputs are put together: `"uniform_average"`,
             `"variance_weighted_average"`, or None for a score for each.
-        num_regressors: For the adjusted score: how many inputs the predictions were made of. With as many as there are
-            samples, or more, the plain score is returned.
+        num_regressors: For the adjusted score: how many inputs the predictions were made of. With
+            as many as there are samples, or more, the plain score is returned.
         name: A name.
         dtype: The type of the sums.
 
@@ -100,13 +101,15 @@ def _sums(y_true: Any, y_pred: Any, weight: Any, dtype: str) -> tuple[Any, ...]:
     y_true, y_pred = same_shape(y_true.astype(dtype), y_pred.astype(dtype))
     if y_true.ndim != 2:
         raise ValueError(
-            f"R2Score was given y_true of shape {given[0]} and y_pred of shape {given[1]}; (samples, outputs) was expected."
+            f"R2Score was given y_true of shape {given[0]} and y_pred of shape {given[1]}; "
+            "(samples, outputs) was expected."
         )
     weight = (
         jnp.ones_like(y_true) if weight is None else stretched(weight.astype(dtype), y_true.shape)
     )
     parts = y_true * (y_true * weight), y_true * weight, (y_true - y_pred) ** 2 * weight, weight
-    # Keras counts every entry here, not every row; the adjusted score of several outputs depends on it.
+    # Keras counts every entry here, not every row; the adjusted score of several outputs depends on
+    # it.
     return *(jnp.sum(part, axis=0) for part in parts), jnp.asarray(y_true.size, dtype)
 
 

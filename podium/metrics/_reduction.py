@@ -1,4 +1,6 @@
-"""Running sums and means of values, and `MeanMetricWrapper`: the running mean of any function of a batch."""
+"""Running sums and means of values, and `MeanMetricWrapper`: the running mean of any function of a
+batch.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,8 @@ class Sum(Metric):
 class Mean(Metric):
     """The weighted mean of all values seen; 0 before the first.
 
-    Values of several dimensions are averaged within each sample (entry of the first dimension) first, so that every
-    sample counts once, whatever its length.
+    Values of several dimensions are averaged within each sample (entry of the first dimension)
+    first, so that every sample counts once, whatever its length.
 
     Args:
         name: A name.
@@ -141,7 +143,9 @@ class MeanMetricWrapper(Mean):
         return total_and_count(values, weight, mask, own_mask, self.dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this metric again. A subclass has its own function, and leaves it out."""
+        """Return the arguments that make this metric again. A subclass has its own function, and
+        leaves it out.
+        """
         own = (
             {"fn": functions_by_name.serialize(self._fn)} if type(self) is MeanMetricWrapper else {}
         )
@@ -199,7 +203,8 @@ class MeanTensor(Metric):
             sums = self.total, self.count
         if tuple(values.shape) != sums[0].shape:
             raise ValueError(
-                f"MeanTensor {self.name!r} was given values of shape {tuple(values.shape)} after values of shape "
+                f"MeanTensor {self.name!r} was given values of shape {tuple(values.shape)} after "
+                "values of shape "
                 f"{sums[0].shape}; all must have one shape."
             )
         parts = dispatch(_weighted_entries, values, detached(sample_weight), self.dtype)
@@ -210,7 +215,8 @@ class MeanTensor(Metric):
         """Return the mean so far."""
         if self.total is None:
             raise RuntimeError(
-                f"MeanTensor {self.name!r} has seen nothing yet and knows no shape. Call `update_state` first."
+                f"MeanTensor {self.name!r} has seen nothing yet and knows no shape. Call "
+                "`update_state` first."
             )
         return dispatch(ratio, self.total, self.count)
 

@@ -124,10 +124,11 @@ _BY_SHAPE: dict[str, tuple[type[Metric], type[Metric], type[Metric]]] = {
 def resolve_accuracy(
     name: str, y_true_shape: Sequence[int | None], y_pred_shape: Sequence[int | None]
 ) -> type[Metric]:
-    """Return the class that `"accuracy"`, `"acc"`, `"crossentropy"` or `"ce"` means for these shapes.
+    """Return the class that `"accuracy"`, `"acc"`, `"crossentropy"` or `"ce"` means for these
+    shapes.
 
-    Predictions with one number for each sample are binary. Otherwise targets with fewer dimensions than predictions, or with
-    a last one of length one, are class numbers; all others are one-hot.
+    Predictions with one number for each sample are binary. Otherwise targets with fewer dimensions
+    than predictions, or with a last one of length one, are class numbers; all others are one-hot.
 
     Args:
         name: The word, in any case of letters.
@@ -157,11 +158,12 @@ def get(identifier: Any) -> Any:
     """Return the metric that an argument means.
 
     Args:
-        identifier: A name (`"mse"`, `"mean_squared_error"` or `"MeanSquaredError"`), a config, a class, an instance, a function
-            of targets and predictions, or None.
+        identifier: A name (`"mse"`, `"mean_squared_error"` or `"MeanSquaredError"`), a config, a
+            class, an instance, a function of targets and predictions, or None.
 
     Returns:
-        A new metric for a name, a config or a class; an instance or function as it is; None for None.
+        A new metric for a name, a config or a class; an instance or function as it is; None for
+        None.
 
     Example:
         >>> podium.metrics.get("mae")
@@ -170,7 +172,8 @@ def get(identifier: Any) -> Any:
         'PR'
         >>> podium.metrics.get("mean_square_error")
         Traceback (most recent call last):
-        ValueError: Unknown metric 'mean_square_error'. Did you mean 'mean_squared_error'? Choices: ...
+        ValueError: Unknown metric 'mean_square_error'. Did you mean 'mean_squared_error'? Choices:
+            ...
     """
     return (
         deserialize(identifier)

@@ -1,4 +1,6 @@
-"""Running errors of numbers: squared, absolute, relative, logarithmic, and the cosine similarity."""
+"""Running errors of numbers: squared, absolute, relative, logarithmic, and the cosine
+similarity.
+"""
 
 from __future__ import annotations
 
@@ -152,7 +154,8 @@ class MeanRelativeError(Mean):
     """The mean of the absolute errors divided by given numbers (a metric of Keras 2).
 
     Args:
-        normalizer: The numbers to divide by, of the predictions' shape; where one is 0 the error counts as 0.
+        normalizer: The numbers to divide by, of the predictions' shape; where one is 0 the error
+            counts as 0.
         name: A name.
         dtype: The type of the sums.
 
@@ -194,7 +197,8 @@ class MeanRelativeError(Mean):
 
 @metric_function
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
-    """Return the cosine of the angle between targets and predictions: 1 for the same direction, -1 for the opposite.
+    """Return the cosine of the angle between targets and predictions: 1 for the same direction, -1
+    for the opposite.
 
     Args:
         y_true: The targets.

@@ -1,7 +1,7 @@
 """clone_model: the same architecture once more, with new layers and new weights.
 
-A graph is copied by calling copies of its layers, and the same operations, on new inputs. A layer that is used twice
-is copied once.
+A graph is copied by calling copies of its layers, and the same operations, on new inputs. A layer
+that is used twice is copied once.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ def clone_model(
 ) -> Any:
     """Copy a model: layers of the same kinds and names, with weights of their own that start anew.
 
-    The copy is not compiled. What layers share in the model, their copies share in the copy. Functions (of Lambda layers,
-    for instance) and Variables that the graph uses outside of layers are not copied: both models use them.
+    The copy is not compiled. What layers share in the model, their copies share in the copy.
+    Functions (of Lambda layers, for instance) and Variables that the graph uses outside of layers
+    are not copied: both models use them.
 
     Args:
-        model: A Sequential model or one made of `inputs` and `outputs`. A subclassed model must define `get_config`.
-        input_tensors: Symbolic values to start from, in the structure of the model's inputs; new ones by default.
-        clone_function: What makes the copy of a layer (or of a model inside the model); called once for each layer but the
-            inputs. It may return the layer itself, to share it. By default layers are made from their `get_config`.
+        model: A Sequential model or one made of `inputs` and `outputs`. A subclassed model must
+            define `get_config`.
+        input_tensors: Symbolic values to start from, in the structure of the model's inputs; new
+            ones by default.
+        clone_function: What makes the copy of a layer (or of a model inside the model); called once
+            for each layer but the inputs. It may return the layer itself, to share it. By default
+            layers are made from their `get_config`.
 
     Returns:
         The new model.
@@ -50,7 +54,8 @@ def clone_model(
         raise TypeError(f"clone_model was given {model!r}; a model was expected.")
     if clone_function is not None and not callable(clone_function):
         raise TypeError(
-            f"clone_model was given clone_function={clone_function!r}; a function of a layer was expected."
+            f"clone_model was given clone_function={clone_function!r}; a function of a layer was "
+            "expected."
         )
     return _Copier(clone_function).model(model, input_tensors)
 
@@ -73,8 +78,10 @@ class _Copier:
             or type(model).get_config is Network.get_config
         ):
             raise ValueError(
-                f"clone_model was given {model.name!r}, a subclassed model ({type(model).__name__}): what its `call` does cannot "
-                "be copied. Make another one with its constructor, or define `get_config` and leave the other arguments out."
+                f"clone_model was given {model.name!r}, a subclassed model "
+                f"({type(model).__name__}): what its `call` does cannot "
+                "be copied. Make another one with its constructor, or define `get_config` and "
+                "leave the other arguments out."
             )
         return _from_config(model)
 
@@ -124,7 +131,8 @@ class _Copier:
             copy = self._clone_function(layer)
             if not isinstance(copy, Layer):
                 raise TypeError(
-                    f"`clone_function` returned {copy!r} for layer {layer.name!r}; a layer was expected."
+                    f"`clone_function` returned {copy!r} for layer {layer.name!r}; a layer was "
+                    "expected."
                 )
             return copy
         if isinstance(layer, Sequential) or (isinstance(layer, Model) and layer._graph is not None):
@@ -133,7 +141,9 @@ class _Copier:
 
 
 def _from_config(layer: Any) -> Any:
-    """Make a layer from its config, or from what its constructor was given if a config cannot say that."""
+    """Make a layer from its config, or from what its constructor was given if a config cannot say
+    that.
+    """
     own_classes = {type(one).__name__: type(one) for one in layer._flatten_layers()}
     try:
         with custom_object_scope(own_classes):
@@ -142,7 +152,8 @@ def _from_config(layer: Any) -> Any:
         args, kwargs = layer._init_arguments
         if any(isinstance(leaf, (Layer, Variable)) for leaf in leaves_of((args, kwargs))):
             raise ValueError(
-                f"Layer {layer.name!r} ({type(layer).__name__}) cannot be copied: its config does not make it again ({error}). "
+                f"Layer {layer.name!r} ({type(layer).__name__}) cannot be copied: its config "
+                f"does not make it again ({error}). "
                 "Define `get_config` (and `from_config` if needed), or pass a `clone_function`."
             ) from error
     copy = type(layer)(
@@ -181,7 +192,8 @@ def _given(model: Any, input_tensors: Any, wanted: list[Any]) -> list[KerasTenso
     flat = leaves_of(input_tensors)
     if len(flat) != len(wanted) or not all(isinstance(leaf, KerasTensor) for leaf in flat):
         raise ValueError(
-            f"clone_model was given input_tensors={input_tensors!r}; model {model.name!r} has {len(wanted)} inputs, and as many "
+            f"clone_model was given input_tensors={input_tensors!r}; model {model.name!r} has "
+            f"{len(wanted)} inputs, and as many "
             "symbolic values were expected. Make them with `podium.Input(shape=...)`."
         )
     return flat

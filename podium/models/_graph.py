@@ -1,8 +1,8 @@
 """Graph: the steps between some symbolic inputs and outputs, in the order they must run.
 
-It is made once from the Nodes that symbolic calls left behind. Running it calls each layer (or operation)
-on real values, so tapes see the layers one by one. It owns order, matching of inputs and pruning; layers
-own their computation.
+It is made once from the Nodes that symbolic calls left behind. Running it calls each layer (or
+operation) on real values, so tapes see the layers one by one. It owns order, matching of inputs and
+pruning; layers own their computation.
 """
 
 from __future__ import annotations
@@ -67,9 +67,11 @@ class Graph:
     def _disconnected(self, output: KerasTensor, start: KerasTensor) -> str:
         listed = ", ".join(repr(symbol.name) for symbol in self.flat_inputs)
         return (
-            f"The output {output.name!r} (shape {output.shape}) of model {self._name!r} depends on {start.name!r} (shape "
+            f"The output {output.name!r} (shape {output.shape}) of model {self._name!r} depends "
+            f"on {start.name!r} (shape "
             f"{start.shape}), which is none of the model's inputs ({listed}). Add it: "
-            f"`Model(inputs=[..., {start.name}], outputs=...)`, or compute the output from the inputs given."
+            f"`Model(inputs=[..., {start.name}], outputs=...)`, or compute the output from the "
+            "inputs given."
         )
 
     def _check_layer_names(self) -> None:
@@ -78,12 +80,15 @@ class Graph:
             other = by_name.setdefault(layer.name, layer)
             if other is not layer:
                 raise ValueError(
-                    f"Model {self._name!r} has two layers named {layer.name!r} ({type(other).__name__} and "
-                    f"{type(layer).__name__}). Names must be unique: give one of them another `name=`."
+                    f"Model {self._name!r} has two layers named {layer.name!r} "
+                    f"({type(other).__name__} and "
+                    f"{type(layer).__name__}). Names must be unique: give one of them another "
+                    "`name=`."
                 )
 
     def _ordered_steps(self) -> list[Any]:
-        """List layers, and nodes that are no layer's, each once, in Keras's order: by distance from the outputs, farthest first.
+        """List layers, and nodes that are no layer's, each once, in Keras's order: by distance from
+        the outputs, farthest first.
 
         Files depend on it: Keras numbers layers of one class by their places in this list.
         """
@@ -151,7 +156,8 @@ class Graph:
         if len(flat) != len(self.flat_inputs):
             names = ", ".join(f"{s.name!r} {s.shape}" for s in self.flat_inputs)
             raise ValueError(
-                f"Model {self._name!r} takes {len(self.flat_inputs)} inputs ({names}) and was given {len(flat)}."
+                f"Model {self._name!r} takes {len(self.flat_inputs)} inputs ({names}) and was "
+                f"given {len(flat)}."
             )
         return [
             self._fitted(symbol, value)
@@ -171,13 +177,16 @@ class Graph:
                 close = nearest(key, inputs)
                 hint = f" Did you mean {key!r} where you wrote {close!r}?" if close else ""
                 raise ValueError(
-                    f"Model {self._name!r} needs the input {key!r} and was given the keys {sorted(inputs)}.{hint}"
+                    f"Model {self._name!r} needs the input {key!r} and was given the keys "
+                    f"{sorted(inputs)}.{hint}"
                 )
             flat.append(inputs[key])
         return flat
 
     def _fitted(self, symbol: KerasTensor, value: Any) -> Any:
-        """Check a value against its input's shape; add or drop a last dimension of 1 as Keras does."""
+        """Check a value against its input's shape; add or drop a last dimension of 1 as Keras
+        does.
+        """
         value = value if isinstance(value, (Tensor, KerasTensor)) else convert_to_tensor(value)
         shape, wanted = tuple(value.shape), symbol.shape
         if len(shape) == len(wanted) - 1 and wanted[-1] == 1:
@@ -190,8 +199,10 @@ class Graph:
         )
         if not fits:
             raise ValueError(
-                f"Model {self._name!r} was given an input of shape {shape} for {symbol.name!r}, which was declared as "
-                f"Input(shape={wanted[1:]}): shape {wanted} was expected. Reshape the data, or change the `Input`."
+                f"Model {self._name!r} was given an input of shape {shape} for {symbol.name!r}, "
+                "which was declared as "
+                f"Input(shape={wanted[1:]}): shape {wanted} was expected. Reshape the data, or "
+                "change the `Input`."
             )
         return value
 
@@ -205,7 +216,8 @@ def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:
     for leaf in flat:
         if not isinstance(leaf, KerasTensor):
             raise ValueError(
-                f"Model {name!r} was given {argument}={leaf!r}; symbolic values were expected. Start from "
+                f"Model {name!r} was given {argument}={leaf!r}; symbolic values were expected. "
+                "Start from "
                 "`x = podium.Input(shape=...)` and pass what layers return for it."
             )
     if not flat:

@@ -1,7 +1,9 @@
-"""A model made of inputs and outputs as plain data, in Keras 3's layout, and back: layers, calls, and what feeds what.
+"""A model made of inputs and outputs as plain data, in Keras 3's layout, and back: layers, calls,
+and what feeds what.
 
-A layer is listed once, with one entry for each of its calls. Values are named by `[layer, call, output]`. Reading also knows
-the lists that Keras 2 wrote for calls. What layers say of themselves is their own `get_config`.
+A layer is listed once, with one entry for each of its calls. Values are named by `[layer, call,
+output]`. Reading also knows the lists that Keras 2 wrote for calls. What layers say of themselves
+is their own `get_config`.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ def functional_config(model: Any) -> dict[str, Any]:
     """Return the config of a model that has a graph."""
     if model._symbolic_losses:
         raise ValueError(
-            f"Model {model.name!r} has symbolic losses from `add_loss`, which a config cannot hold. Add them in the `call` of a "
+            f"Model {model.name!r} has symbolic losses from `add_loss`, which a config cannot "
+            "hold. Add them in the `call` of a "
             "layer instead."
         )
     graph = model._graph
@@ -188,7 +191,8 @@ class _Reader:
             isinstance(one, Mapping) for one in config["layers"]
         ):
             raise ValueError(
-                f"The config of a model has layers={config.get('layers')!r}; a list of layers was expected."
+                f"The config of a model has layers={config.get('layers')!r}; a list of layers "
+                "was expected."
             )
         self.made: dict[str, Any] = {}
         self.outputs: dict[
@@ -205,7 +209,8 @@ class _Reader:
         name = described.get("name") or inner.get("name")
         if not isinstance(name, str) or name in self.made:
             raise ValueError(
-                f"The config of a model has a layer named {name!r}; a name that no other layer has was expected."
+                f"The config of a model has a layer named {name!r}; a name that no other layer "
+                "has was expected."
             )
         if operation is not None:
             settings = {key: value for key, value in inner.items() if key != "name"}
@@ -213,7 +218,8 @@ class _Reader:
         else:
             if str(described.get("module")).startswith("keras.src.ops"):
                 raise ValueError(
-                    f"The model uses Keras's operation {described.get('class_name')!r}, which is not known here."
+                    f"The model uses Keras's operation {described.get('class_name')!r}, which is "
+                    "not known here."
                 )
             self.made[name] = self._layer(described)
         self.outputs[name] = []
@@ -230,7 +236,8 @@ class _Reader:
         )
         if not isinstance(layer, Layer):
             raise ValueError(
-                f"The config of a model lists {described.get('class_name')!r}; a layer was expected."
+                f"The config of a model lists {described.get('class_name')!r}; a layer was "
+                "expected."
             )
         return layer
 
@@ -247,7 +254,8 @@ class _Reader:
             if left and not done:
                 names = ", ".join(repr(name) for name, _ in left[:5])
                 raise ValueError(
-                    f"The graph of the model could not be made: the inputs of {names} form a cycle, or do not exist."
+                    f"The graph of the model could not be made: the inputs of {names} form a "
+                    "cycle, or do not exist."
                 )
             self.pending = left
 
@@ -282,7 +290,9 @@ class _Reader:
         return value
 
     def _keras_2_arguments(self, node: Any) -> tuple[list[Any], dict[str, Any]]:
-        """Read Keras 2's form of a call: a list of `[layer, call, output, named arguments]`, or one of them."""
+        """Read Keras 2's form of a call: a list of `[layer, call, output, named arguments]`, or one
+        of them.
+        """
         if isinstance(node, Mapping) or not isinstance(node, list):
             raise ValueError(
                 f"A call in the config of a model is {node!r}; a list or a dictionary was expected."
@@ -290,7 +300,8 @@ class _Reader:
         entries = [node] if node and isinstance(node[0], str) else node
         if any(not isinstance(entry, list) or len(entry) not in (3, 4) for entry in entries):
             raise ValueError(
-                f"A call in the config of a model is {node!r}; lists of three or four items were expected."
+                f"A call in the config of a model is {node!r}; lists of three or four items were "
+                "expected."
             )
         values = [self._value(entry[:3], counts_itself=True) for entry in entries]
         named = entries[0][3] if len(entries[0]) == 4 else {}
@@ -311,7 +322,8 @@ class _Reader:
     def _value(self, history: Any, counts_itself: bool = False) -> KerasTensor:
         if not isinstance(history, list) or len(history) != 3 or not isinstance(history[0], str):
             raise ValueError(
-                f"A value in the config of a model is named {history!r}; [layer, call, output] was expected."
+                f"A value in the config of a model is named {history!r}; [layer, call, output] "
+                "was expected."
             )
         name, call, place = history
         if name not in self.made:
@@ -325,7 +337,8 @@ class _Reader:
             raise NotYet
         if not 0 <= place < len(calls[call]):
             raise ValueError(
-                f"The config of a model refers to output {place} of layer {name!r}, which has {len(calls[call])}."
+                f"The config of a model refers to output {place} of layer {name!r}, which has "
+                f"{len(calls[call])}."
             )
         return calls[call][place]
 
@@ -339,12 +352,14 @@ class _Reader:
                 return self._value(structure, counts_itself=inner)
             except NotYet:
                 raise ValueError(
-                    f"The config of a model names {structure!r} as its end, which is never computed."
+                    f"The config of a model names {structure!r} as its end, which is never "
+                    "computed."
                 ) from None
         if isinstance(structure, list):
             return [self.ends(item, outputs) for item in structure]
         raise ValueError(
-            f"The config of a model names its inputs or outputs as {structure!r}; lists were expected."
+            f"The config of a model names its inputs or outputs as {structure!r}; lists were "
+            "expected."
         )
 
 

@@ -1,7 +1,9 @@
-"""Operations in a graph that are no layers, such as `x + 1` and `ops.mean(x)`, as plain data in Keras 3's form and back.
+"""Operations in a graph that are no layers, such as `x + 1` and `ops.mean(x)`, as plain data in
+Keras 3's form and back.
 
-Keras writes an operation as a class of `keras.src.ops` whose settings are a config and whose tensors are arguments of the
-call. The table says which arguments are which; an operation that it does not hold is refused when a model is saved.
+Keras writes an operation as a class of `keras.src.ops` whose settings are a config and whose
+tensors are arguments of the call. The table says which arguments are which; an operation that it
+does not hold is refused when a model is saved.
 """
 
 from __future__ import annotations
@@ -18,18 +20,29 @@ from podium.core.tensor import _operators as signs
 # module of Keras -> arguments of the call -> classes
 _TABLE: dict[str, dict[str, str]] = {
     "numpy": {
-        "x": "Abs Absolute All Amax Amin Angle Any Arccos Arccosh Arcsin Arcsinh Arctan Arctanh Argmax Argmin Argpartition "
-        "Argsort ArraySplit Bincount BitwiseInvert BitwiseNot BroadcastTo Cbrt Ceil Clip Conj Conjugate Copy Corrcoef Cos Cosh "
-        "CountNonzero Cumprod Cumsum Deg2rad Diag Diagflat Diagonal Dsplit Exp Exp2 ExpandDims Expm1 Fabs Flip Fliplr Flipud "
-        "Floor Hsplit I0 Imag Isfinite Isinf Isnan Isneginf Isposinf Isreal Log Log10 Log1p Log2 LogicalNot Max Mean Median Min "
-        "Moveaxis NanToNum Nanargmax Nanargmin Nancumprod Nancumsum Nanmax Nanmean Nanmedian Nanmin Nanprod Nanstd Nansum Nanvar "
-        "Negative OnesLike Prod Ptp Rad2deg Ravel Real Reciprocal Repeat Reshape Roll Round Sign Signbit Sin Sinc Sinh Slogdet "
-        "Sort Split Sqrt Square Squeeze Stack Std Sum Swapaxes Tan Tanh Tile Trace Transpose Tril Triu Trunc Vander Var View "
+        "x": "Abs Absolute All Amax Amin Angle Any Arccos Arccosh Arcsin Arcsinh Arctan Arctanh "
+        "Argmax Argmin Argpartition "
+        "Argsort ArraySplit Bincount BitwiseInvert BitwiseNot BroadcastTo Cbrt Ceil Clip "
+        "Conj Conjugate Copy Corrcoef Cos Cosh "
+        "CountNonzero Cumprod Cumsum Deg2rad Diag Diagflat Diagonal Dsplit Exp Exp2 "
+        "ExpandDims Expm1 Fabs Flip Fliplr Flipud "
+        "Floor Hsplit I0 Imag Isfinite Isinf Isnan Isneginf Isposinf Isreal Log Log10 Log1p "
+        "Log2 LogicalNot Max Mean Median Min "
+        "Moveaxis NanToNum Nanargmax Nanargmin Nancumprod Nancumsum Nanmax Nanmean "
+        "Nanmedian Nanmin Nanprod Nanstd Nansum Nanvar "
+        "Negative OnesLike Prod Ptp Rad2deg Ravel Real Reciprocal Repeat Reshape Roll Round "
+        "Sign Signbit Sin Sinc Sinh Slogdet "
+        "Sort Split Sqrt Square Squeeze Stack Std Sum Swapaxes Tan Tanh Tile Trace "
+        "Transpose Tril Triu Trunc Vander Var View "
         "Vsplit ZerosLike",
-        "x1 x2": "Add AllClose Append Arctan2 Correlate Cross Divide DivideNoNan Dot Equal FloorDivide Fmax Fmin Fmod Gcd "
-        "Greater GreaterEqual Heaviside Hypot Inner IsIn Kron Lcm Ldexp Less LessEqual Logaddexp Logaddexp2 LogicalAnd LogicalOr "
-        "LogicalXor Matmul Maximum Minimum Mod Multiply Nextafter NotEqual Outer Power Subtract Tensordot TrueDivide Vdot",
-        "x y": "BitwiseAnd BitwiseLeftShift BitwiseOr BitwiseRightShift BitwiseXor LeftShift RightShift",
+        "x1 x2": "Add AllClose Append Arctan2 Correlate Cross Divide DivideNoNan Dot Equal "
+        "FloorDivide Fmax Fmin Fmod Gcd "
+        "Greater GreaterEqual Heaviside Hypot Inner IsIn Kron Lcm Ldexp Less LessEqual "
+        "Logaddexp Logaddexp2 LogicalAnd LogicalOr "
+        "LogicalXor Matmul Maximum Minimum Mod Multiply Nextafter NotEqual Outer Power "
+        "Subtract Tensordot TrueDivide Vdot",
+        "x y": "BitwiseAnd BitwiseLeftShift BitwiseOr BitwiseRightShift BitwiseXor LeftShift "
+        "RightShift",
         "xs": "Concatenate Dstack Hstack Vstack",
         "array": "Rot90",
         "a": "Diff",
@@ -46,8 +59,10 @@ _TABLE: dict[str, dict[str, str]] = {
         "x1 x2 rtol atol": "Isclose",
     },
     "nn": {
-        "x": "Celu DepthToSpace Elu Gelu Glu HardShrink HardSigmoid HardSilu HardTanh LeakyRelu LogSigmoid LogSoftmax Moments "
-        "Normalize OneHot Relu Relu6 Selu Sigmoid Silu SoftShrink Softmax Softplus Softsign SpaceToDepth SparsePlus "
+        "x": "Celu DepthToSpace Elu Gelu Glu HardShrink HardSigmoid HardSilu HardTanh LeakyRelu "
+        "LogSigmoid LogSoftmax Moments "
+        "Normalize OneHot Relu Relu6 Selu Sigmoid Silu SoftShrink Softmax Softplus Softsign "
+        "SpaceToDepth SparsePlus "
         "SparseSigmoid Sparsemax Squareplus TanhShrink Threshold Unfold",
         "inputs": "AdaptiveAveragePool AdaptiveMaxPool AveragePool MaxPool",
         "inputs kernel": "Conv ConvTranspose DepthwiseConv",
@@ -71,8 +86,10 @@ _TABLE: dict[str, dict[str, str]] = {
     "image": {"images": "CropImages HSVToRGB PadImages RGBToGrayscale RGBToHSV Resize"},
 }
 _SIGNS = (
-    "add subtract multiply divide floor_divide power matmul equal not_equal less less_equal greater greater_equal "
-    "bitwise_and:and bitwise_or:or bitwise_xor:xor bitwise_left_shift:left_shift bitwise_right_shift:right_shift mod:remainder"
+    "add subtract multiply divide floor_divide power matmul equal not_equal less "
+    "less_equal greater greater_equal "
+    "bitwise_and:and bitwise_or:or bitwise_xor:xor bitwise_left_shift:left_shift "
+    "bitwise_right_shift:right_shift mod:remainder"
 )
 
 
@@ -145,19 +162,22 @@ def operation_of(node: Node) -> Operation:
     found = _known()[0].get(id(function)) or _known()[1].get(_by_hand(function), None)
     if found is None:
         raise ValueError(
-            f"The model uses the operation `{node.name}` on symbolic values, outside of layers, and files have no name for it. "
+            f"The model uses the operation `{node.name}` on symbolic values, outside of layers, "
+            "and files have no name for it. "
             "Wrap it in a layer: write a `podium.layers.Layer` whose `call` does it."
         )
     for leaf in leaves_of((node.args, node.kwargs)):
         if isinstance(leaf, Variable):
             raise ValueError(
-                f"The model uses the Variable {leaf.path!r} in the operation `{node.name}`, outside of layers, so its value "
+                f"The model uses the Variable {leaf.path!r} in the operation `{node.name}`, "
+                "outside of layers, so its value "
                 "would not be saved. Make it a weight of a layer."
             )
     settings, _, _ = found.described(node)
     if any(isinstance(leaf, KerasTensor) for leaf in leaves_of(settings)):
         raise ValueError(
-            f"The operation `{node.name}` has a symbolic setting, which files cannot hold. Wrap it in a layer."
+            f"The operation `{node.name}` has a symbolic setting, which files cannot hold. Wrap "
+            "it in a layer."
         )
     return found
 

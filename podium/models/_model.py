@@ -1,8 +1,8 @@
 """Model: the conductor. `compile`, `fit`, `evaluate`, `predict`, and the steps that people rewrite.
 
 It owns the order of things and nothing else: data is counted in `podium/data`, steps are run in
-`podium/execution`, whoever listens is called by `podium/callbacks`. What a model is made of is in `_network.py`, what `compile`
-gave it in `_compiled_model.py`.
+`podium/execution`, whoever listens is called by `podium/callbacks`. What a model is made of is in
+`_network.py`, what `compile` gave it in `_compiled_model.py`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ from podium.models.training._warm_up import warm_up
 class Model(CompiledModel):
     """Layers put together into something to train.
 
-    Three ways to make one: from symbolic inputs and outputs, as a `Sequential` stack, or as a subclass with its
-    own `call`. All three train the same way: `compile`, then `fit`. To change what happens with a batch, override
-    `train_step`; it is ordinary Python with a `GradientTape`, and is compiled to one XLA program.
+    Three ways to make one: from symbolic inputs and outputs, as a `Sequential` stack, or as a
+    subclass with its own `call`. All three train the same way: `compile`, then `fit`. To change
+    what happens with a batch, override `train_step`; it is ordinary Python with a `GradientTape`,
+    and is compiled to one XLA program.
 
     Args:
         inputs: Symbolic values from `Input`: one, or a list or dictionary of them.
@@ -61,7 +62,8 @@ class Model(CompiledModel):
     Attributes:
         optimizer: What `compile` was given, as an Optimizer.
         loss: What `compile` was given.
-        stop_training: Set it to True, in a callback for instance, and `fit` stops after the running step.
+        stop_training: Set it to True, in a callback for instance, and `fit` stops after the running
+            step.
         history: The `History` of the last `fit`.
 
     Example:
@@ -106,8 +108,8 @@ class Model(CompiledModel):
     ) -> History:
         """Train for a number of epochs.
 
-        An exception or an interrupt leaves the model at the last completed step, usable, and `history` with what
-        was logged.
+        An exception or an interrupt leaves the model at the last completed step, usable, and
+        `history` with what was logged.
 
         Args:
             x: Arrays in any nesting (or a generator, an iterator or a Dataset that yields batches).
@@ -116,8 +118,10 @@ class Model(CompiledModel):
             epochs: The epoch to stop before, counted from 0.
             verbose: 0 silent, 1 a bar, 2 a line per epoch; "auto" means 1.
             callbacks: A callback or a list of them.
-            validation_split: The fraction of the arrays, taken from their end, to keep for validation.
-            validation_data: What `evaluate` gets after an epoch: `(x, y)`, `(x, y, sample_weight)`, or a source of batches.
+            validation_split: The fraction of the arrays, taken from their end, to keep for
+                validation.
+            validation_data: What `evaluate` gets after an epoch: `(x, y)`, `(x, y, sample_weight)`,
+                or a source of batches.
             shuffle: Shuffle arrays before each epoch; "batch" shuffles whole batches.
             class_weight: A weight per class: a dictionary, or a dictionary of those by output name.
             sample_weight: A weight per sample, in the structure of `y`.
@@ -125,15 +129,17 @@ class Model(CompiledModel):
             steps_per_epoch: Batches per epoch; needed for endless data.
             validation_steps: Batches per validation.
             validation_batch_size: Samples per step of validation.
-            validation_freq: Validate every so many epochs, or after the epochs of a collection (counted from 1), or
-                every so many steps: `"100 steps"`.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
+            validation_freq: Validate every so many epochs, or after the epochs of a collection
+                (counted from 1), or every so many steps: `"100 steps"`.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
+                `PyDataset`.
 
         Returns:
             A `History`: its `history` holds the values of every epoch.
 
         Raises:
-            RuntimeError: The model is not compiled, is being fitted already, or the call is inside a compiled function.
+            RuntimeError: The model is not compiled, is being fitted already, or the call is inside
+                a compiled function.
             ValueError: An argument or the data does not fit; nothing has been trained then.
 
         Example:
@@ -259,10 +265,12 @@ class Model(CompiledModel):
             steps: Batches to take; all by default.
             callbacks: A callback or a list of them.
             return_dict: Return a dictionary instead of a list.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
+                `PyDataset`.
 
         Returns:
-            The loss, or a list `[loss, metric, ...]` of floats if there are metrics, or a dictionary by name.
+            The loss, or a list `[loss, metric, ...]` of floats if there are metrics, or a
+            dictionary by name.
 
         Example:
             >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
@@ -308,8 +316,9 @@ class Model(CompiledModel):
     ) -> Any:
         """Return the outputs for all of the data, as NumPy arrays.
 
-        They are in memory once. If they will not fit, a warning says so before the first batch is computed: `out` has them
-        written to a file as they come, `predict_iter` gives them batch by batch.
+        They are in memory once. If they will not fit, a warning says so before the first batch is
+        computed: `out` has them written to a file as they come, `predict_iter` gives them batch by
+        batch.
 
         Args:
             x: Arrays in any nesting, or a source of batches (targets in it are ignored).
@@ -317,16 +326,20 @@ class Model(CompiledModel):
             verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
             steps: Batches to take; all by default.
             callbacks: A callback or a list of them.
-            out: What to fill instead of new arrays: an array, an np.memmap, a dataset of h5py or zarr, anything with a `shape`
-                and a `dtype` that takes `out[a:b] = rows`; one for each output, in the structure of the outputs. It has at
-                least as many rows as there are samples, and a type that holds the outputs without loss.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
+            out: What to fill instead of new arrays: an array, an np.memmap, a dataset of h5py or
+                zarr, anything with a `shape` and a `dtype` that takes `out[a:b] = rows`; one for
+                each output, in the structure of the outputs. It has at least as many rows as there
+                are samples, and a type that holds the outputs without loss.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
+                `PyDataset`.
 
         Returns:
-            NumPy arrays in the structure of the model's outputs, as many rows as there are samples; or `out`.
+            NumPy arrays in the structure of the model's outputs, as many rows as there are samples;
+            or `out`.
 
         Raises:
-            ValueError: The data do not fit the model, or `out` does not fit the outputs; nothing has been computed then.
+            ValueError: The data do not fit the model, or `out` does not fit the outputs; nothing
+                has been computed then.
 
         Example:
             >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
@@ -369,25 +382,30 @@ class Model(CompiledModel):
         verbose: int | str = 0,
         **kwargs: Any,
     ) -> Iterator[Any]:
-        """Return a generator of the outputs batch by batch, for data larger than memory or without an end.
+        """Return a generator of the outputs batch by batch, for data larger than memory or without
+        an end.
 
-        Nothing is kept: memory does not grow with the data. A batch is computed when it is asked for, with those that
-        `steps_per_execution` takes along. What reads the data ends with the generator: when it has given all, is closed
-        (`contextlib.closing`), or is dropped. The model may be used, and even trained, in between.
+        Nothing is kept: memory does not grow with the data. A batch is computed when it is asked
+        for, with those that `steps_per_execution` takes along. What reads the data ends with the
+        generator: when it has given all, is closed (`contextlib.closing`), or is dropped. The model
+        may be used, and even trained, in between.
 
         Args:
-            x: Arrays in any nesting, or a source of batches (targets in it are ignored), which may have no end.
+            x: Arrays in any nesting, or a source of batches (targets in it are ignored), which may
+                have no end.
             batch_size: Samples per step; 32 by default.
             steps: Batches to take; all by default.
             callbacks: A callback or a list of them.
             verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
-            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a `PyDataset`.
+            **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
+                `PyDataset`.
 
         Returns:
             A generator of NumPy arrays in the structure of the model's outputs.
 
         Raises:
-            ValueError: The data do not fit the model. This shows at once, not when the first batch is asked for.
+            ValueError: The data do not fit the model. This shows at once, not when the first batch
+                is asked for.
 
         Example:
             >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
@@ -437,7 +455,8 @@ class Model(CompiledModel):
             y: Its targets.
             sample_weight: A weight per sample.
             class_weight: A weight per class.
-            reset_metrics: Whether the values are of this batch alone; with False they go on from the last call.
+            reset_metrics: Whether the values are of this batch alone; with False they go on from
+                the last call.
             return_dict: Return a dictionary instead of a list.
 
         Returns:
@@ -494,18 +513,21 @@ class Model(CompiledModel):
         batch_size: int | None = None,
         kinds: str | Sequence[str] = ("train", "test", "predict"),
     ) -> dict[str, float]:
-        """Compile ahead what `fit`, `evaluate` and `predict` will run, so that their first step starts at once.
+        """Compile ahead what `fit`, `evaluate` and `predict` will run, so that their first step
+        starts at once.
 
-        Nothing is trained: weights, the optimizer, metrics, counters and seeds stay as they are. A model without weights
-        gets them, as with its first batch. Steps of your own are compiled too; only a function of your own, from an
-        overridden `make_train_function`, is left alone.
+        Nothing is trained: weights, the optimizer, metrics, counters and seeds stay as they are. A
+        model without weights gets them, as with its first batch. Steps of your own are compiled
+        too; only a function of your own, from an overridden `make_train_function`, is left alone.
 
         Args:
-            x: What `fit` will get: arrays, or a Dataset, of which one batch is looked at. Or a `TensorSpec` for each input:
-                `TensorSpec((None, 8))`, where None stands for the batch size.
+            x: What `fit` will get: arrays, or a Dataset, of which one batch is looked at. Or a
+                `TensorSpec` for each input: `TensorSpec((None, 8))`, where None stands for the
+                batch size.
             y: Targets, or their TensorSpecs; not with a Dataset.
             sample_weight: Weights, or their TensorSpecs, if `fit` will get any.
-            batch_size: Samples per step; 32 by default. A smaller last batch of arrays is provided for too.
+            batch_size: Samples per step; 32 by default. A smaller last batch of arrays is provided
+                for too.
             kinds: Which steps: "train", "test", "predict" or several of them.
 
         Returns:
@@ -526,17 +548,18 @@ class Model(CompiledModel):
     # ------------------------------------------------------------------ the bars you may rewrite
 
     def train_step(self, data: Any) -> dict[str, Any]:
-        """Train on one batch: the forward pass, the loss, the gradients, the update and the metrics.
+        """Train on one batch: the forward pass, the loss, the gradients, the update and the
+        metrics.
 
         Override it to train differently. It runs compiled; keep what must change in Variables.
 
         Args:
-            data: What the data source gives: `(x, y)` for arrays, `(x, y, sample_weight)` with weights, the element of a
-                Dataset as it is.
+            data: What the data source gives: `(x, y)` for arrays, `(x, y, sample_weight)` with
+                weights, the element of a Dataset as it is.
 
         Returns:
-            A dictionary from names to values: the logs. A metric's `result()` is shown as it is; any other value is
-            averaged over the epoch.
+            A dictionary from names to values: the logs. A metric's `result()` is shown as it is;
+            any other value is averaged over the epoch.
         """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
@@ -567,9 +590,11 @@ class Model(CompiledModel):
         sample_weight: Any = None,
         training: bool = True,
     ) -> Any:
-        """Return the total loss of a batch: what `compile` was given, and the losses of layers and regularizers.
+        """Return the total loss of a batch: what `compile` was given, and the losses of layers and
+        regularizers.
 
-        Override it to compute the loss differently. Calling `compiled_loss` updates the running mean named `loss`.
+        Override it to compute the loss differently. Calling `compiled_loss` updates the running
+        mean named `loss`.
 
         Args:
             x: The inputs; not needed here, for overriding methods.
@@ -600,7 +625,9 @@ class Model(CompiledModel):
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """Return the results of all `metrics` by name; a result that is a dictionary is merged in."""
+        """Return the results of all `metrics` by name; a result that is a dictionary is merged
+        in.
+        """
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
@@ -609,15 +636,18 @@ class Model(CompiledModel):
             ):
                 if name in results:
                     raise ValueError(
-                        f"Two of the model's metrics have the name {name!r}; give one of them another `name=`."
+                        f"Two of the model's metrics have the name {name!r}; give one of them "
+                        "another `name=`."
                     )
                 results[name] = value
         return results
 
     def make_train_function(self, force: bool = False) -> Callable:
-        """Return the function that `fit` calls with an iterator: it takes the next batch and runs `train_step` on it.
+        """Return the function that `fit` calls with an iterator: it takes the next batch and runs
+        `train_step` on it.
 
-        Override it to change how steps are run. What it returns is kept in `train_function` until the next `compile`.
+        Override it to change how steps are run. What it returns is kept in `train_function` until
+        the next `compile`.
 
         Args:
             force: Make it anew.

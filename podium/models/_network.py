@@ -1,6 +1,7 @@
 """Network: layers put together, from a graph (`Model(inputs, outputs)`) or by subclassing.
 
-This is what a Model is made of: layers, inputs, outputs, the summary. `_model.py` adds how it is trained.
+This is what a Model is made of: layers, inputs, outputs, the summary. `_model.py` adds how it is
+trained.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ from podium.saving import serialize_keras_object
 
 
 class Network(Layer):
-    """A layer made of layers. One made from a graph runs the graph in `call`; a subclass writes its own."""
+    """A layer made of layers. One made from a graph runs the graph in `call`; a subclass writes its
+    own.
+    """
 
     def __init__(self, inputs: Any = None, outputs: Any = None, *args: Any, **kwargs: Any):
         if args:
             raise TypeError(
-                f"Model takes `inputs` and `outputs`, then named arguments; {len(args)} more were given."
+                f"Model takes `inputs` and `outputs`, then named arguments; {len(args)} more "
+                "were given."
             )
         if (inputs is None) != (outputs is None):
             missing = "inputs" if inputs is None else "outputs"
             raise ValueError(
-                f"Model was given no `{missing}`; give both `inputs` and `outputs`, or neither in a subclass."
+                f"Model was given no `{missing}`; give both `inputs` and `outputs`, or neither "
+                "in a subclass."
             )
         super().__init__(**kwargs)
         self._graph: Graph | None = None
@@ -46,14 +51,16 @@ class Network(Layer):
         self._graph = graph
         self._graph_layers = graph.layers
         self.built = True
-        # Each layer is an entry of its own on a tape, so that inner outputs can be sources of gradients.
+        # Each layer is an entry of its own on a tape, so that inner outputs can be sources of
+        # gradients.
         self._records_layers_inside = self._records_layers_inside or type(self).call is Network.call
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
         """Run the graph. Subclasses write their own."""
         if self._graph is None:
             raise NotImplementedError(
-                f"{type(self).__name__} has no `call` method and was not made from `inputs` and `outputs`. Define "
+                f"{type(self).__name__} has no `call` method and was not made from `inputs` and "
+                "`outputs`. Define "
                 "`call(self, inputs)`."
             )
         if self._loss_graph is None:
@@ -63,12 +70,15 @@ class Network(Layer):
         return outputs
 
     def add_loss(self, loss: Any, **options: Any) -> None:
-        """Add to the losses; on a model made from a graph also a symbolic value of that graph, computed at every call."""
+        """Add to the losses; on a model made from a graph also a symbolic value of that graph,
+        computed at every call.
+        """
         values = loss if isinstance(loss, (list, tuple)) else [loss]
         symbols = [value for value in values if isinstance(value, KerasTensor)]
         if symbols and self._graph is None:
             raise TypeError(
-                f"add_loss on {self.name!r} was given a symbolic value, and the model has no graph that could compute it. Call "
+                f"add_loss on {self.name!r} was given a symbolic value, and the model has no "
+                "graph that could compute it. Call "
                 "`add_loss` with the value inside `call`."
             )
         if symbols:
@@ -97,9 +107,11 @@ class Network(Layer):
     # --- as plain data
 
     def get_config(self) -> dict[str, Any]:
-        """Return what makes this model again, without its weights: the graph, or the constructor's arguments in a subclass.
+        """Return what makes this model again, without its weights: the graph, or the constructor's
+        arguments in a subclass.
 
-        A subclass with arguments that are not plain data writes its own, and `from_config` if needed.
+        A subclass with arguments that are not plain data writes its own, and `from_config` if
+        needed.
         """
         if self._graph is not None and is_made_of_graph(type(self)):
             return functional_config(self)
@@ -228,7 +240,9 @@ class Network(Layer):
 
 
 def is_made_of_graph(cls: type) -> bool:
-    """Tell whether a class of models takes `inputs` and `outputs`, as a model made of a graph does."""
+    """Tell whether a class of models takes `inputs` and `outputs`, as a model made of a graph
+    does.
+    """
     parameters = inspect.signature(cls.__dict__.get("__init__", cls.__init__)).parameters  # type: ignore[misc]
     passes_on = {parameter.kind for parameter in parameters.values()} >= {
         inspect.Parameter.VAR_POSITIONAL,

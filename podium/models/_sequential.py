@@ -16,8 +16,8 @@ from podium.saving.serialization._serialization import class_named, revive
 class Sequential(Model):
     """Layers one after the other, each with one input and one output.
 
-    With an `Input` first (or once it has been called) it has known shapes; without, the weights are made
-    on the first call.
+    With an `Input` first (or once it has been called) it has known shapes; without, the weights are
+    made on the first call.
 
     Args:
         layers: The layers, in order; more can follow with `add`.
@@ -56,7 +56,8 @@ class Sequential(Model):
             if not callable(layer):
                 raise TypeError(f"Sequential.add was given {layer!r}; a layer was expected.")
             raise TypeError(
-                f"Sequential.add was given the function {layer!r}; wrap it: `podium.layers.Lambda(fn)`."
+                f"Sequential.add was given the function {layer!r}; wrap it: "
+                "`podium.layers.Lambda(fn)`."
             )
         if isinstance(layer, InputLayer) and self._stack:
             raise ValueError(
@@ -64,12 +65,14 @@ class Sequential(Model):
             )
         if any(layer is known for known in self._stack):
             raise ValueError(
-                f"Layer {layer.name!r} is in Sequential model {self.name!r} already. To share a layer, use "
+                f"Layer {layer.name!r} is in Sequential model {self.name!r} already. To share a "
+                "layer, use "
                 "`Model(inputs, outputs)`; for another one like it, make a new layer."
             )
         if any(layer.name == known.name for known in self._stack):
             raise ValueError(
-                f"Sequential model {self.name!r} has a layer named {layer.name!r} already. Give it another `name=`."
+                f"Sequential model {self.name!r} has a layer named {layer.name!r} already. Give "
+                "it another `name=`."
             )
         if (
             not self._stack
@@ -91,7 +94,9 @@ class Sequential(Model):
         return layer
 
     def _rebuild(self) -> None:
-        """Make the graph anew if the first layer says the input's shape; otherwise wait for a call."""
+        """Make the graph anew if the first layer says the input's shape; otherwise wait for a
+        call.
+        """
         self._graph, self._graph_layers, self.built = None, [], False
         if len(self._stack) > 1 and isinstance(self._stack[0], InputLayer):
             start = symbol = self._stack[0].output
@@ -153,7 +158,8 @@ class Sequential(Model):
         """Make a model from `get_config`'s result; its weights start anew."""
         if not isinstance(config.get("layers"), (list, tuple)):
             raise ValueError(
-                f"The config of a Sequential model has layers={config.get('layers')!r}; a list was expected."
+                f"The config of a Sequential model has layers={config.get('layers')!r}; a list "
+                "was expected."
             )
         with custom_object_scope(custom_objects or {}):
             layers = [_layer(described) for described in config["layers"]]
@@ -175,6 +181,7 @@ def _layer(described: Any) -> Layer:
     layer = revive(described)
     if not isinstance(layer, Layer):
         raise ValueError(
-            f"The config of a Sequential model lists {described.get('class_name')!r}; a layer was expected."
+            f"The config of a Sequential model lists {described.get('class_name')!r}; a layer "
+            "was expected."
         )
     return layer

@@ -1,4 +1,6 @@
-"""Operations on tensors, under the names of `keras.ops`. Each goes through `podium.core.dispatch`."""
+"""Operations on tensors, under the names of `keras.ops`. Each goes through
+`podium.core.dispatch`.
+"""
 
 from podium.core import convert_to_numpy as convert_to_numpy
 from podium.core import convert_to_tensor as convert_to_tensor

@@ -248,7 +248,8 @@ def softmax(x, axis=-1):
     shape = getattr(x, "shape", ())
     if isinstance(axis, int) and -len(shape) <= axis < len(shape) and shape[axis] == 1:
         warnings.warn(
-            f"ops.softmax over axis {axis} of shape {tuple(shape)}: that axis has size 1, so the result is 1 everywhere. "
+            f"ops.softmax over axis {axis} of shape {tuple(shape)}: that axis has size 1, so the "
+            "result is 1 everywhere. "
             "Did you mean `ops.sigmoid`?",
             stacklevel=2,
         )

@@ -29,8 +29,10 @@ def dot_product_attention(
         mask: Boolean, same shape as `bias`: where `False`, a source is ignored.
         scale: Multiplies the logits. `None` means one over the square root of `size`.
         is_causal: Whether a target may only see sources up to its own position.
-        flash_attention: Whether to use the fused cuDNN kernel. `None` means no; `True` needs a GPU that has it.
-        attn_logits_soft_cap: Limit the logits softly: `logits / (1 + abs(logits) / cap)`. `None` means no limit.
+        flash_attention: Whether to use the fused cuDNN kernel. `None` means no; `True` needs a GPU
+            that has it.
+        attn_logits_soft_cap: Limit the logits softly: `logits / (1 + abs(logits) / cap)`. `None`
+            means no limit.
 
     Returns:
         Tensor `(batch, targets, heads, size)`.
@@ -42,7 +44,8 @@ def dot_product_attention(
     """
     if not query.ndim == key.ndim == value.ndim == 4:
         raise ValueError(
-            f"expected 4D inputs (batch, time, heads, size) and got shapes {query.shape}, {key.shape} and {value.shape}."
+            f"expected 4D inputs (batch, time, heads, size) and got shapes {query.shape}, "
+            f"{key.shape} and {value.shape}."
         )
     dtype = result_type(query.dtype, key.dtype, value.dtype)
     query, key, value = (x.astype(dtype) for x in (query, key, value))

@@ -322,6 +322,7 @@ def ldexp(x1, x2):
     """
     if not jnp.issubdtype(x2.dtype, jnp.integer):
         raise TypeError(
-            f"`x2` holds exponents and must be of an integer dtype, not {x2.dtype}. Cast it: `ops.cast(x2, 'int32')`."
+            f"`x2` holds exponents and must be of an integer dtype, not {x2.dtype}. Cast it: "
+            "`ops.cast(x2, 'int32')`."
         )
     return jnp.ldexp(to_float(x1) if is_integer(x1) else x1, x2)

@@ -86,7 +86,8 @@ def concatenate(xs, axis=0):
     except (TypeError, ValueError) as error:
         shapes = ", ".join(str(x.shape) for x in xs)
         raise ValueError(
-            f"shapes must agree in every axis but axis {axis}, and got {shapes or 'an empty list'}. "
+            f"shapes must agree in every axis but axis {axis}, and got "
+            f"{shapes or 'an empty list'}. "
             "Use `ops.stack` to join along a new axis."
         ) from error
 
@@ -156,7 +157,8 @@ def array_split(x, indices_or_sections, axis=0):
     """
     if not isinstance(indices_or_sections, int):
         raise TypeError(
-            f"`indices_or_sections` must be an int, not {type(indices_or_sections).__name__}. For positions, use `ops.split`."
+            f"`indices_or_sections` must be an int, not {type(indices_or_sections).__name__}. "
+            "For positions, use `ops.split`."
         )
     if indices_or_sections <= 0:
         raise ValueError("`indices_or_sections` must be positive.")
@@ -169,7 +171,8 @@ def pad(x, pad_width, mode="constant", constant_values=None):
 
     Args:
         x: Input tensor.
-        pad_width: How many before and after: an int, a pair for all axes, or one pair for each axis.
+        pad_width: How many before and after: an int, a pair for all axes, or one pair for each
+            axis.
         mode: `constant`, `edge`, `reflect`, `symmetric`, `wrap`, or another mode of `numpy.pad`.
         constant_values: Value of the padding. Only for `mode="constant"`; defaults to 0.
 
@@ -179,14 +182,16 @@ def pad(x, pad_width, mode="constant", constant_values=None):
     """
     if constant_values is not None and mode != "constant":
         raise ValueError(
-            f"`constant_values` goes with mode='constant' only, not with mode={mode!r}. Leave it out."
+            f"`constant_values` goes with mode='constant' only, not with mode={mode!r}. Leave it "
+            "out."
         )
     widths = [(pad_width, pad_width)] if isinstance(pad_width, int) else list(pad_width)
     widths = [tuple(widths)] if isinstance(widths[0], int) else [tuple(w) for w in widths]
     widths = [w * 2 if len(w) == 1 else w for w in widths]
     if len(widths) not in (1, x.ndim):
         raise ValueError(
-            f"`pad_width` has {len(widths)} pairs and `x` of shape {x.shape} has {x.ndim} axes. Give one pair for each axis."
+            f"`pad_width` has {len(widths)} pairs and `x` of shape {x.shape} has {x.ndim} axes. "
+            "Give one pair for each axis."
         )
     values = {} if constant_values is None else {"constant_values": constant_values}
     return jnp.pad(x, widths * x.ndim if len(widths) == 1 else widths, mode=mode, **values)

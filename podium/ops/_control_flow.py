@@ -1,7 +1,9 @@
-"""Loops and branches over `jax.lax`. The functions given to them are ordinary ones: they see Tensors and may use operators.
+"""Loops and branches over `jax.lax`. The functions given to them are ordinary ones: they see
+Tensors and may use operators.
 
-Tensors and Variables that those functions read from outside are found too, so gradients reach them. For that a loop may be
-run twice, and `jax.lax` remembers traces by function: so each run makes a new raw function (`call_with_tensors`).
+Tensors and Variables that those functions read from outside are found too, so gradients reach them.
+For that a loop may be run twice, and `jax.lax` remembers traces by function: so each run makes a
+new raw function (`call_with_tensors`).
 """
 
 import jax
@@ -20,7 +22,8 @@ def _check_callable(op, **functions):
     for name, fn in functions.items():
         if not callable(fn):
             raise TypeError(
-                f"ops.{op}: `{name}` must be a function, and {fn!r} was given. Wrap a value as `lambda: value`."
+                f"ops.{op}: `{name}` must be a function, and {fn!r} was given. Wrap a value as "
+                "`lambda: value`."
             )
 
 
@@ -30,7 +33,8 @@ def cond(pred, true_fn, false_fn):
     Args:
         pred: Boolean scalar.
         true_fn: Function without arguments, run if `pred` holds.
-        false_fn: Function without arguments, run otherwise. Its result has the same structure, shapes and dtypes.
+        false_fn: Function without arguments, run otherwise. Its result has the same structure,
+            shapes and dtypes.
 
     Example:
         >>> x = ops.array(3.0)
@@ -52,7 +56,8 @@ def switch(index, branches, *operands):
 
     Args:
         index: Integer scalar; out of range means the nearest branch.
-        branches: List of functions of `operands`. Their results have the same structure, shapes and dtypes.
+        branches: List of functions of `operands`. Their results have the same structure, shapes and
+            dtypes.
         *operands: What to call the function with.
 
     Example:
@@ -75,7 +80,8 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
 
     Args:
         cond: Function of the loop variables that returns a boolean scalar.
-        body: Function of the loop variables that returns their next values, with the same shapes and dtypes.
+        body: Function of the loop variables that returns their next values, with the same shapes
+            and dtypes.
         loop_vars: The first values: a tuple or list, or a single tensor.
         maximum_iterations: Stop after so many rounds. `None` means no limit.
 

@@ -1,6 +1,8 @@
-"""Convolution and pooling as operations: arguments as in Keras, checked, then handed to the raw kernels.
+"""Convolution and pooling as operations: arguments as in Keras, checked, then handed to the raw
+kernels.
 
-`_convolution.py` and `_pooling.py` own the kernels, which work channels-last; this file owns strings, shapes and layouts.
+`_convolution.py` and `_pooling.py` own the kernels, which work channels-last; this file owns
+strings, shapes and layouts.
 """
 
 import jax.numpy as jnp
@@ -17,7 +19,8 @@ PADDINGS = ("valid", "same")
 def _spatial_rank(inputs, name):
     if inputs.ndim not in (3, 4, 5):
         raise ValueError(
-            f"`{name}` must have a batch axis, one to three spatial axes and channels, and got shape {inputs.shape}."
+            f"`{name}` must have a batch axis, one to three spatial axes and channels, and got "
+            f"shape {inputs.shape}."
         )
     return inputs.ndim - 2
 
@@ -25,7 +28,8 @@ def _spatial_rank(inputs, name):
 def _check_kernel(inputs, kernel, name="kernel"):
     if kernel.ndim != inputs.ndim:
         raise ValueError(
-            f"`{name}` of shape {kernel.shape} needs {inputs.ndim} axes: one for each spatial axis of inputs {inputs.shape}, "
+            f"`{name}` of shape {kernel.shape} needs {inputs.ndim} axes: one for each spatial "
+            f"axis of inputs {inputs.shape}, "
             "and two for channels."
         )
 
@@ -48,8 +52,10 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
     """Convolution over one, two or three spatial axes.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
-        kernel: Tensor `(*window, input_channels, output_channels)`. Fewer input channels than `inputs` has mean groups.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
+        kernel: Tensor `(*window, input_channels, output_channels)`. Fewer input channels than
+            `inputs` has mean groups.
         strides: Step of the window, an int or one for each axis.
         padding: `valid` (no padding) or `same` (output as large as input over strides).
         data_format: `channels_last` or `channels_first`. `None` means the default.
@@ -69,8 +75,10 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
     x = channels_last(inputs, data_format)
     if x.shape[-1] % kernel.shape[-2] or kernel.shape[-1] % (x.shape[-1] // kernel.shape[-2]):
         raise ValueError(
-            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the kernel of shape "
-            f"{kernel.shape} takes {kernel.shape[-2]}. They must be equal, or (for groups) divide the channels of "
+            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the "
+            "kernel of shape "
+            f"{kernel.shape} takes {kernel.shape[-2]}. They must be equal, or (for groups) "
+            "divide the channels of "
             "inputs and outputs."
         )
     out = _convolved(
@@ -82,7 +90,8 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
 def _depthwise(x, kernel, strides, padding, dilation_rate, name="kernel"):
     if kernel.shape[-2] != x.shape[-1]:
         raise ValueError(
-            f"`{name}` of shape {kernel.shape} filters {kernel.shape[-2]} channels and inputs have {x.shape[-1]}. "
+            f"`{name}` of shape {kernel.shape} filters {kernel.shape[-2]} channels and inputs "
+            f"have {x.shape[-1]}. "
             "They must be equal; check `data_format`."
         )
     flat = jnp.reshape(kernel, (*kernel.shape[:-2], 1, kernel.shape[-2] * kernel.shape[-1]))
@@ -96,7 +105,8 @@ def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None,
     """Convolution of each channel on its own.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         kernel: Tensor `(*window, channels, multiplier)`: `multiplier` filters for each channel.
         strides: Step of the window, an int or one for each axis.
         padding: `valid` or `same`.
@@ -132,7 +142,8 @@ def separable_conv(
     """A depthwise convolution followed by a pointwise one that mixes the channels.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         depthwise_kernel: Tensor `(*window, channels, multiplier)`.
         pointwise_kernel: Tensor `(1, ..., 1, channels * multiplier, output_channels)`.
         strides: Step of the window, an int or one for each axis.
@@ -161,7 +172,8 @@ def separable_conv(
     )
     if pointwise_kernel.shape[-2] != x.shape[-1]:
         raise ValueError(
-            f"`pointwise_kernel` of shape {pointwise_kernel.shape} must take {x.shape[-1]} channels."
+            f"`pointwise_kernel` of shape {pointwise_kernel.shape} must take {x.shape[-1]} "
+            "channels."
         )
     return restore(
         _convolved(x, pointwise_kernel, 1, "valid", dilation_rate, groups=1), data_format
@@ -181,11 +193,13 @@ def conv_transpose(
     """Transposed convolution: the gradient of a convolution, used to grow images.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         kernel: Tensor `(*window, output_channels, input_channels)`.
         strides: By how much each spatial axis grows, an int or one for each axis.
         padding: `valid`, or `same` (output as large as input times strides).
-        output_padding: Extra size of the output, an int or one for each axis. `None` means it is chosen to fit.
+        output_padding: Extra size of the output, an int or one for each axis. `None` means it is
+            chosen to fit.
         data_format: `channels_last` or `channels_first`. `None` means the default.
         dilation_rate: Distance between taps of the kernel, an int or one for each axis.
 
@@ -206,7 +220,8 @@ def conv_transpose(
     x = channels_last(inputs, data_format)
     if kernel.shape[-1] != x.shape[-1]:
         raise ValueError(
-            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the kernel of shape "
+            f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the "
+            "kernel of shape "
             f"{kernel.shape} takes {kernel.shape[-1]} (its last axis). They must be equal."
         )
     out = _convolution.convolve_transpose(
@@ -234,7 +249,8 @@ def _pooled(kernel, inputs, pool_size, strides, padding, data_format):
         size < reach for size, reach in zip(spatial, window, strict=True)
     ):
         raise ValueError(
-            f"a window of {window} does not fit into spatial shape {spatial}: the result would be empty. "
+            f"a window of {window} does not fit into spatial shape {spatial}: the result would "
+            "be empty. "
             "Use padding='same', a smaller `pool_size` or a larger input."
         )
     return restore(kernel(x, window, steps, padding), data_format)
@@ -245,7 +261,8 @@ def max_pool(inputs, pool_size, strides=None, padding="valid", data_format=None)
     """The largest value in each window.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         pool_size: Size of the window, an int or one for each axis.
         strides: Step of the window. `None` means `pool_size`.
         padding: `valid` or `same`.
@@ -263,7 +280,8 @@ def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=N
     """The average of each window. Padding does not count.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         pool_size: Size of the window, an int or one for each axis.
         strides: Step of the window. `None` means `pool_size`.
         padding: `valid` or `same`.
@@ -298,7 +316,8 @@ def adaptive_average_pool(inputs, output_size, data_format=None):
     """Averages over windows chosen so that the output has a given size.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         output_size: Spatial size of the result, an int or one for each axis.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
@@ -319,7 +338,8 @@ def adaptive_max_pool(inputs, output_size, data_format=None):
     """Largest values over windows chosen so that the output has a given size.
 
     Args:
-        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for `channels_first`.
+        inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
+            `channels_first`.
         output_size: Spatial size of the result, an int or one for each axis.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 

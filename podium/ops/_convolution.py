@@ -24,8 +24,9 @@ from podium.ops._convolution_gradients import (
 
 Padding = str | tuple[tuple[int, int], ...]
 
-# One compiled call each when used eagerly, where every tap of the window would be a call of its own (4 ms against
-# 50 us on a small image); inside a compiled function they are inlined and change nothing.
+# One compiled call each when used eagerly, where every tap of the window would be a call of its own
+# (4 ms against 50 us on a small image); inside a compiled function they are inlined and change
+# nothing.
 _compiled = functools.partial(jax.jit, static_argnums=2, inline=True)
 _correlate, _lax_correlate = _compiled(correlate), _compiled(lax_correlate)
 _spread, _lax_spread = _compiled(spread), _compiled(lax_spread)
@@ -159,7 +160,8 @@ def convolve_transpose(
         )
     if padding not in ("valid", "same"):
         raise ValueError(
-            f'Got padding={padding!r}. Expected "valid" or "same". Use output_padding to set the output size.'
+            f'Got padding={padding!r}. Expected "valid" or "same". Use output_padding to set the '
+            "output size."
         )
     output, window = x.shape[1:-1], kernel.shape[:-2]
     extras = output_padding or (None,) * len(output)

@@ -411,7 +411,8 @@ def _split_batch(x: Array, elements: int) -> Array | None:
     block = next((b for b in range(most, 0, -1) if own % b == 0), 1)
     if block == own:
         return None
-    # Each device gives its share to every block: blocks of neighbouring samples would have to be sent around.
+    # Each device gives its share to every block: blocks of neighbouring samples would have to be
+    # sent around.
     split = x.reshape(parts, own // block, block, *x.shape[1:])
     return split.swapaxes(0, 1).reshape(own // block, parts * block, *x.shape[1:])
 

@@ -1,4 +1,6 @@
-"""Operations that make tensors from shapes and numbers. `dtype=None` means the default float, as in Keras."""
+"""Operations that make tensors from shapes and numbers. `dtype=None` means the default float, as in
+Keras.
+"""
 
 import jax
 import jax.numpy as jnp

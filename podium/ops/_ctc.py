@@ -93,7 +93,8 @@ def ctc_decode(
         mask_index: The class that means blank.
 
     Returns:
-        The paths `(top_paths, batch, time)`, filled up with -1, and their scores `(batch, top_paths)`.
+        The paths `(top_paths, batch, time)`, filled up with -1, and their scores `(batch,
+        top_paths)`.
 
     Example:
         >>> scores = np.array([[[0.1, 0.9], [0.1, 0.9], [0.8, 0.2]]])
@@ -133,7 +134,9 @@ def _beam_search(logits, past_end, beam_width, top_paths, mask_index):
 
 
 def _decode_one(log_probs, past_end, beam_width, top_paths, blank):
-    """Beam search over one sequence. The beam holds each path twice: ending in its label, and in a blank."""
+    """Beam search over one sequence. The beam holds each path twice: ending in its label, and in a
+    blank.
+    """
     steps, classes = log_probs.shape
     width = 2 * beam_width
 

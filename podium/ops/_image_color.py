@@ -120,7 +120,9 @@ def _bell(size, sigma, dtype):
 
 
 def blur(x, kernel_size, sigma):
-    """Gaussian blur of a channels-last batch; the first number of each pair is for columns, as in Keras."""
+    """Gaussian blur of a channels-last batch; the first number of each pair is for columns, as in
+    Keras.
+    """
     kernel = jnp.outer(
         _bell(kernel_size[1], sigma[1], x.dtype), _bell(kernel_size[0], sigma[0], x.dtype)
     )

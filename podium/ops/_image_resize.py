@@ -26,7 +26,8 @@ def check_images(images, name="images"):
     """Images are a single one, or a batch."""
     if images.ndim not in (3, 4):
         raise ValueError(
-            f"`{name}` must be one image (3D) or a batch of images (4D), and the shape is {images.shape}."
+            f"`{name}` must be one image (3D) or a batch of images (4D), and the shape is "
+            f"{images.shape}."
         )
 
 
@@ -45,12 +46,15 @@ def resize(
     """Change the size of images.
 
     Args:
-        images: One image `(height, width, channels)` or a batch of them. Integers are rounded back to their dtype.
+        images: One image `(height, width, channels)` or a batch of them. Integers are rounded back
+            to their dtype.
         size: New height and width.
         interpolation: `bilinear`, `nearest`, `bicubic`, `lanczos3` or `lanczos5`.
         antialias: Whether to smooth when shrinking.
-        crop_to_aspect_ratio: Whether to cut off the sides that do not fit the new aspect ratio, instead of distorting.
-        pad_to_aspect_ratio: Whether to add margins to fit the new aspect ratio, instead of distorting.
+        crop_to_aspect_ratio: Whether to cut off the sides that do not fit the new aspect ratio,
+            instead of distorting.
+        pad_to_aspect_ratio: Whether to add margins to fit the new aspect ratio, instead of
+            distorting.
         fill_mode: How margins are filled: `constant`.
         fill_value: Value of the margins.
         data_format: `channels_last` or `channels_first`. `None` means the default.
@@ -113,7 +117,8 @@ def scale_and_translate(
         scale: Tensor: scale along each of `spatial_dims`.
         translation: Tensor: shift along each of `spatial_dims`, in pixels of the result.
         spatial_dims: The axes to work on.
-        method: `linear`, `cubic`, `lanczos3` or `lanczos5` (also `bilinear`, `trilinear`, `bicubic`, `tricubic`).
+        method: `linear`, `cubic`, `lanczos3` or `lanczos5` (also `bilinear`, `trilinear`,
+            `bicubic`, `tricubic`).
         antialias: Whether to smooth when shrinking.
 
     Example:
@@ -187,7 +192,8 @@ def _before_and_after(size, before, after, target, what):
     after = target - before - size if after is None else after
     if before < 0 or after < 0:
         raise ValueError(
-            f"the target {what} {target} is too small for images of {what} {size} with that padding."
+            f"the target {what} {target} is too small for images of {what} {size} with that "
+            "padding."
         )
     return before, after
 

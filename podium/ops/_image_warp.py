@@ -37,7 +37,8 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
     """
     if coordinates.ndim < 2 or coordinates.shape[0] != inputs.ndim:
         raise ValueError(
-            f"`coordinates` of shape {coordinates.shape} must have at least two axes, and the first one entry for each axis "
+            f"`coordinates` of shape {coordinates.shape} must have at least two axes, and the "
+            "first one entry for each axis "
             f"of inputs {inputs.shape}."
         )
     check_choice("fill_mode", fill_mode, FILL_MODES)
@@ -76,8 +77,9 @@ def affine_transform(
 
     Args:
         images: One image or a batch.
-        transform: Eight numbers `a0 a1 a2 b0 b1 b2 c0 c1`, or a row of them for each image. The pixel `(x, y)` of the result
-            is read at `(a0 x + a1 y + a2, b0 x + b1 y + b2)`; `c0` and `c1` are not used.
+        transform: Eight numbers `a0 a1 a2 b0 b1 b2 c0 c1`, or a row of them for each image. The
+            pixel `(x, y)` of the result is read at `(a0 x + a1 y + a2, b0 x + b1 y + b2)`; `c0` and
+            `c1` are not used.
         interpolation: `nearest` or `bilinear`.
         fill_mode: Beyond the edges: `constant`, `nearest`, `wrap`, `mirror` or `reflect`.
         fill_value: Value beyond the edges for `constant`.
@@ -95,7 +97,8 @@ def affine_transform(
     check_images(images)
     if transform.ndim not in (1, 2) or transform.shape[-1] != 8:
         raise ValueError(
-            f"`transform` must have 8 numbers, or 8 for each image, and its shape is {transform.shape}."
+            "`transform` must have 8 numbers, or 8 for each image, and its shape is "
+            f"{transform.shape}."
         )
     x = channels_last(images, data_format, axis=-3)
     x = x if images.ndim == 4 else x[None]
@@ -147,7 +150,8 @@ def perspective_transform(
         or start_points.shape != end_points.shape
     ):
         raise ValueError(
-            f"`start_points` and `end_points` must both have shape (4, 2), or (batch, 4, 2), and are {start_points.shape} "
+            "`start_points` and `end_points` must both have shape (4, 2), or (batch, 4, 2), and "
+            f"are {start_points.shape} "
             f"and {end_points.shape}."
         )
     x = channels_last(images, data_format, axis=-3)

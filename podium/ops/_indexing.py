@@ -33,7 +33,8 @@ take_along_axis = row(
 take = row(
     "take(x, indices, axis=None)",
     lambda x, indices, axis: jnp.take(x, indices, axis=axis),
-    "Pick slices by position. `axis=None` picks from the flattened tensor; floats give NaN for positions outside.",
+    "Pick slices by position. `axis=None` picks from the flattened tensor; floats give "
+    "NaN for positions outside.",
     "ops.take([[1, 2], [3, 4]], [1, 0], axis=0)",
     """array([[3, 4],
        [1, 2]], dtype=int32)""",
@@ -86,7 +87,8 @@ def get_item(x, key):
 
     Args:
         x: Input tensor.
-        key: What you would write in the brackets: an int, slice, ellipsis, `None`, tensor, or a tuple of these.
+        key: What you would write in the brackets: an int, slice, ellipsis, `None`, tensor, or a
+            tuple of these.
 
     Example:
         >>> ops.get_item([[1, 2], [3, 4]], (0, slice(None))).numpy()

@@ -1,4 +1,6 @@
-"""Where channels are, and sizes given once for all axes: shared by convolutions, pooling and image operations."""
+"""Where channels are, and sizes given once for all axes: shared by convolutions, pooling and image
+operations.
+"""
 
 from typing import Any
 
@@ -30,7 +32,9 @@ def restore(x: jax.Array, data_format: str, axis: int = 1) -> jax.Array:
 
 
 def sizes(name: str, value: Any, rank: int) -> tuple[int, ...]:
-    """An int, or one for each of `rank` axes, as a tuple of positive ints (`output_padding` may be 0)."""
+    """An int, or one for each of `rank` axes, as a tuple of positive ints (`output_padding` may be
+    0).
+    """
     values = (value,) * rank if isinstance(value, int) else tuple(value)
     lowest = 0 if name == "output_padding" else 1
     if len(values) == 1:

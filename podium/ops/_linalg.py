@@ -177,7 +177,8 @@ norm = row(
     "Norm of vectors or matrices.",
     "ops.norm([3.0, 4.0])",
     "array(5., dtype=float32)",
-    ord="Order of the norm: a number, `'fro'` or `'nuc'`. `None` means the root of the sum of squares.",
+    ord="Order of the norm: a number, `'fro'` or `'nuc'`. `None` means the root of the sum "
+    "of squares.",
 )
 pinv = row(
     "pinv(x, rcond=None)",
@@ -246,7 +247,8 @@ def cdist(x, y):
     """
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
         raise ValueError(
-            f"both must be matrices (or batches) with the same last axis, and shapes are {x.shape} and {y.shape}."
+            "both must be matrices (or batches) with the same last axis, and shapes are "
+            f"{x.shape} and {y.shape}."
         )
     difference = to_float(x)[..., :, None, :] - to_float(y)[..., None, :, :]
     return jnp.sqrt(jnp.sum(jnp.square(difference), axis=-1))

@@ -1,4 +1,6 @@
-"""Cross-entropies, encodings of class numbers, and image quality: what losses and metrics are made of."""
+"""Cross-entropies, encodings of class numbers, and image quality: what losses and metrics are made
+of.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +37,8 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     """
     if target.shape != output.shape or target.ndim < 1:
         raise ValueError(
-            f"`target` and `output` must have the same shape, of at least one axis, and got {target.shape} and {output.shape}. "
+            "`target` and `output` must have the same shape, of at least one axis, and got "
+            f"{target.shape} and {output.shape}. "
             "For class numbers use `ops.sparse_categorical_crossentropy`."
         )
     return -jnp.sum(target * _log_probabilities(output, from_logits, axis), axis=axis)
@@ -46,7 +49,8 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
     """Cross-entropy of predicted probabilities against class numbers.
 
     Args:
-        target: Integer tensor of class numbers: the shape of `output` without the last axis (or with size 1 there).
+        target: Integer tensor of class numbers: the shape of `output` without the last axis (or
+            with size 1 there).
         output: Predictions.
         from_logits: Whether `output` holds logits rather than probabilities.
         axis: Axis of the classes.
@@ -63,7 +67,8 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
         target = jnp.squeeze(target, axis=-1)
     if output.ndim < 1 or target.shape != output.shape[:-1]:
         raise ValueError(
-            f"the shape of `target` must be that of `output` without its last axis (the classes), and got {target.shape} and "
+            "the shape of `target` must be that of `output` without its last axis (the "
+            f"classes), and got {target.shape} and "
             f"{output.shape}. For one-hot targets use `ops.categorical_crossentropy`."
         )
     log_probabilities = _log_probabilities(output, from_logits, axis)
@@ -89,7 +94,8 @@ def binary_crossentropy(target, output, from_logits=False):
     """
     if target.shape != output.shape:
         raise ValueError(
-            f"`target` and `output` must have the same shape, and got {target.shape} and {output.shape}. "
+            f"`target` and `output` must have the same shape, and got {target.shape} and "
+            f"{output.shape}. "
             "Reshape one of them, often with `ops.expand_dims(target, -1)`."
         )
     output = to_float(output)

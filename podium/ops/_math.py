@@ -16,13 +16,15 @@ def _segment(reduce):
     def compute(data, segment_ids, num_segments, sorted):
         if segment_ids.ndim != 1 or data.ndim < 1 or segment_ids.shape[0] != data.shape[0]:
             raise ValueError(
-                f"`segment_ids` must be 1D with one entry for each row of `data`, and shapes are {segment_ids.shape} "
+                "`segment_ids` must be 1D with one entry for each row of `data`, and shapes are "
+                f"{segment_ids.shape} "
                 f"and {data.shape}."
             )
         if num_segments is None:
             if isinstance(segment_ids, jax.core.Tracer):
                 raise ValueError(
-                    "`num_segments` must be given inside a compiled function: it fixes the shape of the result."
+                    "`num_segments` must be given inside a compiled function: it fixes the "
+                    "shape of the result."
                 )
             num_segments = int(jnp.max(segment_ids)) + 1 if segment_ids.size else 0
         return reduce(data, segment_ids, num_segments, indices_are_sorted=sorted)
@@ -32,7 +34,8 @@ def _segment(reduce):
 
 _SEGMENTS = "(data, segment_ids, num_segments=None, sorted=False)"
 _MEANS = {
-    "num_segments": "Number of segments. `None` means the largest id plus one, which only works outside compiled functions.",
+    "num_segments": "Number of segments. `None` means the largest id plus one, which only works "
+    "outside compiled functions.",
     "sorted": "Promise that `segment_ids` is sorted, which is faster.",
 }
 segment_max = row(
@@ -95,7 +98,8 @@ def in_top_k(targets, predictions, k):
     """
     if predictions.ndim < 1 or targets.shape != predictions.shape[:-1]:
         raise ValueError(
-            f"the shape of `targets` must be that of `predictions` without the last axis, and got {targets.shape} "
+            "the shape of `targets` must be that of `predictions` without the last axis, and "
+            f"got {targets.shape} "
             f"and {predictions.shape}."
         )
     chosen = jnp.take_along_axis(predictions, targets[..., None].astype("int32"), axis=-1)
@@ -110,7 +114,8 @@ def _complex(x):
     real, imaginary = map(as_array, x)
     if real.shape != imaginary.shape:
         raise ValueError(
-            f"real and imaginary parts must have the same shape, and got {real.shape} and {imaginary.shape}."
+            f"real and imaginary parts must have the same shape, and got {real.shape} and "
+            f"{imaginary.shape}."
         )
     if not all(jnp.issubdtype(part.dtype, jnp.floating) for part in (real, imaginary)):
         raise ValueError(

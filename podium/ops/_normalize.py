@@ -27,7 +27,8 @@ def moments(x, axes, keepdims=False, synchronized=False):
         x: Input tensor. Half-precision inputs are summed in float32.
         axes: Axis or axes to compute over.
         keepdims: Whether those axes stay, with size 1.
-        synchronized: Accepted as in Keras. The batch is one global array here, so its moments always span all devices.
+        synchronized: Accepted as in Keras. The batch is one global array here, so its moments
+            always span all devices.
 
     Returns:
         The mean and the variance.
@@ -49,7 +50,8 @@ def moments(x, axes, keepdims=False, synchronized=False):
 
 @op("x mean variance offset scale")
 def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=0.001):
-    """Normalise by a given mean and variance: `(x - mean) / sqrt(variance + epsilon) * scale + offset`.
+    """Normalise by a given mean and variance: `(x - mean) / sqrt(variance + epsilon) * scale +
+    offset`.
 
     Args:
         x: Input tensor.
@@ -67,7 +69,8 @@ def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilo
     """
     if mean.ndim != 1 or mean.shape[0] != x.shape[axis]:
         raise ValueError(
-            f"`mean` of shape {mean.shape} must be 1D and as long as axis {axis} of `x`, of shape {x.shape}."
+            f"`mean` of shape {mean.shape} must be 1D and as long as axis {axis} of `x`, of "
+            f"shape {x.shape}."
         )
     shape = [1] * x.ndim
     shape[axis] = mean.shape[0]
@@ -90,7 +93,8 @@ def layer_normalization(x, gamma=None, beta=None, axis=-1, epsilon=None, **kwarg
         beta: Shift, shaped like the axes in `axis`. `None` means 0.
         axis: Axis or axes of the features.
         epsilon: Small number that keeps the division finite. `None` means `podium.core.epsilon()`.
-        **kwargs: `rms_scaling`, from old Keras: divide by the standard deviation without subtracting the mean.
+        **kwargs: `rms_scaling`, from old Keras: divide by the standard deviation without
+            subtracting the mean.
 
     Example:
         >>> ops.layer_normalization([[1.0, 3.0]], epsilon=0.0).numpy()

@@ -65,7 +65,8 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """
     if x.ndim != 3:
         raise ValueError(
-            f"expected a 3D tensor (batch, channels * block_elements, blocks) and got shape {x.shape}."
+            "expected a 3D tensor (batch, channels * block_elements, blocks) and got shape "
+            f"{x.shape}."
         )
     size, kernel = sizes("output_size", output_size, 2), sizes("kernel_size", kernel_size, 2)
     spread, step = sizes("dilation", dilation, 2), sizes("stride", stride, 2)

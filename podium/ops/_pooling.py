@@ -104,7 +104,8 @@ def _pads(x: Array, window, strides, padding: str) -> list[tuple[int, int]]:
         )
     if padding not in ("valid", "same"):
         raise ValueError(
-            f'Got padding={padding!r}. Expected "valid" or "same". Pad x yourself for anything else.'
+            f'Got padding={padding!r}. Expected "valid" or "same". Pad x yourself for anything '
+            "else."
         )
     return lax.padtype_to_pads(size, window, strides, padding.upper())
 

@@ -88,8 +88,10 @@ def matmul(x1, x2):
     rows = x2.shape[-2] if x2.ndim > 1 else x2.shape[0]
     if x1.shape[-1] != rows:
         raise ValueError(
-            f"the last axis of x1 must be as long as the {'second to last' if x2.ndim > 1 else 'only'} axis of x2, "
-            f"and shapes {x1.shape} and {x2.shape} have {x1.shape[-1]} and {rows}. Transpose one of them, or check what feeds it."
+            "the last axis of x1 must be as long as the "
+            f"{'second to last' if x2.ndim > 1 else 'only'} axis of x2, "
+            f"and shapes {x1.shape} and {x2.shape} have {x1.shape[-1]} and {rows}. Transpose one "
+            "of them, or check what feeds it."
         )
     both_int8 = x1.dtype == x2.dtype == jnp.int8
     return jnp.matmul(x1, x2, preferred_element_type=jnp.int32 if both_int8 else None)
@@ -137,6 +139,7 @@ def einsum(subscripts, *operands, **kwargs):
     except (TypeError, ValueError) as error:
         shapes = ", ".join(f"{g.strip()}: {x.shape}" for g, x in zip(groups, arrays, strict=True))
         raise ValueError(
-            f"the shapes do not fit {subscripts!r} ({shapes}): a letter for each axis, and one size for each letter. "
+            f"the shapes do not fit {subscripts!r} ({shapes}): a letter for each axis, and one "
+            "size for each letter. "
             f"JAX says: {error}"
         ) from error

@@ -1,7 +1,8 @@
 """How operations choose dtypes: Keras's rules, whatever promotion mode JAX is in.
 
-Keras's promotion table is JAX's standard one (the tests compare every pair). `_table.py` runs each operation under it, with
-`podium.core.promoting`, even when the user asked JAX for strict promotion; this file holds what else depends on dtypes.
+Keras's promotion table is JAX's standard one (the tests compare every pair). `_table.py` runs each
+operation under it, with `podium.core.promoting`, even when the user asked JAX for strict promotion;
+this file holds what else depends on dtypes.
 """
 
 from typing import Any
@@ -13,12 +14,16 @@ from podium.core import floatx
 
 
 def as_array(x: Any) -> Any:
-    """A raw array from an array, scalar or (nested) list; `None` stays `None`. Python scalars stay weakly typed."""
+    """A raw array from an array, scalar or (nested) list; `None` stays `None`. Python scalars stay
+    weakly typed.
+    """
     return x if x is None or isinstance(x, jax.Array) else jnp.asarray(x)
 
 
 def result_type(*values: Any) -> str:
-    """The dtype, by name, that an operation on `values` (arrays, dtypes, or `float` and `int` for weak scalars) gives."""
+    """The dtype, by name, that an operation on `values` (arrays, dtypes, or `float` and `int` for
+    weak scalars) gives.
+    """
     with jax.numpy_dtype_promotion("standard"):
         dtype = jnp.result_type(*values)
     # Two weak scalars, or a bool with `float`, give the default float.
@@ -36,7 +41,9 @@ def _is_float32(value: Any) -> bool:
 
 
 def to_float(x: jax.Array) -> jax.Array:
-    """Cast integers and booleans to the default float; leave floats and complex numbers as they are."""
+    """Cast integers and booleans to the default float; leave floats and complex numbers as they
+    are.
+    """
     return x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(floatx())
 
 

@@ -1,4 +1,5 @@
-"""Operations that summarise a tensor along axes: sums, extremes, statistics, positions of extremes, running totals.
+"""Operations that summarise a tensor along axes: sums, extremes, statistics, positions of extremes,
+running totals.
 
 `axis` is an int, a tuple or list of ints, or `None` for all elements. Positions are int32.
 """
@@ -47,7 +48,9 @@ def _var(x, axis, keepdims):
 
 
 def _position(fn):
-    """argmax and argmin: on CPU, XLA takes -0.0 and 0.0 for equal; Keras puts the negative one first."""
+    """argmax and argmin: on CPU, XLA takes -0.0 and 0.0 for equal; Keras puts the negative one
+    first.
+    """
 
     def compute(x, axis, keepdims):
         if jnp.issubdtype(x.dtype, jnp.floating) and x.ndim and jax.default_backend() == "cpu":

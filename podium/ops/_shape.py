@@ -172,13 +172,15 @@ def reshape(x, newshape):
     shape = tuple(-1 if d is None else d for d in shape)
     if shape.count(-1) > 1:
         raise ValueError(
-            f"at most one entry of `newshape` may be -1, and {shape} has {shape.count(-1)}. Name the other sizes."
+            f"at most one entry of `newshape` may be -1, and {shape} has {shape.count(-1)}. Name "
+            "the other sizes."
         )
     try:
         return jnp.reshape(x, shape)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"a tensor of shape {x.shape} cannot take the shape {shape}: both must hold the same number of elements. "
+            f"a tensor of shape {x.shape} cannot take the shape {shape}: both must hold the same "
+            "number of elements. "
             "Use -1 for one size to have it computed."
         ) from error
 
@@ -225,7 +227,8 @@ def rearrange(tensor, pattern, **axes_lengths):
 
     Args:
         tensor: Input tensor.
-        pattern: Names of the axes before and after: `"b (h w) c -> b c h w"`. Brackets group axes that form one.
+        pattern: Names of the axes before and after: `"b (h w) c -> b c h w"`. Brackets group axes
+            that form one.
         **axes_lengths: Sizes of grouped axes that cannot be computed.
 
     Example:
@@ -240,7 +243,8 @@ def rearrange(tensor, pattern, **axes_lengths):
     names = [name for group in before for name in group]
     if len(before) != tensor.ndim or sorted(names) != sorted(n for g in after for n in g):
         raise ValueError(
-            f"the left side names {len(before)} axes for a tensor of shape {tensor.shape}; both sides must name the same "
+            f"the left side names {len(before)} axes for a tensor of shape {tensor.shape}; both "
+            "sides must name the same "
             "axes, once each."
         )
     sizes = dict(axes_lengths)
@@ -248,7 +252,8 @@ def rearrange(tensor, pattern, **axes_lengths):
         unknown = [name for name in group if name not in sizes]
         if len(unknown) > 1:
             raise ValueError(
-                f"the sizes of {unknown} cannot be computed from {size}. Give all but one, as {unknown[0]}=..."
+                f"the sizes of {unknown} cannot be computed from {size}. Give all but one, as "
+                f"{unknown[0]}=..."
             )
         for name in unknown:
             known = 1

@@ -14,7 +14,8 @@ def slice(inputs, start_indices, shape):
 
     Args:
         inputs: Input tensor.
-        start_indices: Where the block begins, one integer for each axis. The block is moved inwards if it would not fit.
+        start_indices: Where the block begins, one integer for each axis. The block is moved inwards
+            if it would not fit.
         shape: Size of the block. -1 means to the end, for starts that are known.
 
     Example:
@@ -71,7 +72,8 @@ def scatter_update(inputs, indices, updates, reduction=None):
         inputs: Input tensor.
         indices: Integer tensor `(count, axes)`: positions.
         updates: The values, `(count, *rest)`.
-        reduction: How values meet those already there: `add`, `max`, `min`, `mul`, or `None` to replace them.
+        reduction: How values meet those already there: `add`, `max`, `min`, `mul`, or `None` to
+            replace them.
 
     Example:
         >>> ops.scatter_update(np.zeros(4, "int32"), [[1], [3]], [7, 8]).numpy()

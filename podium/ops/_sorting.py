@@ -47,7 +47,8 @@ sort = row(
 def bincount(x, weights=None, minlength=0, sparse=False):
     """Count how often each non-negative integer occurs.
 
-    The size of the result depends on the values, so inside a compiled function `x` must be known and `minlength` is no bound.
+    The size of the result depends on the values, so inside a compiled function `x` must be known
+    and `minlength` is no bound.
 
     Args:
         x: Integer tensor, 1D, or 2D to count each row.
@@ -121,7 +122,8 @@ def unique(
         return_inverse: Whether to return, for each element of `x`, its position in the result.
         return_counts: Whether to return how often each occurs.
         axis: Axis whose slices are compared. `None` compares elements.
-        size: Fixed number of results, needed inside a compiled function: cut off, or filled up with `fill_value`.
+        size: Fixed number of results, needed inside a compiled function: cut off, or filled up with
+            `fill_value`.
         fill_value: What fills up. `None` means the smallest result.
 
     Returns:
@@ -159,6 +161,7 @@ def searchsorted(sorted_sequence, values, side="left"):
     """
     if sorted_sequence.ndim != 1:
         raise ValueError(
-            f"expected a 1D `sorted_sequence` and got shape {sorted_sequence.shape}. For a batch, use `ops.vectorized_map`."
+            f"expected a 1D `sorted_sequence` and got shape {sorted_sequence.shape}. For a "
+            "batch, use `ops.vectorized_map`."
         )
     return jnp.searchsorted(sorted_sequence, values, side=side)

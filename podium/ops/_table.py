@@ -1,7 +1,9 @@
-"""Turns raw JAX functions into public operations: `row` for one-liners (the tables), `op` for written-out ones.
+"""Turns raw JAX functions into public operations: `row` for one-liners (the tables), `op` for
+written-out ones.
 
-Both end the same way: arguments become arrays, dtypes mix as in Keras, the call goes through `dispatch`, and an error says what
-was given. A row also writes its own docstring, with the meaning of each argument taken from `ARGUMENTS`.
+Both end the same way: arguments become arrays, dtypes mix as in Keras, the call goes through
+`dispatch`, and an error says what was given. A row also writes its own docstring, with the meaning
+of each argument taken from `ARGUMENTS`.
 """
 
 import functools
@@ -37,7 +39,8 @@ ARGUMENTS = {
     "data": "Input tensor.",
     "default_value": "Value used at and below the threshold.",
     "destination": "Where those axes go.",
-    "dtype": "Dtype of the result. `None` means the default float, or the dtype of the input where there is one.",
+    "dtype": "Dtype of the result. `None` means the default float, or the dtype of the input "
+    "where there is one.",
     "dx": "Distance between samples when `x` is `None`.",
     "endpoint": "Whether `stop` is included.",
     "equal_nan": "Whether two NaNs count as equal.",
@@ -83,7 +86,9 @@ ARGUMENTS = {
 
 
 class Operation(Protocol):
-    """A public operation; `raw` is the same on bare arrays, without dispatch, for use inside other operations."""
+    """A public operation; `raw` is the same on bare arrays, without dispatch, for use inside other
+    operations.
+    """
 
     raw: Callable[..., Any]
 
@@ -128,7 +133,8 @@ def op(arrays: str | None = None) -> Callable[[Callable], Operation]:
     """Decorate a pure JAX function so that it is a public operation on Tensors.
 
     Args:
-        arrays: Names of the parameters to turn into arrays, separated by spaces. Defaults to those without a default.
+        arrays: Names of the parameters to turn into arrays, separated by spaces. Defaults to those
+            without a default.
     """
 
     def decorate(fn: Callable) -> Operation:

@@ -1,4 +1,6 @@
-"""Optimizers: how weights follow their gradients, under the names of `keras.optimizers`; and any optax transformation."""
+"""Optimizers: how weights follow their gradients, under the names of `keras.optimizers`; and any
+optax transformation.
+"""
 
 from podium.optimizers import legacy as legacy
 from podium.optimizers import schedules as schedules

@@ -14,7 +14,9 @@ from podium.optimizers._optimizer import Optimizer, Options
 def adafactor(
     gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
 ) -> tuple[Any, dict]:
-    """Divide by a root mean square made of row and column means; limit the step, and scale it by the weights."""
+    """Divide by a root mean square made of row and column means; limit the step, and scale it by
+    the weights.
+    """
     row, column, v = slots["row"], slots["column"], slots["velocity"]
     squares = jnp.square(gradient) + hyper.epsilon_1
     beta_2 = 1 - jnp.power(step, jnp.asarray(hyper.beta_2_decay, step.dtype))
@@ -37,15 +39,18 @@ def _rms(x: Any) -> Any:
 
 
 class Adafactor(Optimizer):
-    """Steps in proportion to the weights, with the mean of squares factored into a row and a column.
+    """Steps in proportion to the weights, with the mean of squares factored into a row and a
+    column.
 
     Args:
-        learning_rate: A number, a schedule or a function. The rate used is at most `1 / sqrt(step)`.
+        learning_rate: A number, a schedule or a function. The rate used is at most `1 /
+            sqrt(step)`.
         beta_2_decay: The power of the step by which the mean of squares takes in less and less.
         epsilon_1: A small number added to squared gradients.
         epsilon_2: The least size of weights that steps are in proportion to.
         clip_threshold: The greatest root mean square of a step before it is scaled.
-        relative_step: Kept for Keras's signature: in Keras 3 the rate is limited by the step either way.
+        relative_step: Kept for Keras's signature: in Keras 3 the rate is limited by the step either
+            way.
         **options: What all optimizers take; see `Optimizer`.
 
     Example:

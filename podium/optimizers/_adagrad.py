@@ -1,4 +1,6 @@
-"""Adagrad and Adadelta: steps divided by the root of all squared gradients so far, or of recent ones."""
+"""Adagrad and Adadelta: steps divided by the root of all squared gradients so far, or of recent
+ones.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def adagrad(
 
 
 class Adagrad(Optimizer):
-    """Divides each step by the root of the sum of all squared gradients: rare features keep large steps.
+    """Divides each step by the root of the sum of all squared gradients: rare features keep large
+    steps.
 
     Args:
         learning_rate: A number, a schedule or a function.

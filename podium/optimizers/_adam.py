@@ -13,7 +13,9 @@ from podium.optimizers._optimizer import Optimizer, Options
 def adam(
     gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
 ) -> tuple[Any, dict]:
-    """Step by the mean gradient over the root mean square; epsilon is added before the correction of early steps."""
+    """Step by the mean gradient over the root mean square; epsilon is added before the correction
+    of early steps.
+    """
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - hyper.beta_2)
@@ -100,7 +102,8 @@ class AdamW(Adam):
     ):
         if weight_decay is None:
             raise TypeError(
-                "weight_decay=None was given to AdamW; a number was expected. For no weight decay, use Adam."
+                "weight_decay=None was given to AdamW; a number was expected. For no weight "
+                "decay, use Adam."
             )
         super().__init__(
             learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay, **options

@@ -1,4 +1,6 @@
-"""Relatives of Adam: Adamax (greatest gradients instead of squares), Nadam (looks ahead), Lamb (a rate per layer)."""
+"""Relatives of Adam: Adamax (greatest gradients instead of squares), Nadam (looks ahead), Lamb (a
+rate per layer).
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ class Adamax(_TwoMeans):
 def nadam(
     gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
 ) -> tuple[Any, dict]:
-    """Take Adam's step from where the momentum will be next; the momentum itself warms up slowly."""
+    """Take Adam's step from where the momentum will be next; the momentum itself warms up
+    slowly.
+    """
     m, v, product = slots["momentum"], slots["velocity"], slots["u_product"]
     now, later = warming(hyper.beta_1, step), warming(hyper.beta_1, step + 1)
     beta_1, beta_2 = (
@@ -113,7 +117,9 @@ class Nadam(_TwoMeans):
     _u_product: Variable | None = None  # the product of all momentums so far
 
     def build(self, var_list: Iterable[Variable]) -> None:
-        """Make the state for variables that have none yet, and the product of momentums that all share."""
+        """Make the state for variables that have none yet, and the product of momentums that all
+        share.
+        """
         variables = list(var_list)
         super().build(variables)
         if self._u_product is None:
@@ -133,7 +139,9 @@ class Nadam(_TwoMeans):
 def lamb(
     gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
 ) -> tuple[Any, dict]:
-    """Take Adam's direction, as long as the weights are: each variable gets a learning rate of its own."""
+    """Take Adam's direction, as long as the weights are: each variable gets a learning rate of its
+    own.
+    """
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - hyper.beta_2)

@@ -1,7 +1,9 @@
-"""The course of one update: which Variables are read, what is done with their values, and where results go.
+"""The course of one update: which Variables are read, what is done with their values, and where
+results go.
 
-In order: unscale the gradients, accumulate, clip, decay the weights, take the rule's step, average, constrain. The
-arithmetic is in `_transforms.py`; subclasses in files such as `_adam.py` bring the rule and say which slots it wants.
+In order: unscale the gradients, accumulate, clip, decay the weights, take the rule's step, average,
+constrain. The arithmetic is in `_transforms.py`; subclasses in files such as `_adam.py` bring the
+rule and say which slots it wants.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ class Updating(OptimizerState):
 
     @property
     def iterations(self) -> Any:
-        """How many updates have been done: a whole-number Variable (a Tensor, if gradients are accumulated)."""
+        """How many updates have been done: a whole-number Variable (a Tensor, if gradients are
+        accumulated).
+        """
         if self.gradient_accumulation_steps:
             return self._iterations // self.gradient_accumulation_steps
         return self._iterations
@@ -84,7 +88,9 @@ class Updating(OptimizerState):
         return groups + self._slot_groups()
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
-        """Return the names of the rule's slots; those of one group stand side by side in `variables`."""
+        """Return the names of the rule's slots; those of one group stand side by side in
+        `variables`.
+        """
         return []
 
     def _new_slot(self, variable: Variable, name: str) -> Variable | None:
@@ -104,14 +110,17 @@ class Updating(OptimizerState):
         variables = list(self._trainable_variables if variables is None else variables)
         if len(variables) != len(grads):
             raise ValueError(
-                f"{self.name!r} was given {len(grads)} gradients for {len(variables)} variables; one gradient (or None) for "
+                f"{self.name!r} was given {len(grads)} gradients for {len(variables)} variables; "
+                "one gradient (or None) for "
                 "each variable was expected, in the same order."
             )
         if any(id(variable) not in self._index for variable in variables):
             if self.built and type(self).build is not Updating.build and not self._builds_more:
                 raise ValueError(
-                    f"{self.name!r} was given variables that it was not built with, and {type(self).__name__} makes its state "
-                    "in a `build` of its own, once. Build it with all variables first, or use a new optimizer."
+                    f"{self.name!r} was given variables that it was not built with, and "
+                    f"{type(self).__name__} makes its state "
+                    "in a `build` of its own, once. Build it with all variables first, or use a "
+                    "new optimizer."
                 )
             self.build(variables)
         return variables
@@ -149,7 +158,9 @@ class Updating(OptimizerState):
                 variable.assign(variable.constraint(Tensor(variable.read())))
 
     def _flush(self, variables: list[Variable]) -> None:
-        """Take the step of a group of gradients that is not complete, by the mean of those that there are."""
+        """Take the step of a group of gradients that is not complete, by the mean of those that
+        there are.
+        """
         count, iteration = self.gradient_accumulation_steps, self._iterations.read()
         variables = [
             v
@@ -290,7 +301,8 @@ class Updating(OptimizerState):
     def _rule_of(self, variable: Variable) -> Callable:
         if self._rule is None:
             raise NotImplementedError(
-                f"{type(self).__name__} has no `update_step`. Write `def update_step(self, gradient, variable, learning_rate)`."
+                f"{type(self).__name__} has no `update_step`. Write `def update_step(self, "
+                "gradient, variable, learning_rate)`."
             )
         return self._rule
 

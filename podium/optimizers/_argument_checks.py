@@ -1,4 +1,6 @@
-"""Checks of optimizers' arguments: each returns the value, or says what was given, what was expected and the way out."""
+"""Checks of optimizers' arguments: each returns the value, or says what was given, what was
+expected and the way out.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ def number(
     high: float | None = None,
     below: bool = False,
 ) -> float:
-    """Return `value` as a float if it is a finite number from `low` to `high` (below `high`, if `below`)."""
+    """Return `value` as a float if it is a finite number from `low` to `high` (below `high`, if
+    `below`).
+    """
     expected = _range(low, high, below)
     scalar = hasattr(value, "__float__") and tuple(getattr(value, "shape", ())) == ()
     if not scalar or isinstance(value, (bool, np.bool_)):
@@ -44,7 +48,8 @@ def whole_number(argument: str, value: Any, at_least: int) -> int:
     """Return `value` if it is a whole number of at least `at_least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
         raise ValueError(
-            f"{argument}={value!r} was given; a whole number of at least {at_least}, or None, was expected."
+            f"{argument}={value!r} was given; a whole number of at least {at_least}, or None, "
+            "was expected."
         )
     return int(value)
 
@@ -65,6 +70,7 @@ def only_one_clipping(clipnorm: Any, clipvalue: Any, global_clipnorm: Any) -> No
     set_ones = [f"{name}={value!r}" for name, value in given.items() if value is not None]
     if len(set_ones) > 1:
         raise ValueError(
-            f"{' and '.join(set_ones)} were given; only one of clipnorm, clipvalue and global_clipnorm can be "
+            f"{' and '.join(set_ones)} were given; only one of clipnorm, clipvalue and "
+            "global_clipnorm can be "
             "set. Keep one of them."
         )

@@ -15,7 +15,9 @@ from podium.optimizers._optimizer import Optimizer, Options
 def ftrl(
     gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
 ) -> tuple[Any, dict]:
-    """Minimize the linear term so far plus penalties; with an L1 penalty, small weights become exactly zero."""
+    """Minimize the linear term so far plus penalties; with an L1 penalty, small weights become
+    exactly zero.
+    """
     old, exponent = slots["accumulator"], jnp.asarray(-hyper.learning_rate_power, value.dtype)
     new = old + jnp.square(gradient)
     pull = (jnp.power(new, exponent) - jnp.power(old, exponent)) / learning_rate
@@ -28,11 +30,13 @@ def ftrl(
 
 
 class Ftrl(Optimizer):
-    """Follow the regularized leader: for wide linear models, whose weights an L1 penalty sets to zero.
+    """Follow the regularized leader: for wide linear models, whose weights an L1 penalty sets to
+    zero.
 
     Args:
         learning_rate: A number, a schedule or a function.
-        learning_rate_power: How the rate falls with the sum of squares, at most 0; 0 for a fixed rate.
+        learning_rate_power: How the rate falls with the sum of squares, at most 0; 0 for a fixed
+            rate.
         initial_accumulator_value: Where the sums of squares start, at least 0.
         l1_regularization_strength: The L1 penalty, at least 0.
         l2_regularization_strength: The L2 penalty, at least 0.

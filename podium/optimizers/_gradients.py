@@ -12,7 +12,8 @@ from podium.optimizers._transforms import wide_dtype
 def checked_pairs(
     name: str, grads: list, variables: list[Variable], warned: set[str]
 ) -> tuple[list, list[Variable]]:
-    """Return bare gradients in the type of the update, and their variables, without those that have no gradient.
+    """Return bare gradients in the type of the update, and their variables, without those that have
+    no gradient.
 
     Args:
         name: The optimizer's name, for messages.
@@ -27,13 +28,15 @@ def checked_pairs(
     ]
     if len(missing) == len(grads):
         raise ValueError(
-            f"No gradients provided for any variable: {name!r} was given None for each of {missing}. Compute the loss inside "
+            f"No gradients provided for any variable: {name!r} was given None for each of "
+            f"{missing}. Compute the loss inside "
             "the tape's `with` block from these variables, with Podium's layers and operations."
         )
     if new := [path for path in missing if path not in warned]:
         warned.update(new)
         warn_user(
-            f"Gradients do not exist for variables {new} when minimizing the loss: they stay as they are. If that is not "
+            f"Gradients do not exist for variables {new} when minimizing the loss: they stay as "
+            "they are. If that is not "
             "meant, check that the loss depends on them."
         )
     pairs = [
@@ -48,7 +51,8 @@ def _bare_gradient(name: str, gradient: Any, variable: Variable) -> Any:
     array = read_raw(convert_to_tensor(gradient))
     if array.shape != variable.shape:
         raise ValueError(
-            f"{name!r} was given a gradient of shape {array.shape} for variable {variable.path!r} of shape {variable.shape}; "
+            f"{name!r} was given a gradient of shape {array.shape} for variable "
+            f"{variable.path!r} of shape {variable.shape}; "
             "the shapes must be equal. Check that gradients and variables are in the same order."
         )
     wanted = wide_dtype(variable.dtype)

@@ -54,7 +54,8 @@ class Lion(Optimizer):
         self.beta_2 = number("beta_2", beta_2, 0, 1)
         if self.beta_1 == 0:
             raise ValueError(
-                "beta_1=0.0 was given to Lion; a number above 0 was expected, or it would ignore its momentum."
+                "beta_1=0.0 was given to Lion; a number above 0 was expected, or it would "
+                "ignore its momentum."
             )
 
     def _slot_groups(self) -> list[tuple[str, ...]]:

@@ -20,17 +20,20 @@ from podium.optimizers._registry import add_optimizer, deserialize, get, seriali
 
 @add_optimizer
 class LossScaleOptimizer(Optimizer):
-    """Wraps an optimizer with a loss scale that adapts: halved when gradients overflow, doubled when all is well.
+    """Wraps an optimizer with a loss scale that adapts: halved when gradients overflow, doubled
+    when all is well.
 
-    Small gradients vanish in float16. So the loss is multiplied by a large factor (`scale_loss`), and the gradients are
-    divided by it again. A step whose gradients are not all finite changes nothing but the factor.
+    Small gradients vanish in float16. So the loss is multiplied by a large factor (`scale_loss`),
+    and the gradients are divided by it again. A step whose gradients are not all finite changes
+    nothing but the factor.
 
     Args:
         inner_optimizer: The optimizer to wrap: an instance, a name or a config.
         initial_scale: The first factor. Too high is soon mended; too low takes long.
         dynamic_growth_steps: After how many good steps in a row the factor is doubled.
         name: A name.
-        **kwargs: `dynamic=True`, and default values of the options of `Optimizer`, as old configs have them.
+        **kwargs: `dynamic=True`, and default values of the options of `Optimizer`, as old configs
+            have them.
 
     Example:
         >>> w = podium.Variable(1.0)
@@ -52,19 +55,22 @@ class LossScaleOptimizer(Optimizer):
     ):
         if not kwargs.pop("dynamic", True):
             raise ValueError(
-                "LossScaleOptimizer was given dynamic=False; it always adapts its scale. For a fixed scale, set "
+                "LossScaleOptimizer was given dynamic=False; it always adapts its scale. For a "
+                "fixed scale, set "
                 "`loss_scale_factor` on the optimizer itself."
             )
         super().__init__(0.0, name=name, **kwargs)
         for option, value in kwargs.items():
             if value not in (None, False) and option != "ema_momentum":
                 raise ValueError(
-                    f"LossScaleOptimizer was given {option}={value!r}; set it on the inner optimizer."
+                    f"LossScaleOptimizer was given {option}={value!r}; set it on the inner "
+                    "optimizer."
                 )
         inner = get(inner_optimizer)
         if inner is None or isinstance(inner, LossScaleOptimizer):
             raise TypeError(
-                f"inner_optimizer={inner_optimizer!r} was given; an optimizer without a loss scale was expected."
+                f"inner_optimizer={inner_optimizer!r} was given; an optimizer without a loss "
+                "scale was expected."
             )
         self.inner_optimizer = inner
         self.inner_optimizer.loss_scale_factor = None  # gradients would be divided twice
@@ -103,7 +109,9 @@ class LossScaleOptimizer(Optimizer):
         return self.inner_optimizer.iterations
 
     def scale_loss(self, loss: Any) -> Any:
-        """Return the loss times the factor of now, in at least float32, where the product has room."""
+        """Return the loss times the factor of now, in at least float32, where the product has
+        room.
+        """
         scale = self.initial_scale if self.dynamic_scale is None else self.dynamic_scale
         return dispatch(
             lambda loss, scale: loss.astype(_transforms.wide_dtype(loss.dtype)) * scale, loss, scale
@@ -112,7 +120,8 @@ class LossScaleOptimizer(Optimizer):
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None
     ) -> None:
-        """Divide the gradients by the factor and apply them, if they are all finite; adapt the factor.
+        """Divide the gradients by the factor and apply them, if they are all finite; adapt the
+        factor.
 
         Args:
             grads: The gradients of the scaled loss; None leaves its variable as it is.

@@ -20,7 +20,8 @@ class OptimizerMap(MutableMapping):
 
     Args:
         default_optimizer: The optimizer of variables that no pattern matches.
-        optimizer_map: Optimizers by the path of a variable, or by a regular expression that matches all of it.
+        optimizer_map: Optimizers by the path of a variable, or by a regular expression that matches
+            all of it.
 
     Example:
         >>> chosen = podium.optimizers.OptimizerMap(podium.optimizers.SGD(), {"encoder/.*": podium.optimizers.Adam()})
@@ -47,7 +48,8 @@ class OptimizerMap(MutableMapping):
         patterns = [pattern for pattern in self._map if re.fullmatch(pattern, key)]
         if len(patterns) > 1:
             raise ValueError(
-                f"Several optimizers are meant for variable {key!r}: the patterns {patterns} all match it."
+                f"Several optimizers are meant for variable {key!r}: the patterns {patterns} all "
+                "match it."
             )
         return self._map[patterns[0]] if patterns else self.default_optimizer
 
@@ -58,7 +60,8 @@ class OptimizerMap(MutableMapping):
             )
         if key in self._map:
             raise ValueError(
-                f"OptimizerMap has an optimizer for {key!r} already, {self._map[key]!r}; delete it first."
+                f"OptimizerMap has an optimizer for {key!r} already, {self._map[key]!r}; delete "
+                "it first."
             )
         _check_inner(optimizer, "optimizer")
         self._map[key] = optimizer
@@ -97,7 +100,8 @@ def _check_inner(optimizer: Any, argument: str) -> None:
         optimizer, (LossScaleOptimizer, MultiOptimizer)
     ):
         raise TypeError(
-            f"{argument}={optimizer!r} was given; an optimizer that is neither a LossScaleOptimizer nor a MultiOptimizer was "
+            f"{argument}={optimizer!r} was given; an optimizer that is neither a "
+            "LossScaleOptimizer nor a MultiOptimizer was "
             "expected. Wrap the whole MultiOptimizer for a loss scale."
         )
 
@@ -132,7 +136,8 @@ class MultiOptimizer(Optimizer):
     ):
         if not callable(optimizer_map):
             raise TypeError(
-                f"optimizer_map={optimizer_map!r} was given; an OptimizerMap or a function was expected."
+                f"optimizer_map={optimizer_map!r} was given; an OptimizerMap or a function was "
+                "expected."
             )
         super().__init__(0.0, loss_scale_factor=loss_scale_factor, name=name)
         self._optimizer_map = optimizer_map

@@ -28,7 +28,9 @@ def muon(
 
 
 def orthogonalized(x: Any, hyper: Any) -> Any:
-    """Bring the singular values of a matrix near 1, by Newton-Schulz steps with a fifth-degree polynomial."""
+    """Bring the singular values of a matrix near 1, by Newton-Schulz steps with a fifth-degree
+    polynomial.
+    """
     tall = x.shape[-2] > x.shape[-1]
     x = x.T if tall else x
     x = x / (jnp.sqrt(jnp.sum(jnp.square(x))) + 1e-7)

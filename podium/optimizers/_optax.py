@@ -20,7 +20,9 @@ from podium.optimizers._transforms import select
 
 
 def is_transformation(value: Any) -> bool:
-    """Tell whether a value is an optax GradientTransformation: a named tuple of `init` and `update`."""
+    """Tell whether a value is an optax GradientTransformation: a named tuple of `init` and
+    `update`.
+    """
     return (
         isinstance(value, tuple)
         and callable(getattr(value, "init", None))
@@ -31,13 +33,14 @@ def is_transformation(value: Any) -> bool:
 class OptaxOptimizer(Optimizer):
     """An optax transformation as an optimizer.
 
-    The transformation sees its parameters as a dictionary by the paths of variables, so masks and labels can go by name.
-    A variable without a gradient stays as it is. The learning rate can be read and set if it was injected:
-    `optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`.
+    The transformation sees its parameters as a dictionary by the paths of variables, so masks and
+    labels can go by name. A variable without a gradient stays as it is. The learning rate can be
+    read and set if it was injected: `optax.inject_hyperparams(optax.adam)(learning_rate=1e-3)`.
 
     Args:
         transformation: An optax GradientTransformation.
-        **options: What all optimizers take, but for weight decay, which optax has transformations for; see `Optimizer`.
+        **options: What all optimizers take, but for weight decay, which optax has transformations
+            for; see `Optimizer`.
 
     Example:
         >>> import optax
@@ -53,7 +56,8 @@ class OptaxOptimizer(Optimizer):
     def __init__(self, transformation: Any, **options: Any):
         if not is_transformation(transformation):
             raise TypeError(
-                f"transformation={transformation!r} was given; an optax GradientTransformation was expected."
+                f"transformation={transformation!r} was given; an optax GradientTransformation "
+                "was expected."
             )
         self.transformation = transformation
         self._structure: Any = None  # of the transformation's state; its leaves are in _state
@@ -62,12 +66,15 @@ class OptaxOptimizer(Optimizer):
         super().__init__(None, **options)
         if self.weight_decay is not None:
             raise ValueError(
-                f"weight_decay={self.weight_decay!r} was given for an optax transformation; put it in the chain: "
+                f"weight_decay={self.weight_decay!r} was given for an optax transformation; put "
+                "it in the chain: "
                 "`optax.chain(..., optax.add_decayed_weights(...))`, or use `optax.adamw`."
             )
 
     def _kept_rate(self, learning_rate: Any) -> Any:
-        """Find the injected learning rate, so that it can be read and set before the first update."""
+        """Find the injected learning rate, so that it can be read and set before the first
+        update.
+        """
         try:
             state = self.transformation.init({})
         except (
@@ -83,8 +90,10 @@ class OptaxOptimizer(Optimizer):
         """The injected learning rate, a Variable; refused if there is none."""
         if self._learning_rate is None:
             raise AttributeError(
-                "This optax transformation has no learning rate that can be read or set. Make it with "
-                "`optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate is a number."
+                "This optax transformation has no learning rate that can be read or set. Make "
+                "it with "
+                "`optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate is "
+                "a number."
             )
         return self._learning_rate
 
@@ -92,12 +101,15 @@ class OptaxOptimizer(Optimizer):
     def learning_rate(self, learning_rate: Any) -> None:
         if callable(learning_rate):
             raise TypeError(
-                "A schedule cannot replace the learning rate inside an optax transformation; give it to optax."
+                "A schedule cannot replace the learning rate inside an optax transformation; "
+                "give it to optax."
             )
         if self._learning_rate is None:
             raise TypeError(
-                f"learning_rate={learning_rate!r} was set on an optax transformation whose rate is fixed or follows a schedule. "
-                "Make it with `optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate is a number."
+                f"learning_rate={learning_rate!r} was set on an optax transformation whose rate "
+                "is fixed or follows a schedule. "
+                "Make it with `optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, "
+                "where the rate is a number."
             )
         assign_rate(self._learning_rate, learning_rate)
 
@@ -173,7 +185,8 @@ class OptaxOptimizer(Optimizer):
     def get_config(self) -> dict[str, Any]:
         """Refused: a transformation is made of functions, which no config can hold."""
         raise NotImplementedError(
-            "An optax transformation is made of functions and has no config, so it cannot be saved as a description. Save the "
+            "An optax transformation is made of functions and has no config, so it cannot be "
+            "saved as a description. Save the "
             "weights, and pass the transformation again when the model is compiled."
         )
 
@@ -189,7 +202,9 @@ def _transformed(
 
 
 def _is_injected_rate(path: Any, state: Any) -> bool:
-    """Tell whether a leaf is a learning rate injected as a number; one that follows a schedule is set by the schedule."""
+    """Tell whether a leaf is a learning rate injected as a number; one that follows a schedule is
+    set by the schedule.
+    """
     keys = [getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))) for key in path]
     if keys[-2:] != ["hyperparams", "learning_rate"]:
         return False
@@ -199,7 +214,8 @@ def _is_injected_rate(path: Any, state: Any) -> bool:
 
 
 def from_optax(transformation: Any, **options: Any) -> OptaxOptimizer:
-    """Make an optimizer of an optax transformation; the same as `OptaxOptimizer(transformation, ...)`.
+    """Make an optimizer of an optax transformation; the same as `OptaxOptimizer(transformation,
+    ...)`.
 
     Example:
         >>> import optax

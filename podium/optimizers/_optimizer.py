@@ -1,7 +1,8 @@
 """Optimizer: the base of all optimizers.
 
-This file owns what users call and the options that all optimizers share. The state is in `_optimizer_state.py`, the
-course of one update in `_apply.py`, its arithmetic in `_transforms.py`; a file such as `_adam.py` holds one rule.
+This file owns what users call and the options that all optimizers share. The state is in
+`_optimizer_state.py`, the course of one update in `_apply.py`, its arithmetic in `_transforms.py`;
+a file such as `_adam.py` holds one rule.
 """
 
 from __future__ import annotations
@@ -43,27 +44,31 @@ class Options(TypedDict, total=False):
 class Optimizer(Updating):
     """Changes variables by their gradients. The base class: use `Adam`, `SGD`, ..., or subclass it.
 
-    All optimizers work in plain Python and inside `podium.function`, on any subset of variables; state for a variable is
-    made when it is first met. The learning rate may be set between steps without compiling anew; other settings are
-    constants of a compiled step.
+    All optimizers work in plain Python and inside `podium.function`, on any subset of variables;
+    state for a variable is made when it is first met. The learning rate may be set between steps
+    without compiling anew; other settings are constants of a compiled step.
 
-    A subclass makes its state in `build(variables)` and writes `update_step(gradient, variable, learning_rate)`.
+    A subclass makes its state in `build(variables)` and writes `update_step(gradient, variable,
+    learning_rate)`.
 
     Args:
         learning_rate: A number, a `LearningRateSchedule`, or a function of the step or of nothing.
-        weight_decay: How much of each weight is taken away per unit of learning rate; None for nothing.
+        weight_decay: How much of each weight is taken away per unit of learning rate; None for
+            nothing.
         clipnorm: The greatest norm of each gradient by itself.
         clipvalue: The greatest absolute value in gradients.
         global_clipnorm: The greatest norm of all gradients together.
         use_ema: Whether to keep a moving average of the variables.
         ema_momentum: The share of the old average at each update.
-        ema_overwrite_frequency: After how many updates variables are set to their averages; None for only by
-            `finalize_variable_values`.
-        loss_scale_factor: A factor that `scale_loss` multiplies by, and that gradients are divided by.
-        gradient_accumulation_steps: Change weights only every so many calls, by the mean of the gradients; a last group
-            that is not complete is taken at the end of `fit`, see `flush`.
+        ema_overwrite_frequency: After how many updates variables are set to their averages; None
+            for only by `finalize_variable_values`.
+        loss_scale_factor: A factor that `scale_loss` multiplies by, and that gradients are divided
+            by.
+        gradient_accumulation_steps: Change weights only every so many calls, by the mean of the
+            gradients; a last group that is not complete is taken at the end of `fit`, see `flush`.
         name: A name.
-        **kwargs: Keras 2's `lr` (the learning rate) and `decay` (divides it by `1 + decay * iterations`).
+        **kwargs: Keras 2's `lr` (the learning rate) and `decay` (divides it by `1 + decay *
+            iterations`).
 
     Example:
         >>> class Signs(podium.optimizers.Optimizer):
@@ -96,7 +101,8 @@ class Optimizer(Updating):
             close = nearest(unknown, (*self._hyper, *Options.__annotations__))
             hint = f" Did you mean {close!r}?" if close else ""
             raise TypeError(
-                f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does not know.{hint}"
+                f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does "
+                f"not know.{hint}"
             )
         only_one_clipping(clipnorm, clipvalue, global_clipnorm)
         self.decay = optional(number, "decay", decay or None, 0)
@@ -123,7 +129,8 @@ class Optimizer(Updating):
         """Change variables by their gradients.
 
         Args:
-            grads_and_vars: Pairs, usually `zip(gradients, variables)`. A gradient may be None: its variable stays.
+            grads_and_vars: Pairs, usually `zip(gradients, variables)`. A gradient may be None: its
+                variable stays.
             name: Accepted for Keras 2's signature.
             **kwargs: Accepted for Keras 2's signature, such as `skip_gradients_aggregation`.
 
@@ -136,7 +143,8 @@ class Optimizer(Updating):
         pairs = [tuple(pair) for pair in grads_and_vars]
         if any(len(pair) != 2 for pair in pairs):
             raise ValueError(
-                "apply_gradients takes pairs of a gradient and its variable: `zip(gradients, variables)`."
+                "apply_gradients takes pairs of a gradient and its variable: `zip(gradients, "
+                "variables)`."
             )
         self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
         return self._iterations
@@ -168,7 +176,8 @@ class Optimizer(Updating):
         """Compute gradients of a loss and apply them.
 
         Args:
-            loss: A Tensor computed on `tape`, or, without a tape, a function of nothing that computes it.
+            loss: A Tensor computed on `tape`, or, without a tape, a function of nothing that
+                computes it.
             var_list: The variables to change.
             tape: The tape that recorded the loss.
 
@@ -190,7 +199,8 @@ class Optimizer(Updating):
         """Return pairs of gradient and variable for `apply_gradients`; see `minimize`."""
         if not callable(loss) and tape is None:
             raise ValueError(
-                f"minimize was given the loss {loss!r} without the tape that recorded it. Pass `tape=`, or a function that "
+                f"minimize was given the loss {loss!r} without the tape that recorded it. Pass "
+                "`tape=`, or a function that "
                 "computes the loss: `optimizer.minimize(lambda: ..., variables)`."
             )
         if callable(loss) and not isinstance(loss, (Tensor, Variable)):
@@ -208,7 +218,9 @@ class Optimizer(Updating):
         return list(zip(gradients, variables, strict=True))
 
     def scale_loss(self, loss: Any) -> Any:
-        """Return the loss times `loss_scale_factor`; compute gradients of that, and `apply` divides by it again."""
+        """Return the loss times `loss_scale_factor`; compute gradients of that, and `apply` divides
+        by it again.
+        """
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def exclude_from_weight_decay(
@@ -218,21 +230,25 @@ class Optimizer(Updating):
 
         Args:
             var_list: The variables.
-            var_names: Patterns: a variable is left out if one of them is found in its name, such as "bias".
+            var_names: Patterns: a variable is left out if one of them is found in its name, such as
+                "bias".
         """
         if self.built:
             raise RuntimeError(
-                f"exclude_from_weight_decay was called on {self.name!r} after its first update, when compiled steps may have "
+                f"exclude_from_weight_decay was called on {self.name!r} after its first update, "
+                "when compiled steps may have "
                 "been made without it. Call it right after making the optimizer."
             )
         self._excluded = list(var_list or [])
         self._excluded_names = [var_names] if isinstance(var_names, str) else list(var_names or [])
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
-        """Take the step of accumulated gradients whose group is not complete, by the mean of those that there are.
+        """Take the step of accumulated gradients whose group is not complete, by the mean of those
+        that there are.
 
-        Nothing happens if none are waiting, or if `gradient_accumulation_steps` is not set. Not for compiled steps: call it
-        between them. `fit` does it at its end; groups go on from epoch to epoch.
+        Nothing happens if none are waiting, or if `gradient_accumulation_steps` is not set. Not for
+        compiled steps: call it between them. `fit` does it at its end; groups go on from epoch to
+        epoch.
 
         Args:
             var_list: The variables, by default those that the optimizer was built with.
@@ -248,7 +264,9 @@ class Optimizer(Updating):
             self._flush(list(self._trainable_variables if var_list is None else var_list))
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
-        """Set variables to their moving averages, if `use_ema`. Call it after the last update; `fit` does."""
+        """Set variables to their moving averages, if `use_ema`. Call it after the last update;
+        `fit` does.
+        """
         if self.use_ema:
             for variable in var_list:
                 if (average := self._slots_of(variable).get("average")) is not None:
@@ -260,12 +278,14 @@ class Optimizer(Updating):
         grads: Sequence[Any],
         trainable_variables: Sequence[Any],
     ) -> tuple:
-        """Update without touching any state: values in, values out, for use with raw JAX transformations.
+        """Update without touching any state: values in, values out, for use with raw JAX
+        transformations.
 
         Args:
             optimizer_variables: Values for `variables`, in order.
             grads: Gradients.
-            trainable_variables: Values for the variables that the optimizer was built with, in order.
+            trainable_variables: Values for the variables that the optimizer was built with, in
+                order.
 
         Returns:
             `(new_trainable_values, new_optimizer_values)`, as lists of jax.Arrays.
@@ -274,8 +294,10 @@ class Optimizer(Updating):
         values = [*trainable_variables, *optimizer_variables]
         if not self.built or len(values) != len(variables):
             raise ValueError(
-                f"stateless_apply on {self.name!r} was given {len(trainable_variables)} and {len(optimizer_variables)} values; "
-                f"it has {len(self._trainable_variables)} variables to train and {len(self.variables)} of its own. Call "
+                f"stateless_apply on {self.name!r} was given {len(trainable_variables)} and "
+                f"{len(optimizer_variables)} values; "
+                f"it has {len(self._trainable_variables)} variables to train and "
+                f"{len(self.variables)} of its own. Call "
                 "`optimizer.build(trainable_variables)` first."
             )
         inputs = {

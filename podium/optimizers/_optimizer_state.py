@@ -1,6 +1,8 @@
-"""What an optimizer keeps: the learning rate, the count of updates, and slots beside each variable, all in Variables.
+"""What an optimizer keeps: the learning rate, the count of updates, and slots beside each variable,
+all in Variables.
 
-`_optimizer.py` builds on this and owns what an optimizer does; rules such as Adam's say which slots they want.
+`_optimizer.py` builds on this and owns what an optimizer does; rules such as Adam's say which slots
+they want.
 """
 
 from __future__ import annotations
@@ -79,8 +81,9 @@ class OptimizerState:
     def learning_rate(self) -> Any:
         """The learning rate now: a Variable, or the value of the schedule at this step.
 
-        Set it to a number between steps (`optimizer.learning_rate = 0.01`): compiled steps read it anew each time.
-        Setting it to a schedule or a function replaces it for steps that are compiled from then on.
+        Set it to a number between steps (`optimizer.learning_rate = 0.01`): compiled steps read it
+        anew each time. Setting it to a schedule or a function replaces it for steps that are
+        compiled from then on.
         """
         if isinstance(self._learning_rate, Variable):
             return self._learning_rate
@@ -97,8 +100,10 @@ class OptimizerState:
                 "schedule" if isinstance(self._learning_rate, LearningRateSchedule) else "function"
             )
             raise TypeError(
-                f"learning_rate={learning_rate!r} was set on an optimizer whose learning rate follows a {kind}, "
-                f"{type(self._learning_rate).__name__}: the schedule would overrule the number. Make the optimizer with a "
+                f"learning_rate={learning_rate!r} was set on an optimizer whose learning rate "
+                f"follows a {kind}, "
+                f"{type(self._learning_rate).__name__}: the schedule would overrule the number. "
+                "Make the optimizer with a "
                 "number as `learning_rate`, or set another schedule."
             )
         assign_rate(self._learning_rate, learning_rate)
@@ -122,7 +127,9 @@ class OptimizerState:
 
     @property
     def variables(self) -> VariableList:
-        """All state, in the order in which Keras keeps it in files: the step, the learning rate, the slots."""
+        """All state, in the order in which Keras keeps it in files: the step, the learning rate,
+        the slots.
+        """
         found = list(self._variables)
         for name, value in vars(self).items():  # those that a subclass made by itself
             if isinstance(value, Variable):
@@ -230,11 +237,13 @@ class OptimizerState:
         """
         if not self.built:
             raise RuntimeError(
-                f"set_weights was called on {self.name!r} before it has slots. Call `optimizer.build(trainable_variables)` first."
+                f"set_weights was called on {self.name!r} before it has slots. Call "
+                "`optimizer.build(trainable_variables)` first."
             )
         if len(weights) != len(self.variables):
             raise ValueError(
-                f"set_weights was given {len(weights)} values for {len(self.variables)} Variables of {self.name!r}."
+                f"set_weights was given {len(weights)} values for {len(self.variables)} "
+                f"Variables of {self.name!r}."
             )
         for variable, value in zip(self.variables, weights, strict=True):
             variable.assign(jnp.asarray(value).astype(variable.dtype))
@@ -250,7 +259,9 @@ class OptimizerState:
 
 
 def assign_rate(variable: Variable, learning_rate: Any) -> None:
-    """Assign a learning rate: a number, which is checked, or an array that may be known only inside a compiled step."""
+    """Assign a learning rate: a number, which is checked, or an array that may be known only inside
+    a compiled step.
+    """
     plain = isinstance(learning_rate, np.generic) or not hasattr(learning_rate, "shape")
     variable.assign(_checked_rate(learning_rate) if plain else learning_rate)
 
@@ -260,13 +271,16 @@ def _checked_rate(learning_rate: Any) -> float:
         return number("learning_rate", learning_rate, 0)
     except TypeError:
         raise TypeError(
-            f"learning_rate={learning_rate!r} was given; a number of at least 0, a LearningRateSchedule or a function of the "
+            f"learning_rate={learning_rate!r} was given; a number of at least 0, a "
+            "LearningRateSchedule or a function of the "
             "step was expected, such as learning_rate=0.001."
         ) from None
 
 
 def _takes_a_step(function: Callable) -> bool:
-    """Tell whether to call a learning rate with the step, or with nothing, as Keras does with plain functions."""
+    """Tell whether to call a learning rate with the step, or with nothing, as Keras does with plain
+    functions.
+    """
     if isinstance(function, LearningRateSchedule):
         return True
     try:

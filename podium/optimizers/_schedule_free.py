@@ -31,7 +31,8 @@ def schedule_free_adamw(
 
 
 class ScheduleFreeAdamW(Optimizer):
-    """AdamW that averages its weights instead of lowering the learning rate: no need to know when training ends.
+    """AdamW that averages its weights instead of lowering the learning rate: no need to know when
+    training ends.
 
     Args:
         learning_rate: A number, a schedule or a function.
@@ -67,7 +68,8 @@ class ScheduleFreeAdamW(Optimizer):
         self.warmup_steps = whole_number("warmup_steps", warmup_steps, 0)
         if self.beta_1 == 0:
             raise ValueError(
-                "beta_1=0.0 was given to ScheduleFreeAdamW; a number above 0 was expected: it divides by it."
+                "beta_1=0.0 was given to ScheduleFreeAdamW; a number above 0 was expected: it "
+                "divides by it."
             )
 
     def _slot_groups(self) -> list[tuple[str, ...]]:

@@ -11,7 +11,9 @@ from podium.optimizers._optimizer import Optimizer, Options
 def sgd(
     gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
 ) -> tuple[Any, dict]:
-    """Step down the gradient. The learning rate is part of the momentum, so a change of it takes hold slowly."""
+    """Step down the gradient. The learning rate is part of the momentum, so a change of it takes
+    hold slowly.
+    """
     if not slots:
         return value - learning_rate * gradient, {}
     momentum = hyper.momentum * slots["momentum"] - learning_rate * gradient

@@ -1,7 +1,9 @@
-"""What happens to arrays in one update, as pure functions: unscaling, accumulating, clipping, a rule's step, averaging.
+"""What happens to arrays in one update, as pure functions: unscaling, accumulating, clipping, a
+rule's step, averaging.
 
-They are compiled by themselves, so that an eager update costs one call per variable, and are inlined into the program
-of a compiled step, where each shape is traced once. Which Variables the arrays come from is `_optimizer.py`'s business.
+They are compiled by themselves, so that an eager update costs one call per variable, and are
+inlined into the program of a compiled step, where each shape is traced once. Which Variables the
+arrays come from is `_optimizer.py`'s business.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class Plan(NamedTuple):
 def wide_dtype(dtype: Any) -> Any:
     """Return the type to compute an update in: at least float32.
 
-    Adam's 0.999 is 1 in bfloat16, and 1 - 0.999 ** step zero: in such types the rules would stand still or divide by zero.
+    Adam's 0.999 is 1 in bfloat16, and 1 - 0.999 ** step zero: in such types the rules would stand
+    still or divide by zero.
     """
     return dtype if jnp.dtype(dtype).itemsize >= 4 else jnp.dtype("float32")
 
@@ -41,7 +44,8 @@ def updated(
     iteration: Any,
     due: Any,
 ) -> tuple:
-    """Return a variable's value and slots after one step of the rule, each in the type it is kept in.
+    """Return a variable's value and slots after one step of the rule, each in the type it is kept
+    in.
 
     Args:
         plan: Rule, hyperparameters, weight decay.
@@ -74,7 +78,9 @@ def select(chosen: Any, new: Any, old: Any) -> Any:
 
 @functools.partial(jax.jit, static_argnums=3, inline=True)
 def accumulated(gradients: list, sums: list, due: Any, count: int) -> tuple[list, list]:
-    """Add gradients to their sums. Returns the means, of use when `due`, and the sums to keep: zero when `due`."""
+    """Add gradients to their sums. Returns the means, of use when `due`, and the sums to keep: zero
+    when `due`.
+    """
     totals = [
         gradient + total.astype(gradient.dtype)
         for gradient, total in zip(gradients, sums, strict=True)
@@ -95,7 +101,8 @@ def clipped(
     if global_clipnorm:
         squares = [jnp.sum(jnp.square(gradient)).astype(jnp.float32) for gradient in gradients]
         norm = jnp.sqrt(jnp.sum(jnp.stack(squares)))
-        # Gradients that are not finite make the factor, and with it the weights, NaN: visible instead of hidden.
+        # Gradients that are not finite make the factor, and with it the weights, NaN: visible
+        # instead of hidden.
         factor = global_clipnorm * jnp.minimum(1.0 / norm, 1.0 / global_clipnorm) + (norm - norm)
         return [gradient * factor.astype(gradient.dtype) for gradient in gradients]
     if clipvalue:
@@ -112,7 +119,9 @@ def _clip_by_norm(gradient: Any, clipnorm: float) -> Any:
 def averaged(
     value: Any, average: Any, iteration: Any, momentum: float, frequency: int | None
 ) -> tuple[Any, Any]:
-    """Take a value into its moving average; every `frequency` updates, the value becomes the average."""
+    """Take a value into its moving average; every `frequency` updates, the value becomes the
+    average.
+    """
     dtype = wide_dtype(value.dtype)
     weight = jnp.where(iteration == 0, 0.0, momentum).astype(
         dtype

@@ -1,5 +1,5 @@
-"""Random draws. `seed` is an int (the same draw every time), a `SeedGenerator` (a new draw each call), or `None`
-(the global generator).
+"""Random draws. `seed` is an int (the same draw every time), a `SeedGenerator` (a new draw each
+call), or `None` (the global generator).
 
 The key is taken outside the recorded function, so replaying a draw repeats it.
 """
@@ -23,7 +23,9 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 
 
 def _draw(fn, seed, *args):
-    """Run `fn(key, *args)` with a key from `seed`, in standard promotion whatever mode JAX is in."""
+    """Run `fn(key, *args)` with a key from `seed`, in standard promotion whatever mode JAX is
+    in.
+    """
 
     def run(key, *values):
         with jax.numpy_dtype_promotion("standard"):
@@ -40,7 +42,8 @@ def _float(dtype):
     dtype = standardize_dtype(dtype or floatx())
     if not is_float_dtype(dtype):
         raise ValueError(
-            f"dtype={dtype!r} was given, and a float dtype was expected. For whole numbers use `random.randint`."
+            f"dtype={dtype!r} was given, and a float dtype was expected. For whole numbers use "
+            "`random.randint`."
         )
     return dtype
 
@@ -170,7 +173,8 @@ def categorical(logits, num_samples, dtype="int32", seed=None):
     def draw(key, logits):
         if logits.ndim != 2:
             raise ValueError(
-                f"random.categorical: `logits` must be 2D, (batch, classes), and their shape is {logits.shape}."
+                "random.categorical: `logits` must be 2D, (batch, classes), and their shape is "
+                f"{logits.shape}."
             )
         samples = jax.random.categorical(
             key, logits[:, None, :], axis=-1, shape=(logits.shape[0], num_samples)
@@ -186,7 +190,8 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
     Args:
         inputs: Input tensor.
         rate: Fraction to drop, between 0 and 1.
-        noise_shape: Shape of the mask, broadcast against `inputs`; `None` entries mean the size of `inputs`.
+        noise_shape: Shape of the mask, broadcast against `inputs`; `None` entries mean the size of
+            `inputs`.
         seed: An int, a `SeedGenerator`, or `None` for the global one.
 
     Example:

@@ -102,7 +102,9 @@ def _l1_l2(x: Any, l1: float, l2: float) -> Any:
 
 
 def checked_factor(name: str, value: Any) -> float:
-    """Return a penalty's factor as a float, or refuse it: a finite number, zero or more, is expected."""
+    """Return a penalty's factor as a float, or refuse it: a finite number, zero or more, is
+    expected.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name}={value!r} was given; a number was expected.")
     if not (math.isfinite(value) and value >= 0):

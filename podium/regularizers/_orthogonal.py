@@ -15,8 +15,8 @@ from podium.regularizers._regularizer import Regularizer
 class OrthogonalRegularizer(Regularizer):
     """Pushes the rows (or columns) of a matrix to be orthogonal to each other.
 
-    The penalty is `factor` times the mean, over all pairs, of the size of the cosine between two vectors.
-    A matrix with a single vector costs nothing.
+    The penalty is `factor` times the mean, over all pairs, of the size of the cosine between two
+    vectors. A matrix with a single vector costs nothing.
 
     Args:
         factor: The factor, zero or more.
@@ -42,7 +42,8 @@ class OrthogonalRegularizer(Regularizer):
         """
         if len(x.shape) != 2:
             raise ValueError(
-                f"OrthogonalRegularizer was given a value of shape {tuple(x.shape)}; a matrix, so two dimensions, was expected."
+                f"OrthogonalRegularizer was given a value of shape {tuple(x.shape)}; a matrix, "
+                "so two dimensions, was expected."
             )
         return dispatch(_penalty, x, self.factor, self.mode == "columns", epsilon())
 

@@ -21,7 +21,8 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
     """Return the regularizer that an argument such as `kernel_regularizer` means.
 
     Args:
-        identifier: A name (`"l2"` or `"L2"`), a config, a class, an instance, a function of the weight, or None.
+        identifier: A name (`"l2"` or `"L2"`), a config, a class, an instance, a function of the
+            weight, or None.
 
     Returns:
         A regularizer or function, or None for None.
@@ -31,7 +32,8 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
         0.01
         >>> podium.regularizers.get("l3")
         Traceback (most recent call last):
-        ValueError: Unknown regularizer 'l3'. Choices: 'l1', 'l1_l2', 'l1l2', 'l2', 'orthogonal_regularizer'.
+        ValueError: Unknown regularizer 'l3'. Choices: 'l1', 'l1_l2', 'l1l2', 'l2',
+            'orthogonal_regularizer'.
     """
     return _family.get(identifier)
 

@@ -1,4 +1,6 @@
-"""The base of all regularizers: functions of a weight (or an output) whose result is added to the loss."""
+"""The base of all regularizers: functions of a weight (or an output) whose result is added to the
+loss.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from typing import Any
 class Regularizer:
     """A penalty on weights or activations. Subclass it for one of your own.
 
-    A subclass writes `__call__(x)`, which returns a scalar made with `podium.ops`, so that gradients pass, and
-    `get_config`, so that models that use it can be saved.
+    A subclass writes `__call__(x)`, which returns a scalar made with `podium.ops`, so that
+    gradients pass, and `get_config`, so that models that use it can be saved.
 
     Example:
         >>> class MeanSquare(podium.regularizers.Regularizer):
@@ -28,7 +30,8 @@ class Regularizer:
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this regularizer again."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of `__init__` as a dict, "
+            f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of "
+            "`__init__` as a dict, "
             "so that a model that uses it can be saved."
         )
 

@@ -1,7 +1,8 @@
-"""The Variables of a model by their paths through it: weights, optimizer slots, seeds, metric sums, running means, counters.
+"""The Variables of a model by their paths through it: weights, optimizer slots, seeds, metric sums,
+running means, counters.
 
-Weights and slots stand where files of weights have them (`layers/dense/vars/0`), so that a checkpoint does not depend on
-names. `_state_tree.py` owns that walk.
+Weights and slots stand where files of weights have them (`layers/dense/vars/0`), so that a
+checkpoint does not depend on names. `_state_tree.py` owns that walk.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def variables_by_path(model: Any, others: Iterable[Variable] = ()) -> dict[str, 
 
     Args:
         model: The model.
-        others: Further Variables, such as those that a compiled step has met; the ones that are not the model's are listed
-            under their own names.
+        others: Further Variables, such as those that a compiled step has met; the ones that are not
+            the model's are listed under their own names.
     """
     found: dict[str, Variable] = {}
     taken: set[int] = set()
@@ -73,14 +74,17 @@ def weights_by_path(model: Any) -> dict[str, Variable]:
 
 
 def held(variables: Mapping[str, Variable]) -> dict[str, Any]:
-    """Return the values as they are now. Later steps do not change them: they make new arrays for what is held."""
+    """Return the values as they are now. Later steps do not change them: they make new arrays for
+    what is held.
+    """
     return {path: variable.expose() for path, variable in variables.items()}
 
 
 def put_back(
     variables: Mapping[str, Variable], arrays: Mapping[str, Any], where: str, all_of_it: bool = True
 ) -> None:
-    """Assign saved values to Variables, where each of them lives; nothing changes unless all of them fit.
+    """Assign saved values to Variables, where each of them lives; nothing changes unless all of
+    them fit.
 
     Args:
         variables: The Variables by path.
@@ -109,7 +113,8 @@ def put_back(
             problems.append(f"{path!r} is {there} there, and {here} in the model")
     if problems:
         raise ValueError(
-            f"{where} does not fit the model, and nothing was restored: {listed(problems)}. Build and compile the model as it "
+            f"{where} does not fit the model, and nothing was restored: {listed(problems)}. "
+            "Build and compile the model as it "
             "was when this was saved, or begin anew in another directory."
         )
     values = {
@@ -121,7 +126,9 @@ def put_back(
 
 
 def sharding_of(variables: Mapping[str, Variable]) -> Callable[[str], Any]:
-    """Return a function that tells where the Variable of a path lives; None for a path without one."""
+    """Return a function that tells where the Variable of a path lives; None for a path without
+    one.
+    """
     return lambda path: variables[path].stored.sharding if path in variables else None
 
 

@@ -1,7 +1,9 @@
-"""Where each weight stands in a file of Keras 3's layout: the paths through a model's attributes and lists of layers.
+"""Where each weight stands in a file of Keras 3's layout: the paths through a model's attributes
+and lists of layers.
 
-`state_of` walks a model in Keras's order (`layers/dense/vars/0`). Writing puts arrays at the paths; reading compares what
-the file lists with what the model has before numbers are read, and assigns nothing unless all of it fits.
+`state_of` walks a model in Keras's order (`layers/dense/vars/0`). Writing puts arrays at the paths;
+reading compares what the file lists with what the model has before numbers are read, and assigns
+nothing unless all of it fits.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ class Holder(NamedTuple):
 
 
 def state_of(model: Any) -> list[Holder]:
-    """List the layers and optimizers of a model with their places, in the order in which Keras visits them."""
+    """List the layers and optimizers of a model with their places, in the order in which Keras
+    visits them.
+    """
     found: list[Holder] = []
     _visit(model, "", found, set())
     return found
@@ -84,7 +88,9 @@ def _class_name(item: Any) -> str:
 
 
 def _children(owner: Any) -> Iterator[tuple[str, Any]]:
-    """Yield attributes by name, private ones last; of models made of layers the list of layers first."""
+    """Yield attributes by name, private ones last; of models made of layers the list of layers
+    first.
+    """
     attributes = {
         _public(owner, name): value for name, value in vars(owner).items() if name not in _NOT_OWNED
     }
@@ -101,7 +107,9 @@ def _children(owner: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _public(owner: Any, name: str) -> str:
-    """Return the name that Keras's walk meets first: `MultiHeadAttention` has `query_dense` for `_query_dense`."""
+    """Return the name that Keras's walk meets first: `MultiHeadAttention` has `query_dense` for
+    `_query_dense`.
+    """
     is_public = (
         type(owner).__name__ == "MultiHeadAttention"
         and name.endswith("_dense")
@@ -111,7 +119,9 @@ def _public(owner: Any, name: str) -> str:
 
 
 def _private(path: str) -> str:
-    """Return the spelling of a path that files of Keras 2.15 and the first Keras 3 have: `_query_dense`."""
+    """Return the spelling of a path that files of Keras 2.15 and the first Keras 3 have:
+    `_query_dense`.
+    """
     above, _, last = path.rpartition("/")
     return f"{above}/_{last}" if last.endswith("_dense") else path
 
@@ -205,7 +215,9 @@ Read = Callable[[list[str]], dict[str, np.ndarray]]
 
 
 def hdf5_state(file: Any) -> tuple[dict[str, Stored], Read]:
-    """List the weights of an HDF5 file in Keras 3's layout, and return what reads them by their names."""
+    """List the weights of an HDF5 file in Keras 3's layout, and return what reads them by their
+    names.
+    """
     stored = stored_tree(file)
     return dict(stored), lambda names: read_all(file, file, stored, names)
 
@@ -217,13 +229,16 @@ def read_state(
     skip_mismatch: bool = False,
     with_optimizer: bool = True,
 ) -> Loaded:
-    """Read what fits a model, by its places in Keras 3's layout, or raise `Unfit`; nothing is assigned yet."""
+    """Read what fits a model, by its places in Keras 3's layout, or raise `Unfit`; nothing is
+    assigned yet.
+    """
     holders = state_of(model)
     layers = [holder for holder in holders if isinstance(holder.owner, Layer)]
     pairs, own_forms, report = _matched(layers, stored, _Taken(holders))
     if report.problems and not skip_mismatch:
         raise Unfit(
-            f"does not fit model {model.name!r}, and nothing was loaded: {listed(report.problems)}. Build the model as it was "
+            f"does not fit model {model.name!r}, and nothing was loaded: "
+            f"{listed(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     optimizers, complaints = [], []
@@ -315,7 +330,9 @@ def _matched(
 
 
 def _keys_in_order(there: Mapping[str, Stored], variables: list[Variable]) -> list[str] | None:
-    """Return the keys of one owner's weights in the order of its Variables: by name, or by number; None if they differ."""
+    """Return the keys of one owner's weights in the order of its Variables: by name, or by number;
+    None if they differ.
+    """
     if all(key.isdecimal() for key in there):
         return (
             sorted(there, key=lambda key: (len(key), key)) if len(there) == len(variables) else None
@@ -361,6 +378,7 @@ def _optimizer_pairs(holder: Holder, stored: Mapping[str, Stored]) -> tuple[list
     if not there:
         return [], []
     return [], [
-        f"The state of optimizer {holder.owner.name!r} was not restored: it has {len(mine)} Variables, and {len(there)} of other "
+        f"The state of optimizer {holder.owner.name!r} was not restored: it has {len(mine)} "
+        f"Variables, and {len(there)} of other "
         "number or shape were found in the file. Training goes on with a fresh optimizer."
     ]

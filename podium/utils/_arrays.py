@@ -1,4 +1,6 @@
-"""Preparing arrays: one-hot classes, unit vectors, sequences of one length. Everything here is NumPy."""
+"""Preparing arrays: one-hot classes, unit vectors, sequences of one length. Everything here is
+NumPy.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +27,8 @@ def to_categorical(
         An array with one axis more; a Tensor if `x` is one and `num_classes` is given.
 
     Raises:
-        ValueError: A number is not whole, negative, or not below `num_classes`. (Rows of a Tensor are zeros instead.)
+        ValueError: A number is not whole, negative, or not below `num_classes`. (Rows of a Tensor
+            are zeros instead.)
 
     Example:
         >>> podium.utils.to_categorical([0, 2], 3)
@@ -41,11 +44,13 @@ def to_categorical(
     numbers = np.asarray(x)
     if numbers.dtype.kind not in "iubf" or not np.array_equal(numbers, np.floor(numbers)):
         raise ValueError(
-            f"to_categorical() was given numbers of type {numbers.dtype} that are not whole; class numbers were expected."
+            f"to_categorical() was given numbers of type {numbers.dtype} that are not whole; "
+            "class numbers were expected."
         )
     if not numbers.size and not num_classes:
         raise ValueError(
-            "to_categorical() was given no numbers and no num_classes; one of them says how long the rows are."
+            "to_categorical() was given no numbers and no num_classes; one of them says how "
+            "long the rows are."
         )
     numbers = numbers.astype("int64")
     shape = numbers.shape[:-1] if numbers.ndim > 1 and numbers.shape[-1] == 1 else numbers.shape
@@ -53,7 +58,8 @@ def to_categorical(
     size = int(num_classes or numbers.max() + 1)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
         raise ValueError(
-            f"to_categorical() was given classes from {numbers.min()} to {numbers.max()} with num_classes={size}; numbers from 0 "
+            f"to_categorical() was given classes from {numbers.min()} to {numbers.max()} with "
+            f"num_classes={size}; numbers from 0 "
             f"to {size - 1} were expected."
         )
     hot = np.zeros((numbers.size, size), dtype=dtype)
@@ -95,7 +101,8 @@ def pad_sequences(
     """Give sequences one length: fill up the short ones, cut the long ones.
 
     Args:
-        sequences: Lists of numbers, or of arrays of one shape. Of text with `dtype=object` or `dtype=str`.
+        sequences: Lists of numbers, or of arrays of one shape. Of text with `dtype=object` or
+            `dtype=str`.
         maxlen: The length; by default that of the longest.
         dtype: Type of the result; `object` for text of any length.
         padding: Where to fill, "pre" or "post".
@@ -129,7 +136,8 @@ def pad_sequences(
             continue
         if kept.shape[1:] != inner:
             raise ValueError(
-                f"Sequence {number} has steps of shape {kept.shape[1:]}; those before it have {inner}. One shape was expected."
+                f"Sequence {number} has steps of shape {kept.shape[1:]}; those before it have "
+                f"{inner}. One shape was expected."
             )
         if padding == "pre":
             padded[number, length - len(kept) :] = kept
@@ -150,5 +158,6 @@ def _checked(sequences: Any) -> Any:
 def _check_value(value: Any, dtype: np.dtype) -> None:
     if isinstance(value, (str, bytes)) and dtype.kind not in "OUS":
         raise ValueError(
-            f"value={value!r} was given with dtype={str(dtype)!r}, which holds no text; dtype=object was expected for text."
+            f"value={value!r} was given with dtype={str(dtype)!r}, which holds no text; "
+            "dtype=object was expected for text."
         )

@@ -1,4 +1,6 @@
-"""From the files of a folder to a Dataset that reads them as it is walked: what images and text have in common."""
+"""From the files of a folder to a Dataset that reads them as it is walked: what images and text
+have in common.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ class FileDataset(Dataset):
 
 
 class FilesRead(OneToOne):
-    """What is read from files, in the order of the row numbers that it follows, a little ahead and by several threads.
+    """What is read from files, in the order of the row numbers that it follows, a little ahead and
+    by several threads.
 
     Args:
         source: Row numbers.
@@ -51,7 +54,9 @@ class FilesRead(OneToOne):
         self._sample = sample
 
     def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk what is in the files; the first `start` are not opened. One that cannot be read raises when its turn comes."""
+        """Walk what is in the files; the first `start` are not opened. One that cannot be read
+        raises when its turn comes.
+        """
         pool = concurrent.futures.ThreadPoolExecutor(_THREADS, "podium-files")
         waiting: collections.deque = collections.deque()
         try:
@@ -71,7 +76,9 @@ class FilesRead(OneToOne):
 
 @dataclasses.dataclass
 class Folder:
-    """The arguments that `image_dataset_from_directory` and `text_dataset_from_directory` share, checked when made."""
+    """The arguments that `image_dataset_from_directory` and `text_dataset_from_directory` share,
+    checked when made.
+    """
 
     directory: Any
     labels: Any
@@ -149,7 +156,8 @@ class Folder:
             check_choice("labels", self.labels, ("inferred",))
         if self.class_names is not None and not inferred:
             raise ValueError(
-                f"class_names={self.class_names!r} was given; it says the order of the subfolders, which are read only if "
+                f"class_names={self.class_names!r} was given; it says the order of the "
+                "subfolders, which are read only if "
                 "labels='inferred' and label_mode is not None. Leave it out."
             )
         if self.class_names is not None and len(set(self.class_names)) != len(self.class_names):
@@ -158,14 +166,17 @@ class Folder:
             return
         if not isinstance(self.labels, (list, tuple, np.ndarray)):
             raise TypeError(
-                f"labels is of type {type(self.labels).__name__}; 'inferred', None or a list with a number for each file was "
+                f"labels is of type {type(self.labels).__name__}; 'inferred', None or a list "
+                "with a number for each file was "
                 "expected."
             )
         self.labels = np.array(self.labels)
         if self.labels.dtype.kind not in "iufb" or self.labels.ndim != 1:
             raise ValueError(
-                f"labels has the type {self.labels.dtype} and the shape {self.labels.shape}; a list with one number for each "
-                "file was expected. Number the classes first: `np.unique(labels, return_inverse=True)[1]`."
+                f"labels has the type {self.labels.dtype} and the shape {self.labels.shape}; a "
+                "list with one number for each "
+                "file was expected. Number the classes first: `np.unique(labels, "
+                "return_inverse=True)[1]`."
             )
 
     def _check_split(self) -> None:
@@ -173,17 +184,21 @@ class Folder:
             raise unknown_choice("subset", self.subset, ("training", "validation", "both", None))
         if self.validation_split and not 0 < self.validation_split < 1:
             raise ValueError(
-                f"validation_split={self.validation_split!r} was given; a fraction between 0 and 1 was expected."
+                f"validation_split={self.validation_split!r} was given; a fraction between 0 and "
+                "1 was expected."
             )
         if bool(self.validation_split) != bool(self.subset):
             raise ValueError(
-                f"validation_split={self.validation_split!r} and subset={self.subset!r} were given; they belong together: "
+                f"validation_split={self.validation_split!r} and subset={self.subset!r} were "
+                "given; they belong together: "
                 "validation_split=0.2, subset='training' (or 'validation', or 'both')."
             )
         if self.validation_split and self.shuffle and self.seed is None:
             raise ValueError(
-                f"validation_split={self.validation_split!r} was given with shuffle=True and no seed. Without one, files for "
-                "training and for validation could be the same: give the same seed, seed=1, to both calls, or shuffle=False."
+                f"validation_split={self.validation_split!r} was given with shuffle=True and no "
+                "seed. Without one, files for "
+                "training and for validation could be the same: give the same seed, seed=1, to "
+                "both calls, or shuffle=False."
             )
 
 
@@ -197,8 +212,10 @@ def _check_classes(files: Files, label_mode: str | None) -> None:
         )
     if numbers.dtype.kind not in "iub" or numbers.min() < 0 or numbers.max() >= len(names):
         raise ValueError(
-            f"label_mode={label_mode!r} needs labels that are whole numbers from 0 to {len(names) - 1}, and the {len(names)} "
-            f"different ones that were given are {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
+            f"label_mode={label_mode!r} needs labels that are whole numbers from 0 to "
+            f"{len(names) - 1}, and the {len(names)} "
+            "different ones that were given are "
+            f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
         )
 
 

@@ -1,6 +1,8 @@
-"""Finding the files of a folder, their classes, and which of them are for training and which for validation.
+"""Finding the files of a folder, their classes, and which of them are for training and which for
+validation.
 
-Files, orders and splits are those of Keras: paths sorted, mixed once with the seed, the last ones for validation.
+Files, orders and splits are those of Keras: paths sorted, mixed once with the seed, the last ones
+for validation.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from podium.core import unknown_choice
 
 @dataclasses.dataclass
 class Files:
-    """Paths, the class number of each (None without labels) and the names of the classes (None without labels)."""
+    """Paths, the class number of each (None without labels) and the names of the classes (None
+    without labels).
+    """
 
     paths: list[str]
     labels: np.ndarray | None
@@ -43,7 +47,8 @@ def find_files(
 
     Args:
         directory: The folder.
-        labels: "inferred" for the names of the subfolders, None for none, or an array with a number for each file.
+        labels: "inferred" for the names of the subfolders, None for none, or an array with a number
+            for each file.
         class_names: Subfolders to read, in the order of their numbers; None for all.
         suffixes: How the names of the files end, in small letters.
         follow_links: Whether to enter folders that are links.
@@ -82,7 +87,8 @@ def split(
     left = len(files.paths) - count
     if not count or not left:
         raise ValueError(
-            f"validation_split={validation_split!r} of {len(files.paths)} files leaves {left} for training and {count} for "
+            f"validation_split={validation_split!r} of {len(files.paths)} files leaves {left} "
+            f"for training and {count} for "
             "validation; at least one of each was expected."
         )
     parts = []
@@ -107,7 +113,9 @@ def _say(text: str, verbose: bool) -> None:
 
 
 def _walk(directory: str, suffixes: tuple[str, ...], follow_links: bool) -> Iterator[str]:
-    """Walk the paths of the files of a folder and the folders in it, sorted by folder and then by name."""
+    """Walk the paths of the files of a folder and the folders in it, sorted by folder and then by
+    name.
+    """
     above: dict[
         str, tuple[str, ...]
     ] = {}  # the real folders that each folder lies in, itself among them
@@ -137,8 +145,10 @@ def _classes(directory: str, class_names: list[str] | None, suffixes: tuple[str,
     if not folders:
         loose = sum(name.lower().endswith(suffixes) for name in os.listdir(directory))
         raise ValueError(
-            f"directory={directory!r} has no subfolders, and labels='inferred' takes the classes from their names "
-            f"({loose} files lie in the folder itself). Make a subfolder for each class, or give labels=None or a list."
+            f"directory={directory!r} has no subfolders, and labels='inferred' takes the classes "
+            "from their names "
+            f"({loose} files lie in the folder itself). Make a subfolder for each class, or give "
+            "labels=None or a list."
         )
     return list(class_names) if class_names else folders
 
@@ -148,7 +158,8 @@ def _names_of(labels: Any, paths: list[str], directory: str) -> list[str] | None
         return None
     if len(labels) != len(paths):
         raise ValueError(
-            f"labels has {len(labels)} numbers and directory={directory!r} has {len(paths)} files; one for each file was "
+            f"labels has {len(labels)} numbers and directory={directory!r} has {len(paths)} "
+            "files; one for each file was "
             "expected, in the order of the sorted paths."
         )
     return [str(label) for label in np.unique(labels).tolist()]
@@ -157,5 +168,6 @@ def _names_of(labels: Any, paths: list[str], directory: str) -> list[str] | None
 def _refuse_none(paths: list[str], directory: str, suffixes: tuple[str, ...], kind: str) -> None:
     if not paths:
         raise ValueError(
-            f"No {kind} found in directory={directory!r}. Files that end in {', '.join(suffixes)} were expected."
+            f"No {kind} found in directory={directory!r}. Files that end in "
+            f"{', '.join(suffixes)} were expected."
         )

@@ -93,7 +93,8 @@ def _graph_of(model: Any) -> tuple[list[tuple[Any, Any]], list[tuple[int, int]]]
         layers = list(model.layers)
         if not layers:
             raise ValueError(
-                f"The model {model.name!r} has no layers to draw; build it first by calling it on data."
+                f"The model {model.name!r} has no layers to draw; build it first by calling it "
+                "on data."
             )
         return [(layer, None) for layer in layers], [(i, i + 1) for i in range(len(layers) - 1)]
     boxes: list[tuple[Any, Any]] = [(symbol, symbol) for symbol in graph.flat_inputs]

@@ -1,4 +1,6 @@
-"""Archives from elsewhere, unpacked with suspicion: plain files and folders that stay inside, of a size to be expected."""
+"""Archives from elsewhere, unpacked with suspicion: plain files and folders that stay inside, of a
+size to be expected.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ def extract_archive(archive: pathlib.Path, folder: pathlib.Path, how: str | None
         how: "tar", "zip", or "auto" to try both.
 
     Raises:
-        ValueError: It is no archive, it is damaged, or something in it is refused: a link or device, a path that leaves the
-            folder, a size far beyond that of the archive.
+        ValueError: It is no archive, it is damaged, or something in it is refused: a link or
+            device, a path that leaves the folder, a size far beyond that of the archive.
     """
     try:
         if how in ("auto", "tar", None) and tarfile.is_tarfile(archive):
@@ -101,7 +103,8 @@ def _check(archive: pathlib.Path, member: _Member, count: int, left: int) -> Non
     parts = _parts(name)
     if name.startswith(("/", "\\")) or ".." in parts or "\0" in name or (parts and ":" in parts[0]):
         raise ValueError(
-            f"{archive} was refused: its member {name[:200]!r} has an unsafe path, outside of the folder."
+            f"{archive} was refused: its member {name[:200]!r} has an unsafe path, outside of "
+            "the folder."
         )
     if not member.is_plain:
         raise ValueError(
@@ -109,6 +112,7 @@ def _check(archive: pathlib.Path, member: _Member, count: int, left: int) -> Non
         )
     if left < 0 or count > _MOST_MEMBERS:
         raise ValueError(
-            f"{archive} was refused: it has too many members, or grows beyond the limit of {_MOST_EXPANSION} times its size at "
+            f"{archive} was refused: it has too many members, or grows beyond the limit of "
+            f"{_MOST_EXPANSION} times its size at "
             f"{name[:200]!r}: a bomb."
         )

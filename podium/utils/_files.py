@@ -1,6 +1,7 @@
 """Files from the web, fetched once: `get_file`.
 
-A file arrives under a temporary name beside its place, is checked, and is renamed: what has its final name is whole.
+A file arrives under a temporary name beside its place, is checked, and is renamed: what has its
+final name is whole.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def get_file(
         The path of the file, or of the folder with what was unpacked.
 
     Raises:
-        OSError: It is not in the cache and could not be fetched; the message says where to put it by hand.
+        OSError: It is not in the cache and could not be fetched; the message says where to put it
+            by hand.
         ValueError: It is not the file that the hash belongs to.
 
     Example:
@@ -96,7 +98,8 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
             _check_whole(file.tell(), response)
         if wanted is not None and (found := _hash(part, wanted, algorithm)) != wanted:
             raise ValueError(
-                f"{origin} has the hash {found}; {wanted} was expected. The file was damaged on its way or has been "
+                f"{origin} has the hash {found}; {wanted} was expected. The file was damaged on "
+                "its way or has been "
                 "changed; it was not kept."
             )
         os.replace(part, target)
@@ -107,7 +110,8 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
         TimeoutError,
     ) as error:
         raise OSError(
-            f"{origin} could not be fetched: {_reason(error)}. Without a connection, bring the file from a machine that has "
+            f"{origin} could not be fetched: {_reason(error)}. Without a connection, bring the "
+            "file from a machine that has "
             f"one and put it at {target}"
         ) from error
     finally:
@@ -115,7 +119,9 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
 
 
 def _check_whole(received: int, response: Any) -> None:
-    """Compare with the length that the server announced: a connection that is cut ends like a whole file."""
+    """Compare with the length that the server announced: a connection that is cut ends like a whole
+    file.
+    """
     announced = getattr(response, "headers", {}).get("Content-Length")
     if announced is not None and received != int(announced):
         raise ConnectionError(f"the connection ended after {received} of {announced} bytes")
@@ -135,7 +141,9 @@ def _hash(path: pathlib.Path, wanted: str, algorithm: str) -> str:
 
 
 def _unpack(archive: pathlib.Path, how: Any) -> pathlib.Path:
-    """Unpack beside the archive, into a folder with its name and `_extracted`; a folder that is there is whole."""
+    """Unpack beside the archive, into a folder with its name and `_extracted`; a folder that is
+    there is whole.
+    """
     target = archive.with_name(f"{archive.name.split('.')[0]}_extracted")
     if target.is_dir():
         return target

@@ -39,16 +39,18 @@ def image_dataset_from_directory(
 ) -> FileDataset | tuple[FileDataset, FileDataset]:
     """Make a Dataset of the images in a folder, which are read while it is walked.
 
-    Names that end in .bmp, .gif (the first frame), .jpeg, .jpg and .png are read. One seed gives the same files for
-    training and validation as Keras, and the same orders in every run; the orders of the passes are not Keras's.
+    Names that end in .bmp, .gif (the first frame), .jpeg, .jpg and .png are read. One seed gives
+    the same files for training and validation as Keras, and the same orders in every run; the
+    orders of the passes are not Keras's.
 
     Args:
         directory: The folder. With `labels="inferred"` it has a subfolder for each class.
-        labels: "inferred" from the subfolders, None for none, or a list with a number for each file in the order of the
-            sorted paths.
-        label_mode: How labels are given: "int" as int32 `()`, "categorical" as one-hot float32 `(classes,)`, "binary" as
-            float32 `(1,)`, or None for no labels.
-        class_names: Subfolders to read, in the order of their class numbers; by default all, sorted.
+        labels: "inferred" from the subfolders, None for none, or a list with a number for each file
+            in the order of the sorted paths.
+        label_mode: How labels are given: "int" as int32 `()`, "categorical" as one-hot float32
+            `(classes,)`, "binary" as float32 `(1,)`, or None for no labels.
+        class_names: Subfolders to read, in the order of their class numbers; by default all,
+            sorted.
         color_mode: "rgb", "rgba" or "grayscale": 3, 4 or 1 channels.
         batch_size: Images in a batch; None for single images.
         image_size: Height and width that images are brought to.
@@ -56,7 +58,8 @@ def image_dataset_from_directory(
         seed: Fixes the orders. By default `podium.utils.set_random_seed` does.
         validation_split: Fraction of the files to keep for validation.
         subset: "training", "validation", or "both" for two Datasets; needs `validation_split`.
-        interpolation: "bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian" or "mitchellcubic".
+        interpolation: "bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian"
+            or "mitchellcubic".
         follow_links: Whether to enter folders that are links.
         crop_to_aspect_ratio: Whether to cut off what does not fit, instead of distorting.
         pad_to_aspect_ratio: Whether to fill up with zeros, instead of distorting.
@@ -66,12 +69,14 @@ def image_dataset_from_directory(
         **kwargs: `smart_resize`, Keras 2's old word for `crop_to_aspect_ratio`.
 
     Returns:
-        A Dataset of `(images, labels)`, or of images without labels, with the attributes `class_names` and `file_paths`;
-        images are float32 from 0 to 255. A pair of Datasets if `subset` is "both".
+        A Dataset of `(images, labels)`, or of images without labels, with the attributes
+        `class_names` and `file_paths`; images are float32 from 0 to 255. A pair of Datasets if
+        `subset` is "both".
 
     Raises:
         ImportError: Pillow is missing.
-        ValueError: The folder has no images, arguments do not fit; while it is walked, a file that is no image.
+        ValueError: The folder has no images, arguments do not fit; while it is walked, a file that
+            is no image.
 
     Example:
         >>> import pathlib, tempfile
@@ -97,7 +102,8 @@ def image_dataset_from_directory(
     )
     if crop and pad_to_aspect_ratio:
         raise ValueError(
-            "crop_to_aspect_ratio=True and pad_to_aspect_ratio=True were given; only one of them can be."
+            "crop_to_aspect_ratio=True and pad_to_aspect_ratio=True were given; only one of "
+            "them can be."
         )
     height, width = size = _size(image_size)
     folder = Folder(
@@ -123,13 +129,16 @@ def _size(image_size: Any) -> tuple[int, int]:
     pair = (image_size, image_size) if isinstance(image_size, (int, np.integer)) else image_size
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise ValueError(
-            f"image_size={image_size!r} was given; a pair of whole numbers was expected: (height, width)."
+            f"image_size={image_size!r} was given; a pair of whole numbers was expected: "
+            "(height, width)."
         )
     return check_count("image_size[0]", pair[0]), check_count("image_size[1]", pair[1])
 
 
 def _pixels(path: str, mode: str) -> np.ndarray:
-    """Read a file as an array `(height, width, channels)` of 8 bits a channel, as TensorFlow does."""
+    """Read a file as an array `(height, width, channels)` of 8 bits a channel, as TensorFlow
+    does.
+    """
     try:
         with pillow().open(path) as image:
             if image.mode.startswith(
@@ -141,8 +150,10 @@ def _pixels(path: str, mode: str) -> np.ndarray:
                     "RGBA"
                 )  # a palette with transparency loses it only in two steps
             pixels = np.asarray(image if image.mode == mode else image.convert(mode))
-    except Exception as error:  # damaged files make Pillow raise all sorts of errors; all of them get the name of the file
+    # damaged files make Pillow raise all sorts of errors; all of them get the name of the file
+    except Exception as error:
         raise ValueError(
-            f"{path} could not be read as an image: {type(error).__name__}: {error}. Mend or remove the file."
+            f"{path} could not be read as an image: {type(error).__name__}: {error}. Mend or "
+            "remove the file."
         ) from error
     return pixels if pixels.ndim == 3 else pixels[:, :, None]

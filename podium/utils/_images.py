@@ -21,7 +21,8 @@ def pillow() -> Any:
         import PIL.Image
     except ImportError as error:
         raise ImportError(
-            "Reading and writing images needs Pillow. Install it with `pip install pillow` or `pip install 'podium[image]'`."
+            "Reading and writing images needs Pillow. Install it with `pip install pillow` or "
+            "`pip install 'podium[image]'`."
         ) from error
     return PIL.Image
 
@@ -45,7 +46,8 @@ def array_to_img(
     x = np.asarray(x, dtype=dtype or floatx())
     if x.ndim != 3:
         raise ValueError(
-            f"array_to_img() was given an array of shape {x.shape}; (height, width, channels) was expected."
+            f"array_to_img() was given an array of shape {x.shape}; (height, width, channels) "
+            "was expected."
         )
     if (
         check_choice(
@@ -60,7 +62,8 @@ def array_to_img(
     channels = x.shape[2]
     if channels not in (1, 3, 4):
         raise ValueError(
-            f"array_to_img() was given {channels} channels; 1 (grey), 3 (RGB) or 4 (RGBA) were expected."
+            f"array_to_img() was given {channels} channels; 1 (grey), 3 (RGB) or 4 (RGBA) were "
+            "expected."
         )
     if channels == 1 and x.max() > 255:
         return image.fromarray(x[:, :, 0].astype("int32"))
@@ -82,7 +85,8 @@ def img_to_array(img: Image, data_format: str | None = None, dtype: Any = None) 
     x = np.asarray(img, dtype=dtype or floatx())
     if x.ndim not in (2, 3):
         raise ValueError(
-            f"img_to_array() was given an image of shape {x.shape}; 2 or 3 dimensions were expected."
+            f"img_to_array() was given an image of shape {x.shape}; 2 or 3 dimensions were "
+            "expected."
         )
     x = x[:, :, None] if x.ndim == 2 else x
     first = (
@@ -107,7 +111,8 @@ def load_img(
         path: A path, or an open file.
         color_mode: "rgb", "rgba" or "grayscale".
         target_size: Height and width to resize to.
-        interpolation: How to resize: "nearest", "bilinear", "bicubic", "hamming", "box" or "lanczos".
+        interpolation: How to resize: "nearest", "bilinear", "bicubic", "hamming", "box" or
+            "lanczos".
         keep_aspect_ratio: Whether to cut off what does not fit, instead of distorting.
 
     Example:

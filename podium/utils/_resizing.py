@@ -1,6 +1,8 @@
-"""Resizing images on the host: NumPy only, because files differ in size and a compiled function would be made for each size.
+"""Resizing images on the host: NumPy only, because files differ in size and a compiled function
+would be made for each size.
 
-The weights are those of `tf.image.resize` without smoothing, which Keras reads folders of images with.
+The weights are those of `tf.image.resize` without smoothing, which Keras reads folders of images
+with.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ def resized(image: np.ndarray, size: tuple[int, int], interpolation: str) -> np.
 
 @functools.lru_cache(256)
 def _taps(length: int, new_length: int, interpolation: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for the new pixels of a line, the old ones that each is made of: numbers and weights, both `(taps, new)`."""
+    """Return, for the new pixels of a line, the old ones that each is made of: numbers and weights,
+    both `(taps, new)`.
+    """
     if interpolation == "nearest":
         scale = np.float32(
             length / new_length
@@ -104,7 +108,8 @@ def fitted(
         image = _cropped(image, size)
     if not pad:
         return resized(image, size, interpolation)
-    # In float32 like TensorFlow: the sizes are rounded down, and other digits would round to other sizes.
+    # In float32 like TensorFlow: the sizes are rounded down, and other digits would round to other
+    # sizes.
     old, new = np.array(image.shape[-3:-1], np.float32), np.array(size, np.float32)
     inner = old / np.max(old / new)
     height, width = (max(1, int(value)) for value in inner)
@@ -127,8 +132,8 @@ def smart_resize(
     Args:
         x: One image `(height, width, channels)` or a batch of them.
         size: New height and width.
-        interpolation: "bilinear", "nearest", "bicubic", "lanczos3" or "lanczos5"; for arrays also "area", "gaussian" and
-            "mitchellcubic".
+        interpolation: "bilinear", "nearest", "bicubic", "lanczos3" or "lanczos5"; for arrays also
+            "area", "gaussian" and "mitchellcubic".
         data_format: "channels_last" or "channels_first".
 
     Returns:
@@ -155,7 +160,8 @@ def smart_resize(
     x = np.asarray(x, np.float32)
     if x.ndim not in (3, 4):
         raise ValueError(
-            f"x has the shape {x.shape}; an image (height, width, channels) or a batch of images was expected."
+            f"x has the shape {x.shape}; an image (height, width, channels) or a batch of images "
+            "was expected."
         )
     result = fitted(
         np.moveaxis(x, -3, -1) if first else x,

@@ -24,17 +24,21 @@ def split_dataset(
     seed: int | None = None,
     preferred_backend: str | None = None,
 ) -> tuple[Dataset, Dataset]:
-    """Split data into a left and a right part, such as for training and for testing. All of it is read into memory.
+    """Split data into a left and a right part, such as for training and for testing. All of it is
+    read into memory.
 
     Args:
-        dataset: An array; a list, tuple or dictionary of arrays of one length; a Dataset, of which batches are taken apart
-            and put together again; or anything that can be iterated and gives samples.
-        left_size: Fraction (a float between 0 and 1) or number (an int) of the samples on the left; by default all that
-            are not on the right.
+        dataset: An array; a list, tuple or dictionary of arrays of one length; a Dataset, of which
+            batches are taken apart and put together again; or anything that can be iterated and
+            gives samples.
+        left_size: Fraction (a float between 0 and 1) or number (an int) of the samples on the left;
+            by default all that are not on the right.
         right_size: The same for the right. What is in neither part is left out.
         shuffle: Whether to mix the samples before.
-        seed: Fixes the order, which is then Keras's. By default `podium.utils.set_random_seed` does.
-        preferred_backend: Accepted for Keras's signature; the result is always a pair of Podium Datasets.
+        seed: Fixes the order, which is then Keras's. By default `podium.utils.set_random_seed`
+            does.
+        preferred_backend: Accepted for Keras's signature; the result is always a pair of Podium
+            Datasets.
 
     Returns:
         Two Datasets. Samples of a list or tuple of arrays are tuples.
@@ -49,7 +53,8 @@ def split_dataset(
     """
     if left_size is None and right_size is None:
         raise ValueError(
-            "left_size=None and right_size=None were given; at least one of them was expected: left_size=0.8."
+            "left_size=None and right_size=None were given; at least one of them was expected: "
+            "left_size=0.8."
         )
     _check_size("left_size", left_size)
     _check_size("right_size", right_size)
@@ -91,14 +96,17 @@ def _table(dataset: Any) -> Any:
             return table_of(tuple(dataset))
         if any(isinstance(part, list) for part in dataset):
             raise TypeError(
-                f"dataset is a {type(dataset).__name__} of lists, which could be columns or samples. Give columns as arrays, "
-                "`[np.array(x), np.array(y)]`, and samples as one array, `np.array(samples)`, or as tuples."
+                f"dataset is a {type(dataset).__name__} of lists, which could be columns or "
+                "samples. Give columns as arrays, "
+                "`[np.array(x), np.array(y)]`, and samples as one array, `np.array(samples)`, "
+                "or as tuples."
             )
     if isinstance(dataset, (str, bytes)) or not (
         isinstance(dataset, Iterable) or _is_numbered(dataset)
     ):
         raise TypeError(
-            f"dataset is of type {type(dataset).__name__}; an array, a list of arrays, a Dataset or an iterable of samples was "
+            f"dataset is of type {type(dataset).__name__}; an array, a list of arrays, a Dataset "
+            "or an iterable of samples was "
             "expected."
         )
     samples = (
@@ -125,11 +133,13 @@ def _stacked(samples: Iterable) -> Any:
     for number, row in enumerate(rows):
         if outline(row) != outline(rows[0]):
             raise ValueError(
-                f"Sample {number} has the structure {describe(row)}, and the first one {describe(rows[0])}; one was expected."
+                f"Sample {number} has the structure {describe(row)}, and the first one "
+                f"{describe(rows[0])}; one was expected."
             )
         if (found := map_leaves(np.shape, row)) != shapes:
             raise ValueError(
-                f"Sample {number} has the shape {found}, and the first one {shapes}; one shape was expected."
+                f"Sample {number} has the shape {found}, and the first one {shapes}; one shape "
+                "was expected."
             )
     return map_leaves(lambda *leaves: np.stack(leaves), *rows)
 
@@ -141,11 +151,13 @@ def _check_size(name: str, size: Any) -> None:
         size, (int, float, np.integer, np.floating)
     ):
         raise TypeError(
-            f"{name}={size!r} was given ({type(size).__name__}); a fraction (float) or a number of samples (int) was expected."
+            f"{name}={size!r} was given ({type(size).__name__}); a fraction (float) or a number "
+            "of samples (int) was expected."
         )
     if isinstance(size, (float, np.floating)) and not 0 < size < 1:
         raise ValueError(
-            f"{name}={size!r} was given; a fraction between 0 and 1 was expected, or a number of samples as an int."
+            f"{name}={size!r} was given; a fraction between 0 and 1 was expected, or a number of "
+            "samples as an int."
         )
     if size <= 0:
         raise ValueError(f"{name}={size!r} was given; a positive number of samples was expected.")
@@ -171,6 +183,7 @@ def _sizes(left: Any, right: Any, total: int) -> tuple[int, int]:
         )
     if first <= 0 or second <= 0:
         raise ValueError(
-            f"{given} were given; {first} would be on the left and {second} on the right; at least 1 was expected."
+            f"{given} were given; {first} would be on the left and {second} on the right; at "
+            "least 1 was expected."
         )
     return first, second

@@ -25,17 +25,18 @@ def text_dataset_from_directory(
 ) -> FileDataset | tuple[FileDataset, FileDataset]:
     """Make a Dataset of the text files (.txt) in a folder, which are read while it is walked.
 
-    Text cannot go into a model: batches are NumPy arrays of Python strings, and `map` must turn them into numbers. One seed
-    gives the same files for training and validation as Keras, and the same orders in every run; the orders of the passes
-    are not Keras's.
+    Text cannot go into a model: batches are NumPy arrays of Python strings, and `map` must turn
+    them into numbers. One seed gives the same files for training and validation as Keras, and the
+    same orders in every run; the orders of the passes are not Keras's.
 
     Args:
         directory: The folder. With `labels="inferred"` it has a subfolder for each class.
-        labels: "inferred" from the subfolders, None for none, or a list with a number for each file in the order of the
-            sorted paths.
-        label_mode: How labels are given: "int" as int32 `()`, "categorical" as one-hot float32 `(classes,)`, "binary" as
-            float32 `(1,)`, or None for no labels.
-        class_names: Subfolders to read, in the order of their class numbers; by default all, sorted.
+        labels: "inferred" from the subfolders, None for none, or a list with a number for each file
+            in the order of the sorted paths.
+        label_mode: How labels are given: "int" as int32 `()`, "categorical" as one-hot float32
+            `(classes,)`, "binary" as float32 `(1,)`, or None for no labels.
+        class_names: Subfolders to read, in the order of their class numbers; by default all,
+            sorted.
         batch_size: Texts in a batch; None for single texts.
         max_length: Longer texts are cut to so many characters.
         shuffle: Whether to mix the files, anew for each pass; otherwise they are sorted.
@@ -47,11 +48,12 @@ def text_dataset_from_directory(
         verbose: Whether to say how many files were found.
 
     Returns:
-        A Dataset of `(texts, labels)`, or of texts without labels, with the attributes `class_names` and `file_paths`. A
-        pair of Datasets if `subset` is "both".
+        A Dataset of `(texts, labels)`, or of texts without labels, with the attributes
+        `class_names` and `file_paths`. A pair of Datasets if `subset` is "both".
 
     Raises:
-        ValueError: The folder has no text files, arguments do not fit; while it is walked, a file that is not UTF-8.
+        ValueError: The folder has no text files, arguments do not fit; while it is walked, a file
+            that is not UTF-8.
 
     Example:
         >>> import pathlib, tempfile

@@ -1,4 +1,6 @@
-"""Windows of a time series as a Dataset. The windows are views of one array: nothing is copied before a batch is made."""
+"""Windows of a time series as a Dataset. The windows are views of one array: nothing is copied
+before a batch is made.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,14 @@ def timeseries_dataset_from_array(
 ) -> Dataset:
     """Make a Dataset of windows that slide over data measured at equal intervals.
 
-    The window that begins at step i is `data[i], data[i + sampling_rate], ...`, with the target `targets[i]`: shift the
-    targets to predict what comes after a window, `targets=data[sequence_length:]`.
+    The window that begins at step i is `data[i], data[i + sampling_rate], ...`, with the target
+    `targets[i]`: shift the targets to predict what comes after a window,
+    `targets=data[sequence_length:]`.
 
     Args:
         data: Steps along the first axis.
-        targets: One row for the window that begins at each step, or None. May be shorter than the data; there are then as
-            many windows as targets.
+        targets: One row for the window that begins at each step, or None. May be shorter than the
+            data; there are then as many windows as targets.
         sequence_length: Steps in a window.
         sequence_stride: Steps from the start of one window to that of the next.
         sampling_rate: Steps from one entry of a window to the next.
@@ -45,8 +48,8 @@ def timeseries_dataset_from_array(
         format: Accepted for Keras's signature; the result is a Podium Dataset.
 
     Returns:
-        A Dataset of `(windows, targets)`, or of windows if `targets` is None. Windows have the shape
-        `(batch, sequence_length, ...)`.
+        A Dataset of `(windows, targets)`, or of windows if `targets` is None. Windows have the
+        shape `(batch, sequence_length, ...)`.
 
     Raises:
         ValueError: A number does not fit the data, or not even one window does.
@@ -70,13 +73,16 @@ def timeseries_dataset_from_array(
     for name, value in (("sampling_rate", rate), ("sequence_stride", stride)):
         if value >= len(steps):
             raise ValueError(
-                f"{name}={value} was given for data of {len(steps)} steps; less than that was expected."
+                f"{name}={value} was given for data of {len(steps)} steps; less than that was "
+                "expected."
             )
     steps, span = steps[start:end], (length - 1) * rate + 1
     if span > len(steps):
         raise ValueError(
-            f"sequence_length={length} with sampling_rate={rate} makes windows of {span} steps, and there are {len(steps)} "
-            f"(start_index={start}, end_index={end}); not one window fits. Give a shorter sequence_length."
+            f"sequence_length={length} with sampling_rate={rate} makes windows of {span} steps, "
+            f"and there are {len(steps)} "
+            f"(start_index={start}, end_index={end}); not one window fits. Give a shorter "
+            "sequence_length."
         )
     views = np.lib.stride_tricks.sliding_window_view(steps, span, axis=0)
     windows = np.moveaxis(views, -1, 1)[::stride, ::rate]
@@ -85,7 +91,8 @@ def timeseries_dataset_from_array(
         rows = _rows(targets, "targets")[start:end]
         if not len(rows):
             raise ValueError(
-                f"targets has no row for step {start}, at which the first window begins (start_index={start})."
+                f"targets has no row for step {start}, at which the first window begins "
+                f"(start_index={start})."
             )
         rows = rows[: len(views) : stride]
         table = (windows[: len(rows)], rows)

@@ -81,7 +81,9 @@ FORMULAS = {
 
 @pytest.fixture(scope="module")
 def computed():
-    """The value of every activation, and the gradient of its weighted sum, from one compiled call."""
+    """The value of every activation, and the gradient of its weighted sum, from one compiled
+    call.
+    """
     x = Variable(X.astype("float32"))
 
     @function

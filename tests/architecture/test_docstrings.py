@@ -37,7 +37,9 @@ FLOAT = re.compile(r"\d+\.\d*(?:e[+-]?\d+)?")
 
 
 class Checker(doctest.OutputChecker):
-    """Lets floats differ by two roundings of the largest of them, as they do between processors; all else must be as written."""
+    """Lets floats differ by two roundings of the largest of them, as they do between processors;
+    all else must be as written.
+    """
 
     def check_output(self, want, got, flags):
         if super().check_output(want, got, flags):

@@ -1,4 +1,6 @@
-"""A model that is just enough for callbacks, a clock that is set by hand and a screen that can be read."""
+"""A model that is just enough for callbacks, a clock that is set by hand and a screen that can be
+read.
+"""
 
 from types import SimpleNamespace
 

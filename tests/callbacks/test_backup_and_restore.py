@@ -1,4 +1,6 @@
-"""BackupAndRestore: a run that was broken off and started again ends as one that never was, bit for bit."""
+"""BackupAndRestore: a run that was broken off and started again ends as one that never was, bit for
+bit.
+"""
 
 import contextlib
 import functools
@@ -159,7 +161,9 @@ def test_a_continued_run_ends_like_an_uninterrupted_one(tmp_path, case):
 
 
 def test_steps_are_not_taken_twice(tmp_path):
-    """Keras writes the batch index and never reads it: interrupted at step 6 of 2x10, it ends at 26 iterations."""
+    """Keras writes the batch index and never reads it: interrupted at step 6 of 2x10, it ends at 26
+    iterations.
+    """
     steps = []
     tell = callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: steps.append(batch))
     with pytest.raises(Killed):
@@ -253,7 +257,9 @@ def test_averages_in_the_place_of_weights_are_sorted_out(tmp_path):
 
 
 class Own(podium.Model):
-    """State in all places: made with the first batch, a second optimizer, a Variable of the module's, raw figures."""
+    """State in all places: made with the first batch, a second optimizer, a Variable of the
+    module's, raw figures.
+    """
 
     def __init__(self):
         super().__init__()
@@ -341,7 +347,8 @@ def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
     model.compile("sgd", "mse", run_eagerly=True)
     with pytest.raises(
         RuntimeError,
-        match=r"the same step, taken twice from checkpoint 1 .* came to other values of .*dense/vars",
+        match=r"the same step, taken twice from checkpoint 1 .* came to other values of "
+        r".*dense/vars",
     ):
         model.fit(X, Y, verbose=0, callbacks=BackupAndRestore(tmp_path, 1, verify_resume=True))
 
@@ -373,7 +380,8 @@ def test_other_data_or_another_model_are_refused(tmp_path):
         run(tmp_path, Kills("on_train_batch_end", 4), backup={"save_freq": 1})
     with pytest.raises(
         ValueError,
-        match=r"saved while training on other data: kind array, batch_size 4, batches 6 then, .*batch_size 8",
+        match=r"saved while training on other data: kind array, batch_size 4, batches 6 then, "
+        r".*batch_size 8",
     ):
         run(tmp_path, data=lambda: {"x": X, "y": Y, "batch_size": 8}, backup={"save_freq": 1})
     model = podium.Sequential([podium.Input((3,)), layers.Dense(1)])

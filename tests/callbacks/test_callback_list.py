@@ -1,4 +1,6 @@
-"""CallbackList: who is told what, in which order, with which logs, and how errors and ends are handled."""
+"""CallbackList: who is told what, in which order, with which logs, and how errors and ends are
+handled.
+"""
 
 import numpy as np
 import pytest
@@ -147,7 +149,8 @@ def test_hooks_with_wrong_arguments_are_refused_before_training():
 
     with pytest.raises(
         TypeError,
-        match=r"NoLogs.on_epoch_end\(epoch\) is called with \(epoch, logs\).*Write `def on_epoch_end",
+        match=r"NoLogs.on_epoch_end\(epoch\) is called with \(epoch, logs\).*Write `def "
+        r"on_epoch_end",
     ):
         CallbackList(NoLogs())
     with pytest.raises(TypeError, match=r"on_batch_end\(\) is called with \(batch, logs\)"):

@@ -136,7 +136,8 @@ def test_an_error_inside_a_schedule_is_not_taken_for_a_missing_argument(model):
 def test_a_schedule_must_return_a_float(wrong, model):
     with pytest.raises(
         ValueError,
-        match=r"`schedule` of LearningRateScheduler returned .* for epoch 0; a float, the learning rate",
+        match=r"`schedule` of LearningRateScheduler returned .* for epoch 0; a float, the "
+        r"learning rate",
     ):
         drive(LearningRateScheduler(lambda epoch, rate: wrong), model, "loss", [1.0])
 
@@ -216,7 +217,9 @@ def test_the_rates_of_real_optimizers_are_set_and_their_schedules_refused(model)
 
 
 def averaged_model():
-    """Return a model whose weight is -1 and its average -0.5, and a function that tells the weight."""
+    """Return a model whose weight is -1 and its average -0.5, and a function that tells the
+    weight.
+    """
     model = podium.Sequential(
         [podium.Input((1,)), podium.layers.Dense(1, use_bias=False, kernel_initializer="ones")]
     )
@@ -264,7 +267,9 @@ def test_weights_come_back_after_an_error_and_averages_must_be_there(model):
 
 
 def trained(poison, callback, batches=5):
-    """Run a compiled step by hand; at `poison` it makes the weights NaN, and the loss from `loss_from` on."""
+    """Run a compiled step by hand; at `poison` it makes the weights NaN, and the loss from
+    `loss_from` on.
+    """
     model = podium.Sequential(
         [podium.layers.Input((2,)), podium.layers.Dense(1, kernel_initializer="ones")]
     )

@@ -1,4 +1,6 @@
-"""The same scripts through tf_keras (recorded) and through ours: when to stop, learning rates, texts, files."""
+"""The same scripts through tf_keras (recorded) and through ours: when to stop, learning rates,
+texts, files.
+"""
 
 import json
 import pathlib
@@ -62,7 +64,9 @@ def test_rates_fall_where_those_of_keras_do(case, model, terminal):
 
 
 def without_first_guess(drawn):
-    """Leave out the time that remains after the first step: Keras guesses it from a step that compiled, we wait for another."""
+    """Leave out the time that remains after the first step: Keras guesses it from a step that
+    compiled, we wait for another.
+    """
     return [re.sub(r"^( *1/\d+ \[\S*\]) - ETA: \S+", r"\1", text) for text in drawn]
 
 

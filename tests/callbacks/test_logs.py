@@ -1,4 +1,6 @@
-"""Logs: nothing is read until asked, everything reads like a dictionary of floats, copies share what was read."""
+"""Logs: nothing is read until asked, everything reads like a dictionary of floats, copies share
+what was read.
+"""
 
 import copy
 import json

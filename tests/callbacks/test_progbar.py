@@ -1,4 +1,6 @@
-"""The bar: drawn by time, one line in a pipe, read only when drawn, right when a run is cut short."""
+"""The bar: drawn by time, one line in a pipe, read only when drawn, right when a run is cut
+short.
+"""
 
 import sys
 from types import SimpleNamespace

@@ -1,6 +1,8 @@
-"""Runs the cells of a document one after the other in one namespace, as a notebook does: `python -m podium run_cells.py a b ...`.
+"""Runs the cells of a document one after the other in one namespace, as a notebook does: `python -m
+podium run_cells.py a b ...`.
 
-The only thing that differs from the document is the size of MNIST, which is replaced by a few random images.
+The only thing that differs from the document is the size of MNIST, which is replaced by a few
+random images.
 """
 
 import pathlib

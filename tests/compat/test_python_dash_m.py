@@ -1,4 +1,6 @@
-"""`python -m podium`: the program runs as Python would run it, and finds Podium where it imports TensorFlow or Keras."""
+"""`python -m podium`: the program runs as Python would run it, and finds Podium where it imports
+TensorFlow or Keras.
+"""
 
 import importlib
 import subprocess

@@ -1,8 +1,10 @@
-"""The code of two documents that people learn Keras's training loop from runs on Podium, unmodified.
+"""The code of two documents that people learn Keras's training loop from runs on Podium,
+unmodified.
 
-Eleven cells are promised: the nine of "Customizing what happens in fit()" and the final listing of "Keras Model Implementation
-Walkthrough" with its example. The rest of the walkthrough are an earlier form of the listing and excerpts that run nowhere.
-`seeds/` holds the text of the cells; `run_cells.py` runs them in order, with a few random digits for MNIST.
+Eleven cells are promised: the nine of "Customizing what happens in fit()" and the final listing of
+"Keras Model Implementation Walkthrough" with its example. The rest of the walkthrough are an
+earlier form of the listing and excerpts that run nowhere. `seeds/` holds the text of the cells;
+`run_cells.py` runs them in order, with a few random digits for MNIST.
 """
 
 import os
@@ -21,7 +23,8 @@ def run_cells(*names):
         "JAX_COMPILATION_CACHE_DIR": str(CACHE),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        "PYTHONWARNINGS": "error,ignore:Error reading persistent:UserWarning,ignore:Error writing persistent:UserWarning",
+        "PYTHONWARNINGS": "error,ignore:Error reading persistent:UserWarning,ignore:Error "
+        "writing persistent:UserWarning",
     }
     paths = [str(HERE / "seeds" / f"{name}.txt") for name in names]
     done = subprocess.run(

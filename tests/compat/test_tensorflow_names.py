@@ -7,43 +7,65 @@ import podium
 from podium.compat import keras
 from podium.compat import tensorflow as tf
 
-# Ranked by how many real scripts use them; what is left out needs strings, files of TensorFlow or several devices.
+# Ranked by how many real scripts use them; what is left out needs strings, files of TensorFlow or
+# several devices.
 USED = {
-    "tf": "GradientTape shape reduce_mean cast concat reduce_sum reshape zeros exp expand_dims range matmul "
-    "convert_to_tensor clip_by_value squeeze ones Variable square constant argmax one_hot function transpose tile "
-    "where cos sqrt stop_gradient gather split newaxis reduce_max minimum stack eye repeat abs maximum linspace "
-    "ones_like map_fn pad norm sin Tensor einsum floor get_logger device equal pow reduce_min zeros_like "
-    "clip_by_norm cond random_uniform_initializer sigmoid unstack multiply TensorSpec add broadcast_to fill "
-    "identity meshgrid reverse round IndexedSlices acos argmin argsort reduce_prod sign size tanh tensordot "
-    "not_equal TensorShape constant_initializer cumsum greater initializers numpy_function reduce_any TensorArray "
-    "__version__ complex divide dynamic_partition gather_nd greater_equal is_tensor less logical_not logical_or "
-    "losses negative nest optimizers py_function random_normal_initializer roll sequence_mask slice unique float32 "
-    "int32 int64 float64 bool string uint8 complex64 int8 VariableAggregation control_dependencies keras data",
-    "tf.math": "l2_normalize log exp reduce_mean pow reduce_std cos sin sqrt top_k reduce_max minimum reduce_prod argmax "
-    "reduce_sum unsorted_segment_sum not_equal bincount divide equal less logical_not maximum square cumprod "
-    "greater_equal logical_and round ceil unsorted_segment_max unsorted_segment_mean abs confusion_matrix cumsum "
+    "tf": "GradientTape shape reduce_mean cast concat reduce_sum reshape zeros exp "
+    "expand_dims range matmul "
+    "convert_to_tensor clip_by_value squeeze ones Variable square constant argmax "
+    "one_hot function transpose tile "
+    "where cos sqrt stop_gradient gather split newaxis reduce_max minimum stack eye "
+    "repeat abs maximum linspace "
+    "ones_like map_fn pad norm sin Tensor einsum floor get_logger device equal pow "
+    "reduce_min zeros_like "
+    "clip_by_norm cond random_uniform_initializer sigmoid unstack multiply TensorSpec "
+    "add broadcast_to fill "
+    "identity meshgrid reverse round IndexedSlices acos argmin argsort reduce_prod sign "
+    "size tanh tensordot "
+    "not_equal TensorShape constant_initializer cumsum greater initializers "
+    "numpy_function reduce_any TensorArray "
+    "__version__ complex divide dynamic_partition gather_nd greater_equal is_tensor "
+    "less logical_not logical_or "
+    "losses negative nest optimizers py_function random_normal_initializer roll "
+    "sequence_mask slice unique float32 "
+    "int32 int64 float64 bool string uint8 complex64 int8 VariableAggregation "
+    "control_dependencies keras data",
+    "tf.math": "l2_normalize log exp reduce_mean pow reduce_std cos sin sqrt top_k reduce_max "
+    "minimum reduce_prod argmax "
+    "reduce_sum unsorted_segment_sum not_equal bincount divide equal less logical_not "
+    "maximum square cumprod "
+    "greater_equal logical_and round ceil unsorted_segment_max unsorted_segment_mean "
+    "abs confusion_matrix cumsum "
     "divide_no_nan floordiv floormod real sigmoid softmax squared_difference tanh",
-    "tf.nn": "softmax gelu relu moments conv2d dropout leaky_relu sigmoid depth_to_space avg_pool2d log_softmax tanh "
+    "tf.nn": "softmax gelu relu moments conv2d dropout leaky_relu sigmoid depth_to_space "
+    "avg_pool2d log_softmax tanh "
     "embedding_lookup l2_normalize sigmoid_cross_entropy_with_logits swish",
-    "tf.image": "resize random_flip_left_right random_crop convert_image_dtype crop_to_bounding_box rgb_to_grayscale psnr "
+    "tf.image": "resize random_flip_left_right random_crop convert_image_dtype "
+    "crop_to_bounding_box rgb_to_grayscale psnr "
     "ResizeMethod random_brightness random_contrast random_hue random_saturation extract_patches "
-    "pad_to_bounding_box flip_left_right ssim central_crop crop_and_resize image_gradients resize_with_pad rot90 "
+    "pad_to_bounding_box flip_left_right ssim central_crop crop_and_resize "
+    "image_gradients resize_with_pad rot90 "
     "rgb_to_yuv",
     "tf.linalg": "set_diag matmul diag_part einsum matrix_transpose normalize",
     "tf.random": "uniform normal set_seed shuffle categorical gamma Generator",
     "tf.signal": "stft linear_to_mel_weight_matrix fft2d fft",
-    "tf.config": "list_logical_devices list_physical_devices optimizer experimental run_functions_eagerly",
+    "tf.config": "list_logical_devices list_physical_devices optimizer experimental "
+    "run_functions_eagerly",
     "tf.dtypes": "float32 bool int32 int64 complex64 float64 string",
     "tf.data": "AUTOTUNE Dataset Options experimental",
     "tf.distribute": "get_strategy Strategy OneDeviceStrategy",
     "tf.errors": "OutOfRangeError",
-    "keras": "Model Input Sequential __version__ layers losses metrics optimizers callbacks utils datasets models "
-    "initializers regularizers activations constraints backend mixed_precision saving ops random preprocessing "
+    "keras": "Model Input Sequential __version__ layers losses metrics optimizers callbacks "
+    "utils datasets models "
+    "initializers regularizers activations constraints backend mixed_precision saving "
+    "ops random preprocessing "
     "config",
-    "keras.backend": "random_normal clear_session ctc_batch_cost ctc_decode epsilon abs get_value image_data_format int_shape "
+    "keras.backend": "random_normal clear_session ctc_batch_cost ctc_decode epsilon abs "
+    "get_value image_data_format int_shape "
     "mean set_value sum",
     "keras.mixed_precision": "set_global_policy Policy",
-    "keras.utils": "get_file array_to_img img_to_array load_img save_img set_random_seed to_categorical plot_model pad_sequences "
+    "keras.utils": "get_file array_to_img img_to_array load_img save_img set_random_seed "
+    "to_categorical plot_model pad_sequences "
     "register_keras_serializable",
     "keras.datasets": "mnist cifar10 fashion_mnist cifar100 imdb",
     "keras.optimizers": "legacy schedules",

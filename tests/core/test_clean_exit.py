@@ -1,4 +1,6 @@
-"""Ctrl-C in the very moment in which a setting was changed or put back: the thread is left as it was."""
+"""Ctrl-C in the very moment in which a setting was changed or put back: the thread is left as it
+was.
+"""
 
 import jax.extend.core
 import numpy as np

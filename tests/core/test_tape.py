@@ -10,7 +10,9 @@ from podium import ops
 
 
 def both(fn, *args):
-    """Run a function eagerly and compiled; check that they agree; return the eager result as NumPy."""
+    """Run a function eagerly and compiled; check that they agree; return the eager result as
+    NumPy.
+    """
     eager = podium.core.map_structure(np.asarray, fn(*args))
     compiled = podium.core.map_structure(np.asarray, podium.function(fn)(*args))
     jax.tree.map(

@@ -1,4 +1,6 @@
-"""The tape against `jax.grad` written by hand, eager and compiled, to 1e-6: whole training steps."""
+"""The tape against `jax.grad` written by hand, eager and compiled, to 1e-6: whole training
+steps.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -222,7 +224,8 @@ def test_batch_norm_and_dropout_under_function():
         rtol=1e-4,
         atol=1e-6,
     )
-    # The same step compiled, from the same state, gives the same gradients, statistics and next draws.
+    # The same step compiled, from the same state, gives the same gradients, statistics and next
+    # draws.
     norm.moving_mean.assign(np.zeros(8)), norm.moving_variance.assign(np.ones(8))
     dropout.seed_generator.state.assign(first_mask_state)
     compiled = podium.function(step)
@@ -428,7 +431,9 @@ def test_losses_of_layers_stay_on_the_tape():
 
 
 def test_closures_are_seen_through_calls_within_calls():
-    """A Tensor of the outer tape, read inside a layer that is called under a tape inside another layer."""
+    """A Tensor of the outer tape, read inside a layer that is called under a tape inside another
+    layer.
+    """
     w, x = podium.Variable(2.0), podium.Tensor([3.0])
 
     class Outer(layers.Layer):

@@ -1,4 +1,6 @@
-"""Random sequences of tape operations against `jax.grad` of the same computation written as one function."""
+"""Random sequences of tape operations against `jax.grad` of the same computation written as one
+function.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +40,9 @@ step = st.one_of(
 
 
 def run(program, starts, assign, ours):
-    """Interpret a program: a growing list of values, and two cells that can be assigned and are read as values."""
+    """Interpret a program: a growing list of values, and two cells that can be assigned and are
+    read as values.
+    """
     values = list(starts)
     cells = list(starts)
     for name, *args in program:

@@ -1,4 +1,6 @@
-"""Arrays of every kind as inputs: read by batches of rows, never as a whole, and never copied as a whole."""
+"""Arrays of every kind as inputs: read by batches of rows, never as a whole, and never copied as a
+whole.
+"""
 
 import collections
 import dataclasses

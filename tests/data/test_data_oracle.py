@@ -1,4 +1,6 @@
-"""Datasets and handler equal tf.data and tf_keras on every case of `data_cases.py`. Needs neither: see `record_data.py`."""
+"""Datasets and handler equal tf.data and tf_keras on every case of `data_cases.py`. Needs neither:
+see `record_data.py`.
+"""
 
 import json
 import sys
@@ -16,7 +18,8 @@ from data_cases import PIPELINES, WALKS, walk  # noqa: E402
 
 FOUND = json.loads((ORACLE / "fixtures" / "data.json").read_text())
 UNKNOWN = podium.data.UNKNOWN_CARDINALITY
-# TensorFlow traces a function on any length; Podium looks at samples and knows more or less than that.
+# TensorFlow traces a function on any length; Podium looks at samples and knows more or less than
+# that.
 OTHER_SHAPES = {"padded_batch", "padded_batch_to_shape"}
 
 

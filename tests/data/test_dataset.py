@@ -1,4 +1,6 @@
-"""Dataset: what tf.data has no record for: types, orders, memory, text, functions of Tensors, errors."""
+"""Dataset: what tf.data has no record for: types, orders, memory, text, functions of Tensors,
+errors.
+"""
 
 import numpy as np
 import pytest
@@ -253,7 +255,9 @@ def test_repeating_a_shuffled_dataset_shuffles_each_pass_anew():
     st.integers(1, 12), st.integers(1, 5), st.integers(0, 3), st.integers(-1, 9), st.integers(0, 4)
 )
 def test_rows_in_blocks_give_what_single_elements_give(count, size, times, taken, skipped):
-    """Pipelines on arrays work on blocks of row numbers; the same through elements must not differ."""
+    """Pipelines on arrays work on blocks of row numbers; the same through elements must not
+    differ.
+    """
 
     def chain(source):
         return (
@@ -354,7 +358,8 @@ def test_from_generator_compares_elements_with_the_signature(signature, message)
                 .map(lambda n: np.zeros(int(n)))
                 .padded_batch(3, padded_shapes=(2,))
             ),
-            r"an element is larger: it has the shape \(3,\)|but an element has the shape \(3,\), which is larger",
+            r"an element is larger: it has the shape \(3,\)|but an element has the shape \(3,\), "
+            r"which is larger",
         ),
     ],
 )

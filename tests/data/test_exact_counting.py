@@ -1,4 +1,6 @@
-"""Batches counted exactly: what is trained, callback indices, pulls and warnings, against a short model of the rules."""
+"""Batches counted exactly: what is trained, callback indices, pulls and warnings, against a short
+model of the rules.
+"""
 
 import itertools
 import random
@@ -16,7 +18,9 @@ ONE_SHOT = ("generator", "iterator")
 
 
 def rules(kind, samples, size, steps, k, first, epochs):
-    """Say what must happen: `[(epoch, [(first step, last step, batches)])]`, and whether a warning ends it."""
+    """Say what must happen: `[(epoch, [(first step, last step, batches)])]`, and whether a warning
+    ends it.
+    """
     count = -(-samples // size)
     again = kind not in ONE_SHOT and (
         steps is None or (steps == count and kind in KNOWN)

@@ -1,4 +1,6 @@
-"""Wrong data are refused before anything is compiled, with messages that name the argument, the value and the way out."""
+"""Wrong data are refused before anything is compiled, with messages that name the argument, the
+value and the way out.
+"""
 
 import itertools
 
@@ -266,7 +268,8 @@ def read_all(batches, **kwargs):
     [
         (
             X,
-            r"structure of batch 2 of the generator changed: it is x, and the batches before were \(x, y\)",
+            r"structure of batch 2 of the generator changed: it is x, and the batches before "
+            r"were \(x, y\)",
         ),
         (
             (X, Y, np.ones(8)),

@@ -1,4 +1,6 @@
-"""Generators and iterators: pulled exactly as often as their batches are used, and their exceptions are their own."""
+"""Generators and iterators: pulled exactly as often as their batches are used, and their exceptions
+are their own.
+"""
 
 import itertools
 import traceback

@@ -1,4 +1,6 @@
-"""DataHandler: epochs, steps and groups of k, for every kind of source, against a simple model of what must happen."""
+"""DataHandler: epochs, steps and groups of k, for every kind of source, against a simple model of
+what must happen.
+"""
 
 import warnings
 
@@ -11,7 +13,8 @@ import podium
 from podium.data import DataHandler, Dataset, StepsPerExecution
 
 RAN_OUT = (
-    r"Your input ran out of data; interrupting training\. Make sure that your dataset or generator can generate at least "
+    r"Your input ran out of data; interrupting training\. Make sure that your dataset or "
+    r"generator can generate at least "
     r"`steps_per_epoch \* epochs` batches \(in this case, {} batches\)"
 )
 

@@ -1,4 +1,6 @@
-"""Moving data: arrays that live on the device, batches read ahead on a thread; neither changes what is computed."""
+"""Moving data: arrays that live on the device, batches read ahead on a thread; neither changes what
+is computed.
+"""
 
 import gc
 import threading

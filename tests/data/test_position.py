@@ -1,4 +1,6 @@
-"""Position is data: a handler put back to a place goes on from there exactly as the one that gave the place."""
+"""Position is data: a handler put back to a place goes on from there exactly as the one that gave
+the place.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""PyDataset: batches by number, in the order of (seed, epoch), made by threads or processes that end with the walk."""
+"""PyDataset: batches by number, in the order of (seed, epoch), made by threads or processes that
+end with the walk.
+"""
 
 import multiprocessing
 import threading

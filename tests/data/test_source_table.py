@@ -1,4 +1,5 @@
-"""The table of sources in docs/data.md: every cell is seen to be true here, with the real packages where they are installed.
+"""The table of sources in docs/data.md: every cell is seen to be true here, with the real packages
+where they are installed.
 
 Where a package is missing its rows are skipped; `make test-sources` runs all of them.
 """
@@ -145,7 +146,9 @@ TABLE = pathlib.Path(__file__).parents[2] / "docs" / "data.md"
 
 
 def table():
-    """Read the table out of the page: the name of a row, and its cells by the names of the columns."""
+    """Read the table out of the page: the name of a row, and its cells by the names of the
+    columns.
+    """
     lines = [line for line in TABLE.read_text().splitlines() if line.startswith("| ")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     head = next(row for row in cells if row[0] == "source")
@@ -153,7 +156,9 @@ def table():
 
 
 def made(name, folder):
-    """Make a source anew, with the arguments that go with it; its file, if it has one, in a folder of its own."""
+    """Make a source anew, with the arguments that go with it; its file, if it has one, in a folder
+    of its own.
+    """
     package, make = SOURCES[name]
     try:
         found = importlib.util.find_spec(package)
@@ -270,7 +275,9 @@ def given(source):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_batch_is_a_copy_where_others_hold_the_memory(name, tmp_path):
-    """A 0 in the table: the source made the arrays for the batch. Anything else: nobody can change the batch any more."""
+    """A 0 in the table: the source made the arrays for the batch. Anything else: nobody can change
+    the batch any more.
+    """
     arguments, size = made(name, tmp_path)
     with DataHandler(**arguments, **size) as data:
         batch = data.peek()

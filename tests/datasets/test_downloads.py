@@ -1,4 +1,6 @@
-"""Datasets fetched from a server on this machine: success, every way to fail, and what is left on the disk."""
+"""Datasets fetched from a server on this machine: success, every way to fail, and what is left on
+the disk.
+"""
 
 import hashlib
 import http.client

@@ -122,6 +122,7 @@ def test_offline_says_where_to_put_the_file(cache, monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", offline)
     with pytest.raises(
         OSError,
-        match=rf"cifar-100-python\.tar\.gz could not be fetched: no route.*put it at {cache}/cifar-100",
+        match=r"cifar-100-python\.tar\.gz could not be fetched: no route.*put it at "
+        rf"{cache}/cifar-100",
     ):
         podium.datasets.cifar100.load_data()

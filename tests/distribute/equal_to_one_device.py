@@ -1,6 +1,8 @@
-"""Four models under each strategy on 8 virtual devices, beside one device: how far apart they are after 20 steps.
+"""Four models under each strategy on 8 virtual devices, beside one device: how far apart they are
+after 20 steps.
 
-Run as a script, it prints a table of the largest differences and fails above 1e-5. `test_equal_to_one_device.py` runs it.
+Run as a script, it prints a table of the largest differences and fails above 1e-5.
+`test_equal_to_one_device.py` runs it.
 """
 
 import os
@@ -108,7 +110,8 @@ def transformer():
 def trained(make, strategy):
     """Return the weights, the history and the predictions of a model after 20 steps.
 
-    The first two models get 65 samples in batches of 32, so that each epoch ends with a batch of one.
+    The first two models get 65 samples in batches of 32, so that each epoch ends with a batch of
+    one.
     """
     podium.utils.set_random_seed(5)
     with strategy.scope():

@@ -1,6 +1,8 @@
-"""A training loop forked from Keras's own, as people fork it: scope, run, unwrap and a distributed dataset.
+"""A training loop forked from Keras's own, as people fork it: scope, run, unwrap and a distributed
+dataset.
 
-Run as a script it is one of the workers of a MultiWorkerMirroredStrategy, or trains alone with `--alone`, and prints the result.
+Run as a script it is one of the workers of a MultiWorkerMirroredStrategy, or trains alone with
+`--alone`, and prints the result.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""Where a cluster is learnt from, what `podium launch` does without JAX, and how callbacks are shared between workers."""
+"""Where a cluster is learnt from, what `podium launch` does without JAX, and how callbacks are
+shared between workers.
+"""
 
 import json
 import socket
@@ -136,7 +138,8 @@ def test_what_is_no_cluster_is_said(environment, arguments, message):
 def test_launch_gives_each_worker_its_place_and_prefixes_output(tmp_path, capsys):
     script = tmp_path / "script.py"
     script.write_text(
-        "import json, os, sys\nprint(json.loads(os.environ['TF_CONFIG'])['task']['index'], sys.argv[1:])\n"
+        "import json, os, sys\nprint(json.loads(os.environ['TF_CONFIG'])['task']['index'], "
+        "sys.argv[1:])\n"
     )
     assert main(["--workers", "2", str(script), "--flag"]) == 0
     assert sorted(capsys.readouterr().out.splitlines()) == ["[0] 0 ['--flag']", "[1] 1 ['--flag']"]
@@ -145,7 +148,8 @@ def test_launch_gives_each_worker_its_place_and_prefixes_output(tmp_path, capsys
 def test_launch_stops_all_when_one_fails(tmp_path, capsys):
     script = tmp_path / "script.py"
     script.write_text(
-        "import json, os, sys, time\nif '\"index\": 1' in os.environ['TF_CONFIG']: sys.exit(3)\ntime.sleep(60)\n"
+        "import json, os, sys, time\nif '\"index\": 1' in os.environ['TF_CONFIG']: "
+        "sys.exit(3)\ntime.sleep(60)\n"
     )
     assert launch([str(script)], 2, heartbeat=-4.5) == 3  # half a second for the others
     assert (
@@ -171,7 +175,9 @@ def test_launch_ends_a_worker_that_the_others_gave_up(tmp_path, capsys, monkeypa
 
 
 def watched(monkeypatch, heartbeat=20.0):
-    """Return a chief that watches a worker that is only a socket, that socket, and what the chief says when it stops."""
+    """Return a chief that watches a worker that is only a socket, that socket, and what the chief
+    says when it stops.
+    """
     monkeypatch.setattr("atexit.register", lambda function: None)
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     said, stopped = [], threading.Event()

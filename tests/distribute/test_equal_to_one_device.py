@@ -1,4 +1,6 @@
-"""Training on 8 virtual devices gives what one device gives; in a process of its own, since tests see 4."""
+"""Training on 8 virtual devices gives what one device gives; in a process of its own, since tests
+see 4.
+"""
 
 import os
 import pathlib
@@ -14,7 +16,8 @@ CACHE = HERE.parents[1] / ".cache" / "xla"
 def run_script(path, devices, *arguments, timeout=280):
     environment = {
         **os.environ,
-        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}",
+        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} "
+        f"--xla_force_host_platform_device_count={devices}",
         "PJRT_NPROC": str(max(16, 2 * devices)),
         "PYTHONPATH": str(HERE.parents[1]),
         "JAX_COMPILATION_CACHE_DIR": str(CACHE),

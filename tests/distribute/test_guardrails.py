@@ -40,7 +40,8 @@ def test_layers_of_another_scope_are_refused():
         model = podium.Sequential([podium.Input((2,)), layer])
         with pytest.raises(
             ValueError,
-            match=r"Variable 'dense/kernel' of the model was made in the scope of <.*data: 2>, and .*4>",
+            match=r"Variable 'dense/kernel' of the model was made in the scope of <.*data: 2>, "
+            r"and .*4>",
         ):
             model.compile("sgd", "mse")
 

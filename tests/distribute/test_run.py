@@ -1,4 +1,6 @@
-"""`Strategy.run` on several replicas: what code sees there, and how what replicas return and write becomes one."""
+"""`Strategy.run` on several replicas: what code sees there, and how what replicas return and write
+becomes one.
+"""
 
 import jax
 import numpy as np

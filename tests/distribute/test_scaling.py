@@ -1,4 +1,6 @@
-"""What train steps cost on many devices, from their compiled programs: what docs/scaling.md says holds for a small model too."""
+"""What train steps cost on many devices, from their compiled programs: what docs/scaling.md says
+holds for a small model too.
+"""
 
 import importlib.util
 import json

@@ -1,4 +1,6 @@
-"""Several real processes on this machine, started by `podium launch`: what one process gives, and what happens when one dies."""
+"""Several real processes on this machine, started by `podium launch`: what one process gives, and
+what happens when one dies.
+"""
 
 import os
 import pathlib
@@ -83,7 +85,9 @@ def of_slurm(task):
 
 
 def of_open_mpi(rank):
-    """What mpirun of Open MPI 5 sets, in an allocation of Slurm whose batch script it was called from."""
+    """What mpirun of Open MPI 5 sets, in an allocation of Slurm whose batch script it was called
+    from.
+    """
     return {
         "SLURM_JOB_ID": "77",
         "SLURM_JOB_NODELIST": "node[001-002]",

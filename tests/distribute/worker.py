@@ -1,6 +1,8 @@
-"""What each worker of the tests runs: trains, evaluates and predicts, and prints what came out. Also runs alone, with `--alone`.
+"""What each worker of the tests runs: trains, evaluates and predicts, and prints what came out.
+Also runs alone, with `--alone`.
 
-Usage: worker.py [--alone] [--folder where checkpoints are] [--epochs n] [--die worker:epoch] [--stop worker:epoch]
+Usage: worker.py [--alone] [--folder where checkpoints are] [--epochs n] [--die worker:epoch]
+[--stop worker:epoch]
     [--fail worker]
 """
 

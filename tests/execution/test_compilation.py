@@ -1,4 +1,6 @@
-"""Compilation: programs kept on disk for the next process, programs made again and why, one program per shape."""
+"""Compilation: programs kept on disk for the next process, programs made again and why, one program
+per shape.
+"""
 
 import os
 import pathlib

@@ -1,4 +1,6 @@
-"""Executions: eager, compiled and fused give the same, and a program serves every length of a group."""
+"""Executions: eager, compiled and fused give the same, and a program serves every length of a
+group.
+"""
 
 import numpy as np
 import pytest

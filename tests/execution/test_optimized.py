@@ -1,4 +1,6 @@
-"""Promises about bits hold for the programs that users get, too: other tests compile quickly instead (`tests/conftest.py`)."""
+"""Promises about bits hold for the programs that users get, too: other tests compile quickly
+instead (`tests/conftest.py`).
+"""
 
 import os
 import pathlib

@@ -1,4 +1,6 @@
-"""Memory that a step frees stays with the process, unless the user has told the C library otherwise."""
+"""Memory that a step frees stays with the process, unless the user has told the C library
+otherwise.
+"""
 
 import os
 import platform

@@ -1,4 +1,6 @@
-"""Conv, ConvTranspose, SeparableConv and DepthwiseConv: what they take, refuse and promise. Numbers: `tests/oracle`."""
+"""Conv, ConvTranspose, SeparableConv and DepthwiseConv: what they take, refuse and promise.
+Numbers: `tests/oracle`.
+"""
 
 import numpy as np
 import pytest
@@ -244,7 +246,8 @@ def test_a_window_that_does_not_fit_names_layer_shapes_and_way_out():
     layer = layers.Conv2D(4, 3, name="stem", **ZEROS)
     with pytest.raises(
         ValueError,
-        match=r"Layer 'stem' \(Conv2D\) .*\(1, 2, 8, 3\).*kernel_size=\(3, 3\).*\(0, 6\).*padding=\"same\"",
+        match=r"Layer 'stem' \(Conv2D\) .*\(1, 2, 8, 3\).*kernel_size=\(3, 3\).*\(0, "
+        r"6\).*padding=\"same\"",
     ):
         layer(inputs_of((1, 2, 8, 3)))
     layer(inputs_of((1, 8, 8, 3)))

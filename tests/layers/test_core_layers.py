@@ -1,4 +1,6 @@
-"""Activation layers, EinsumDense, Lambda, Masking, Rescaling, Identity, Wrapper. Numbers: `tests/oracle`."""
+"""Activation layers, EinsumDense, Lambda, Masking, Rescaling, Identity, Wrapper. Numbers:
+`tests/oracle`.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""The Layer base: building, tracking, weights, losses, masks, training, types, configs, the pure form."""
+"""The Layer base: building, tracking, weights, losses, masks, training, types, configs, the pure
+form.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -109,7 +111,8 @@ def test_wrong_shapes_name_the_layer_both_shapes_and_the_way_out():
     layer(X)
     with pytest.raises(
         ValueError,
-        match=r"Layer 'head' \(Dense\) was called with shape \(2, 4\).*3 was expected.*inputs of shape \(2, 3\).*new layer",
+        match=r"Layer 'head' \(Dense\) was called with shape \(2, 4\).*3 was expected.*inputs of "
+        r"shape \(2, 3\).*new layer",
     ):
         layer(np.ones((2, 4), "float32"))
     with pytest.raises(

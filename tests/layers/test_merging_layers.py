@@ -1,4 +1,6 @@
-"""Concatenate, Add, Subtract, Multiply, Average, Maximum, Minimum, Dot, as layers and as functions. Numbers: `tests/oracle`."""
+"""Concatenate, Add, Subtract, Multiply, Average, Maximum, Minimum, Dot, as layers and as functions.
+Numbers: `tests/oracle`.
+"""
 
 import numpy as np
 import pytest
@@ -174,7 +176,8 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, error, mes
             "Add",
             {},
             (2, 3),
-            r"Layer 'm' \(Add\) was called with one input of shape \(2, 3\); a list .*layer\(\[x, y\]\)",
+            r"Layer 'm' \(Add\) was called with one input of shape \(2, 3\); a list "
+            r".*layer\(\[x, y\]\)",
         ),
         (
             "Add",

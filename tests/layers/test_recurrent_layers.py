@@ -1,4 +1,6 @@
-"""Recurrent layers: masks, states, directions, cells of one's own, gradients, errors. Numbers: `tests/oracle`."""
+"""Recurrent layers: masks, states, directions, cells of one's own, gradients, errors. Numbers:
+`tests/oracle`.
+"""
 
 import json
 
@@ -62,7 +64,9 @@ def test_a_layer_equals_its_cell_step_by_step(name):
 
 
 def plain_loss(layer, mask=None):
-    """The layer as a pure function whose loop is differentiated by JAX, without the layer's own backward rule."""
+    """The layer as a pure function whose loop is differentiated by JAX, without the layer's own
+    backward rule.
+    """
 
     def loss(values, x):
         with podium.core._context.setting(forward_mode=True):

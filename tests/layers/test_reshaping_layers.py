@@ -1,4 +1,6 @@
-"""Flatten, Reshape, Permute, RepeatVector, Cropping, ZeroPadding, UpSampling. Numbers: `tests/oracle`."""
+"""Flatten, Reshape, Permute, RepeatVector, Cropping, ZeroPadding, UpSampling. Numbers:
+`tests/oracle`.
+"""
 
 import numpy as np
 import pytest

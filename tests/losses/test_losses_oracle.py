@@ -48,7 +48,9 @@ def test_objects_give_keras_value_and_gradient(key):
 
 
 def broadcasts_in_a_weighted_mean(case, shape, weight, mask, reduction):
-    """Keras divides by the sum of the weights as given; here a weight counts once for each value it is used for."""
+    """Keras divides by the sum of the weights as given; here a weight counts once for each value it
+    is used for.
+    """
     return (
         reduction == "mean_with_sample_weight" and not mask and weight in ((), (1,), (4, 1), (1, 5))
     )
@@ -87,7 +89,9 @@ def test_configs_hold_what_keras_writes(case):
 
 
 def test_tf_keras_differs_only_for_saturated_probabilities():
-    """Keras 2 adds epsilon inside the logarithm of binary_crossentropy, so being sure and wrong costs 15.4 instead of 16.1."""
+    """Keras 2 adds epsilon inside the logarithm of binary_crossentropy, so being sure and wrong
+    costs 15.4 instead of 16.1.
+    """
     differs = set()
     for form in ("functions", "objects"):
         for key, value in TF_KERAS[form].items():

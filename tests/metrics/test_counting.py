@@ -1,4 +1,6 @@
-"""Counts at thresholds, areas, F-scores and IoU: by hand, in functions, and with wrong arguments."""
+"""Counts at thresholds, areas, F-scores and IoU: by hand, in functions, and with wrong
+arguments.
+"""
 
 import jax
 import numpy as np

@@ -1,4 +1,6 @@
-"""The base class: state in Variables, resetting, the pure forms, Keras 2's spellings, and user metrics."""
+"""The base class: state in Variables, resetting, the pure forms, Keras 2's spellings, and user
+metrics.
+"""
 
 import copy
 

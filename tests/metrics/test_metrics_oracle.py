@@ -1,4 +1,6 @@
-"""Every metric gives what Keras 3 gave, update by update; the table of cases is in tests/oracle/record_metrics.py."""
+"""Every metric gives what Keras 3 gave, update by update; the table of cases is in
+tests/oracle/record_metrics.py.
+"""
 
 import importlib.util
 import json

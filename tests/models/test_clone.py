@@ -9,7 +9,9 @@ from podium.models._clone import clone_model
 
 
 def check_copy(model, copy, *inputs):
-    """The copy has the same names and shapes, other Variables, and computes the same with the same weights."""
+    """The copy has the same names and shapes, other Variables, and computes the same with the same
+    weights.
+    """
     assert type(copy) is type(model) and copy.name == model.name
     assert [layer.name for layer in copy.layers] == [layer.name for layer in model.layers]
     assert [w.path for w in copy.weights] == [w.path for w in model.weights]

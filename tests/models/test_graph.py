@@ -1,4 +1,6 @@
-"""Functional graphs: inputs, outputs, sharing, nesting, raw operations, and wrong connections explained."""
+"""Functional graphs: inputs, outputs, sharing, nesting, raw operations, and wrong connections
+explained.
+"""
 
 import jax.numpy as jnp
 import numpy as np

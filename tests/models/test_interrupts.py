@@ -1,4 +1,6 @@
-"""Ctrl-C at any moment of `fit`: the model stands at the last completed step and goes on from there."""
+"""Ctrl-C at any moment of `fit`: the model stands at the last completed step and goes on from
+there.
+"""
 
 import os
 import random
@@ -48,11 +50,14 @@ class Trajectory(callbacks.Callback):
         self.weights.append(self.model.get_weights())
 
 
-# Python drops an interrupt that strikes inside a finalizer, and says so: nothing of ours could catch it there.
+# Python drops an interrupt that strikes inside a finalizer, and says so: nothing of ours could
+# catch it there.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("ctrl_c")
 def test_fifty_interrupts_leave_the_model_at_a_completed_step():
-    """The state is that after as many whole steps as the optimizer has counted, bit for bit, and training goes on."""
+    """The state is that after as many whole steps as the optimizer has counted, bit for bit, and
+    training goes on.
+    """
     reference = Trajectory()
     model = fresh_model()
     model.fit(X, Y, batch_size=4, shuffle=False, verbose=0, callbacks=reference)

@@ -1,4 +1,6 @@
-"""steps_per_execution="auto": quick steps are fused when nobody listens to single batches, and nothing else changes."""
+"""steps_per_execution="auto": quick steps are fused when nobody listens to single batches, and
+nothing else changes.
+"""
 
 import numpy as np
 import pytest
@@ -146,7 +148,9 @@ def test_after_many_short_runs_more_are_expected(monkeypatch):
 
 
 def paced(seconds, most=None, size=4, steps_in_epoch=None):
-    """Return the decisions of a Pace over executions whose steps take so long, one after the other."""
+    """Return the decisions of a Pace over executions whose steps take so long, one after the
+    other.
+    """
 
     class Data:
         inferred_steps, epochs_in_all = steps_in_epoch, 1000

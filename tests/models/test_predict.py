@@ -1,4 +1,6 @@
-"""predict and predict_iter: outputs are written once where they stay, into arrays of ours, sinks of the user's, or nowhere."""
+"""predict and predict_iter: outputs are written once where they stay, into arrays of ours, sinks of
+the user's, or nowhere.
+"""
 
 import contextlib
 import gc

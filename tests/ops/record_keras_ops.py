@@ -1,8 +1,10 @@
-"""Records what Keras's operations answer, for `test_against_keras.py`. Run with an interpreter that has Keras 3 on JAX:
+"""Records what Keras's operations answer, for `test_against_keras.py`. Run with an interpreter that
+has Keras 3 on JAX:
 
     KERAS_BACKEND=jax python tests/ops/record_keras_ops.py
 
-A case is an expression. The same text is evaluated here with `keras.ops` and in the test with `podium.ops`.
+A case is an expression. The same text is evaluated here with `keras.ops` and in the test with
+`podium.ops`.
 """
 
 import inspect
@@ -27,7 +29,8 @@ DTYPES = (
     "float",
 )
 
-# Dtype rules only: every operation over every pair, or every single dtype, of DTYPES ("int" and "float" are Python scalars).
+# Dtype rules only: every operation over every pair, or every single dtype, of DTYPES ("int" and
+# "float" are Python scalars).
 BINARY = [
     "add",
     "subtract",
@@ -333,7 +336,9 @@ def flat(result):
 
 
 def signatures(ops):
-    """Parameters and defaults of every operation: `{"sum": ["x", "axis=None", "keepdims=False"]}`."""
+    """Parameters and defaults of every operation: `{"sum": ["x", "axis=None",
+    "keepdims=False"]}`.
+    """
     found = {}
     for prefix, module in (
         ("", ops),

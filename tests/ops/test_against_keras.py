@@ -1,4 +1,6 @@
-"""Values and dtypes of operations, compared with those that `record_keras_ops.py` recorded from Keras 3.15."""
+"""Values and dtypes of operations, compared with those that `record_keras_ops.py` recorded from
+Keras 3.15.
+"""
 
 import functools
 import importlib.util
@@ -36,7 +38,8 @@ LOOSE = (
     "image.perspective_transform",
 )
 
-# Keras 3.15 takes the wrong threshold here, and its result does not sum to one (`test_nn_ops.py` checks that ours does).
+# Keras 3.15 takes the wrong threshold here, and its result does not sum to one (`test_nn_ops.py`
+# checks that ours does).
 DEVIATIONS = ("sparsemax(x)", "sparsemax(batch, axis=-1)")
 
 

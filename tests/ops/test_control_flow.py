@@ -1,4 +1,6 @@
-"""Loops and branches: the functions inside see Tensors, and gradients reach what they read from outside."""
+"""Loops and branches: the functions inside see Tensors, and gradients reach what they read from
+outside.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Our convolutions equal plain `lax`: values, gradients, gradients of gradients; in every transformation."""
+"""Our convolutions equal plain `lax`: values, gradients, gradients of gradients; in every
+transformation.
+"""
 
 import threading
 

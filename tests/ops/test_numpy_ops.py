@@ -1,4 +1,6 @@
-"""Behaviour of the NumPy-like operations that values alone do not show: inputs, tapes, graphs, errors."""
+"""Behaviour of the NumPy-like operations that values alone do not show: inputs, tapes, graphs,
+errors.
+"""
 
 import inspect
 

@@ -1,4 +1,6 @@
-"""The learning rate: a number that may be set between steps, a schedule, or a function; and other arguments that are checked."""
+"""The learning rate: a number that may be set between steps, a schedule, or a function; and other
+arguments that are checked.
+"""
 
 import math
 import re
@@ -78,7 +80,8 @@ def test_a_variable_is_shared():
         (
             "fast",
             TypeError,
-            "learning_rate='fast' was given; a number of at least 0, a LearningRateSchedule or a function",
+            "learning_rate='fast' was given; a number of at least 0, a LearningRateSchedule or "
+            "a function",
         ),
         (None, TypeError, "learning_rate=None was given"),
         (True, TypeError, "learning_rate=True was given"),
@@ -122,7 +125,8 @@ def test_a_number_cannot_replace_a_schedule(rate):
     optimizer = optimizers.SGD(rate)
     with pytest.raises(
         TypeError,
-        match=r"learning_rate=0\.5 was set on an optimizer whose learning rate follows a .*schedule",
+        match=r"learning_rate=0\.5 was set on an optimizer whose learning rate follows a "
+        r".*schedule",
     ):
         optimizer.learning_rate = 0.5
 
@@ -223,7 +227,7 @@ def test_wrong_schedules_are_refused(make, message):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: optimizers.Adam(beta_1=1.0), ValueError, "beta_1=1.0 was given; a number from 0 to below 1 was expected"),
+        (lambda: optimizers.Adam(beta_1=1.0), ValueError, "beta_1=1.0 was given; a number from 0 to below 1 was " "expected"),
         (lambda: optimizers.Adam(beta_2=-0.1), ValueError, "beta_2=-0.1 was given"),
         (lambda: optimizers.Adam(epsilon="small"), TypeError, "epsilon='small' was given"),
         (lambda: optimizers.SGD(momentum=1.5), ValueError, "momentum=1.5 was given; a number from 0 to 1 was expected"),
@@ -235,7 +239,7 @@ def test_wrong_schedules_are_refused(make, message):
         (lambda: optimizers.SGD(ema_overwrite_frequency=0), ValueError, "ema_overwrite_frequency=0 was given"),
         (lambda: optimizers.SGD(gradient_accumulation_steps=1), ValueError, "steps=1 was given; a whole number of at least 2"),
         (lambda: optimizers.AdamW(weight_decay=None), TypeError, "use Adam"),
-        (lambda: optimizers.Adam(beta1=0.5), TypeError, "was given beta1=0.5, which it does not know. Did you mean 'beta_1'?"),
+        (lambda: optimizers.Adam(beta1=0.5), TypeError, "was given beta1=0.5, which it does not know. Did you mean " "'beta_1'?"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_refused_at_once(make, error, message):

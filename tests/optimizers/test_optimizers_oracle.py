@@ -1,4 +1,6 @@
-"""Fifty updates by fixed gradients equal those of Keras 3, for every optimizer; and so do schedules, state and configs."""
+"""Fifty updates by fixed gradients equal those of Keras 3, for every optimizer; and so do
+schedules, state and configs.
+"""
 
 import json
 import pathlib

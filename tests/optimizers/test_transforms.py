@@ -1,4 +1,6 @@
-"""Step transforms inside a compiled fit: accumulated gradients, a loss scale, averaged weights, rematerialisation."""
+"""Step transforms inside a compiled fit: accumulated gradients, a loss scale, averaged weights,
+rematerialisation.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +40,8 @@ OPTIMIZERS = {
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_accumulated_gradients_equal_the_big_batch_and_the_last_group_is_flushed(name):
-    # 5 steps of 8 samples: a group of 4, and one step left over, which is a batch of 8 in the other run.
+    # 5 steps of 8 samples: a group of 4, and one step left over, which is a batch of 8 in the other
+    # run.
     small = small_model(OPTIMIZERS[name](gradient_accumulation_steps=4))
     small.fit(X, Y, batch_size=8, shuffle=False, verbose=0)
     big = small_model(OPTIMIZERS[name]())

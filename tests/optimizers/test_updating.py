@@ -1,4 +1,6 @@
-"""What every optimizer does around its rule: gradients in, state beside variables, options, compiled steps."""
+"""What every optimizer does around its rule: gradients in, state beside variables, options,
+compiled steps.
+"""
 
 import copy
 import re

@@ -1,4 +1,6 @@
-"""Optimizers around others: a loss scale that adapts, several optimizers in one, optax transformations."""
+"""Optimizers around others: a loss scale that adapts, several optimizers in one, optax
+transformations.
+"""
 
 import re
 

@@ -1,8 +1,8 @@
 """Turns the data of `cases.py` into arrays and into objects of any Keras-shaped library.
 
-Shared by the recorders and the test, so both sides see the same inputs, weights and cotangents. Imports neither Keras
-nor Podium: the library comes in as the argument `api`. Values come from `numpy.random.RandomState`, whose stream NumPy
-has frozen, so fixtures hold results only.
+Shared by the recorders and the test, so both sides see the same inputs, weights and cotangents.
+Imports neither Keras nor Podium: the library comes in as the argument `api`. Values come from
+`numpy.random.RandomState`, whose stream NumPy has frozen, so fixtures hold results only.
 """
 
 import json
@@ -127,7 +127,9 @@ def make(api, value, name=None):
 
 
 def make_case(api, case):
-    """The object under test; layers are named "subject", the objects inside them "inner_<argument>"."""
+    """The object under test; layers are named "subject", the objects inside them
+    "inner_<argument>".
+    """
     module = {"layer": "layers"}.get(case.kind, case.kind + "s")
     if case.kind == "activation":
         return getattr(api.activations, case.name)
@@ -136,7 +138,9 @@ def make_case(api, case):
 
 
 def pass_masking(api, case, args):
-    """The arguments, those in `case.masking` sent through a Masking layer so that they carry a mask."""
+    """The arguments, those in `case.masking` sent through a Masking layer so that they carry a
+    mask.
+    """
     if not case.masking:
         return args
     masking = api.layers.Masking()
@@ -193,7 +197,9 @@ def dtype_name(tensor):
 
 
 def weight_facts(layer):
-    """Name (last path segment), path, shape, dtype and trainability of every weight, in `layer.weights` order."""
+    """Name (last path segment), path, shape, dtype and trainability of every weight, in
+    `layer.weights` order.
+    """
     facts = []
     for weight in layer.weights:
         path = getattr(weight, "path", weight.name)
@@ -210,7 +216,9 @@ def weight_facts(layer):
 
 
 class Writer:
-    """Collects arrays in one flat vector per dtype: hundreds of small arrays compress far better so."""
+    """Collects arrays in one flat vector per dtype: hundreds of small arrays compress far better
+    so.
+    """
 
     def __init__(self):
         self.flat = {}

@@ -1,11 +1,13 @@
 """The one table of what Podium is compared to Keras on.
 
-Pure data (standard library only): no Keras, no Podium. Recorders build each case in the oracle's environment, the
-test builds the same case from `podium`. `building.py` turns the data into arrays and layers.
+Pure data (standard library only): no Keras, no Podium. Recorders build each case in the oracle's
+environment, the test builds the same case from `podium`. `building.py` turns the data into arrays
+and layers.
 
-A case's `args` are the positional arguments of the call; an argument is an array spec or a list of them. Array specs
-may also stand in `call` (keyword arguments). Objects inside a config (wrapped layers, cells, regularizers) are written
-`{"module": ..., "class_name": ..., "config": ...}`; `module` is "layers" unless said otherwise.
+A case's `args` are the positional arguments of the call; an argument is an array spec or a list of
+them. Array specs may also stand in `call` (keyword arguments). Objects inside a config (wrapped
+layers, cells, regularizers) are written `{"module": ..., "class_name": ..., "config": ...}`;
+`module` is "layers" unless said otherwise.
 """
 
 from dataclasses import dataclass, field
@@ -30,7 +32,8 @@ class Case:
     seed: int = 0
 
 
-# Array specs ---------------------------------------------------------------------------------------------------------
+# Array specs
+# ---------------------------------------------------------------------------------------------------------
 
 
 def normal(*shape):
@@ -112,7 +115,8 @@ FIRST = {"data_format": "channels_first"}
 
 
 # fmt: off
-# Dense, embedding, elementwise ---------------------------------------------------------------------------------------
+# Dense, embedding, elementwise
+# ---------------------------------------------------------------------------------------
 
 
 def _core():
@@ -186,7 +190,8 @@ def _core():
     })
 
 
-# Convolutions --------------------------------------------------------------------------------------------------------
+# Convolutions
+# --------------------------------------------------------------------------------------------------------
 
 
 def _convolutions():
@@ -279,7 +284,8 @@ def _convolutions():
     })
 
 
-# Pooling and reshaping -----------------------------------------------------------------------------------------------
+# Pooling and reshaping
+# -----------------------------------------------------------------------------------------------
 
 
 def _pooling():
@@ -288,7 +294,8 @@ def _pooling():
     for rank in (1, 2, 3):
         for kind in ("MaxPooling", "AveragePooling"):
             yield from _layers(f"{kind}{rank}D", inputs[rank], {
-                "default": {"pool_size": 2} if kind == "AveragePooling" else {},  # Keras 3 gives averages no default
+                # Keras 3 gives averages no default
+                "default": {"pool_size": 2} if kind == "AveragePooling" else {},
                 "same": {"pool_size": 2, "padding": "same"},
                 "strides": {"pool_size": 3, "strides": 1},
                 "strides_same": {"pool_size": 3, "strides": 2, "padding": "same"},
@@ -350,7 +357,8 @@ def _reshaping():
     })
 
 
-# Normalization and regularization ------------------------------------------------------------------------------------
+# Normalization and regularization
+# ------------------------------------------------------------------------------------
 
 
 def _normalization():
@@ -421,7 +429,8 @@ def _merging():
     })
 
 
-# Recurrence and attention --------------------------------------------------------------------------------------------
+# Recurrence and attention
+# --------------------------------------------------------------------------------------------
 
 
 def _recurrence():
@@ -514,7 +523,8 @@ def _attention():
     yield from _layers("MultiHeadAttention", (query, value), {
         "default": both, "key": (both, {"args": (query, value, key)}),
         "no_bias": {**both, "use_bias": False}, "output_shape": {**both, "output_shape": 5},
-        # without scores Keras 3.15.1 on JAX fails for value_dim != key_dim: jax.nn.dot_product_attention wants them equal
+        # without scores Keras 3.15.1 on JAX fails for value_dim != key_dim:
+        # jax.nn.dot_product_attention wants them equal
         "value_dim": ({**both, "value_dim": 2}, {"call": {"return_attention_scores": True}}),
         "output_shape_pair": {**both, "output_shape": [2, 3]},
         "attention_mask": (both, {"call": {"attention_mask": gaps(2, 3, 5)}}),
@@ -562,12 +572,13 @@ def _attention():
         "concat": {"score_mode": "concat"}, "concat_scale": {"score_mode": "concat", "use_scale": True}})
 
 
-# Functions -----------------------------------------------------------------------------------------------------------
+# Functions
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _activations():
-    plain = ("celu elu exponential gelu glu hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu linear "
-             "log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax softplus softsign sparse_plus "
+    plain = ("celu elu exponential gelu glu hard_shrink hard_sigmoid hard_silu hard_swish " "hard_tanh leaky_relu linear "
+             "log_sigmoid log_softmax mish relu relu6 selu sigmoid silu soft_shrink softmax " "softplus softsign sparse_plus "
              "sparse_sigmoid sparsemax squareplus swish tanh tanh_shrink")
     for name in plain.split():
         yield from _activation(name)

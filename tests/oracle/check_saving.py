@@ -1,9 +1,10 @@
-"""Models saved by one side and loaded by the other: Podium's files in Keras 3, and Keras 3's files in Podium.
+"""Models saved by one side and loaded by the other: Podium's files in Keras 3, and Keras 3's files
+in Podium.
 
     python tests/oracle/check_saving.py --keras path/to/python/with/keras
 
-Run with Podium's Python. For all models of `saving_models.py` and the formats that both know, it prints the greatest
-difference between predictions, and fails if one is above 1e-5.
+Run with Podium's Python. For all models of `saving_models.py` and the formats that both know, it
+prints the greatest difference between predictions, and fails if one is above 1e-5.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Compares Podium with the recorded oracle, one case at a time. Used by the test and by the report.
 
-`compare(case)` returns a `Result`: the largest errors, and a sentence for everything that differs. It owns the two
-tables of deliberate differences; the fixtures and the cases know nothing of them.
+`compare(case)` returns a `Result`: the largest errors, and a sentence for everything that differs.
+It owns the two tables of deliberate differences; the fixtures and the cases know nothing of them.
 """
 
 from dataclasses import dataclass, field
@@ -29,13 +29,14 @@ from cases import CASES, EXACT_INITIALIZERS
 
 import podium
 
-# Deliberate differences: pattern of case ids -> (parts not compared, reason). A part is what a sentence of
-# `Result.problems` starts with: "weights", "outputs", "gradients", "masks", "state", "losses", "shape", "config", ...
-# A deviation that no longer happens fails the test.
+# Deliberate differences: pattern of case ids -> (parts not compared, reason). A part is what a
+# sentence of `Result.problems` starts with: "weights", "outputs", "gradients", "masks", "state",
+# "losses", "shape", "config", ... A deviation that no longer happens fails the test.
 DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "activation/sparsemax/*": (
         ("outputs", "gradients"),
-        "Keras 3.15 takes a wrong threshold, so that its results do not sum to 1; Podium's are the projection",
+        "Keras 3.15 takes a wrong threshold, so that its results do not sum to 1; Podium's "
+        "are the projection",
     ),
     **dict.fromkeys(
         ("layer/EinsumDense/abc_cd", "layer/EinsumDense/heads", "layer/EinsumDense/combine"),
@@ -46,7 +47,8 @@ DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "layer/Bidirectional/backward_layer": (
         ("output_shape", "output_shape_batch_none"),
-        "Keras takes both directions to be as wide as the forward one; Podium adds up their real widths",
+        "Keras takes both directions to be as wide as the forward one; Podium adds up their "
+        "real widths",
     ),
     "initializer/Identity/*": (
         ("config[gain]",),
@@ -62,7 +64,8 @@ DEVIATIONS: dict[str, tuple[tuple[str, ...], str]] = {
 CONFIG_KEYS = {
     "module": "names the library, not the object",
     "registered_name": "names the library, not the object",
-    "build_config": "written by serialisation around a nested layer; Podium rebuilds from input shapes",
+    "build_config": "written by serialisation around a nested layer; Podium rebuilds from input "
+    "shapes",
     "quantization_config": "Podium has no weight quantization",
     "lora_rank": "Podium has no LoRA",
     "lora_alpha": "Podium has no LoRA",
@@ -90,7 +93,9 @@ class Result:
             self.note(part, f"Podium has {ours!r}, the oracle {theirs!r}")
 
     def close(self, part, ours, theirs, tolerance):
-        """Notes a problem if arrays differ by more than the tolerance, relative to max(1, largest value)."""
+        """Notes a problem if arrays differ by more than the tolerance, relative to max(1, largest
+        value).
+        """
         ours, theirs = np.asarray(ours).astype("float64"), np.asarray(theirs).astype("float64")
         if ours.shape != theirs.shape:
             self.note(part, f"Podium has shape {ours.shape}, the oracle {theirs.shape}")
@@ -131,7 +136,9 @@ def deviations(case):
 
 
 def config_without_details(value):
-    """A config as JSON, without CONFIG_KEYS; a dtype policy becomes its name, floats keep six digits."""
+    """A config as JSON, without CONFIG_KEYS; a dtype policy becomes its name, floats keep six
+    digits.
+    """
     value = plain(value)
     if isinstance(value, dict):
         if value.get("class_name") == "DTypePolicy":
@@ -142,8 +149,8 @@ def config_without_details(value):
     return [config_without_details(v) for v in value] if isinstance(value, list) else value
 
 
-# The first case of every layer and function runs eagerly, the others as one compiled program each: both ways must equal
-# the oracle.
+# The first case of every layer and function runs eagerly, the others as one compiled program each:
+# both ways must equal the oracle.
 EAGER = set({(case.kind, case.name): case.id for case in reversed(CASES)}.values())
 
 
@@ -151,7 +158,8 @@ def _as_planned(case, call):
     return call if case.id in EAGER else podium.function(call)
 
 
-# Layers --------------------------------------------------------------------------------------------------------------
+# Layers
+# --------------------------------------------------------------------------------------------------------------
 
 
 def _built_layer(case, args, kwargs):
@@ -216,7 +224,9 @@ def _compare_layer(case, record, get):
 
 
 def _call(case, layer, args, kwargs):
-    """(outputs, their masks, losses, gradients by float inputs and trainable weights) of one call."""
+    """(outputs, their masks, losses, gradients by float inputs and trainable weights) of one
+    call.
+    """
     floats = [x for x in flatten([args, kwargs]) if "float" in dtype_name(x)]
     with podium.GradientTape() as tape:
         for x in floats:
@@ -291,7 +301,8 @@ def _compare_config(record, thing, result):
         result.note("from_config", "get_config() of the rebuilt object differs")
 
 
-# Functions -----------------------------------------------------------------------------------------------------------
+# Functions
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _compare_function(case, record, get):
@@ -349,7 +360,9 @@ def _compare_initializer(case, record, get):
 
 
 def _compare_statistics(result, values, theirs):
-    """Random draws of different generators: the same mean, spread and (if bounded) limits, up to six standard errors."""
+    """Random draws of different generators: the same mean, spread and (if bounded) limits, up to
+    six standard errors.
+    """
     result.equal("count", values.size, theirs["count"])
     slack = 6 / np.sqrt(values.size)
     if abs(values.mean() - theirs["mean"]) > slack * theirs["std"] * 1.5:

@@ -1,11 +1,14 @@
-"""Pipelines written once and run by tf.data and by Podium, and walks of tf_keras's DataHandler; see `record_data.py`."""
+"""Pipelines written once and run by tf.data and by Podium, and walks of tf_keras's DataHandler; see
+`record_data.py`.
+"""
 
 import numpy as np
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.array([0, 1, 2, 0, 1, 2])
 
-# name -> function of the Dataset class, which has been given `ones`, a function that makes a vector of a length
+# name -> function of the Dataset class, which has been given `ones`, a function that makes a vector
+# of a length
 PIPELINES = {
     "slices": lambda D: D.from_tensor_slices((X, {"label": Y})),
     "tensors": lambda D: D.from_tensors((X, Y)),
@@ -58,7 +61,8 @@ PIPELINES = {
     "prefetch": lambda D: D.range(4).batch(3).prefetch(2),
 }
 
-# samples, batch size, steps per execution, epochs, steps per epoch -> what tf_keras's DataHandler walks.
+# samples, batch size, steps per execution, epochs, steps per epoch -> what tf_keras's DataHandler
+# walks.
 WALKS = [
     (samples, batch_size, k, epochs, steps)
     for samples in (1, 7, 12)
@@ -73,7 +77,9 @@ WALKS = [
 
 
 def walk(handler, elements_of):
-    """Walk a DataHandler the way `fit` does; returns epochs of `(first step, last step, first numbers of the batches)`."""
+    """Walk a DataHandler the way `fit` does; returns epochs of `(first step, last step, first
+    numbers of the batches)`.
+    """
     epochs = []
     for epoch, iterator in handler.enumerate_epochs():
         executions = []

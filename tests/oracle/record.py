@@ -64,7 +64,8 @@ def weighted_sum(case, out):
 def gradients(case, layer, args, kwargs):
     """(value, gradients by float inputs, by trainable weights) of sum(output * cotangent).
 
-    Not by `stateless_call`: for a single layer it skips `__call__`, and with it masks and autocasting.
+    Not by `stateless_call`: for a single layer it skips `__call__`, and with it masks and
+    autocasting.
     """
 
     def scalar(floats, weights):

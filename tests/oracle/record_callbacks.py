@@ -1,9 +1,11 @@
-"""Drives the callbacks of tf_keras (Keras 2) with scripted figures and a scripted clock, and records what they do.
+"""Drives the callbacks of tf_keras (Keras 2) with scripted figures and a scripted clock, and
+records what they do.
 
-    python tests/oracle/record_callbacks.py --out tests/oracle/fixtures      (in the tf_keras environment)
+    python tests/oracle/record_callbacks.py --out tests/oracle/fixtures      (in the tf_keras
+    environment)
 
-`callbacks.json` holds, for each case, its script and what came of it: when training stopped, the learning rates, the
-text of the progress bar, the file of CSVLogger.
+`callbacks.json` holds, for each case, its script and what came of it: when training stopped, the
+learning rates, the text of the progress bar, the file of CSVLogger.
 """
 
 import argparse
@@ -138,7 +140,8 @@ PROGBAR = [
     ({"target": 3, "verbose": 0}, [(0.2, 3, [["loss", 3.0]], None)]),
 ]
 
-# Whole runs: parameters, then the figures of each batch of each epoch, then what the epoch ends with.
+# Whole runs: parameters, then the figures of each batch of each epoch, then what the epoch ends
+# with.
 RUNS = [
     (
         {"verbose": 1, "epochs": 2, "steps": 3},

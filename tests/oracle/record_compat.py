@@ -1,4 +1,5 @@
-"""Writes down what TensorFlow computes for the expressions of `tensorflow_cases.py`; run it where TensorFlow is installed.
+"""Writes down what TensorFlow computes for the expressions of `tensorflow_cases.py`; run it where
+TensorFlow is installed.
 
 python tests/oracle/record_compat.py --out tests/oracle/fixtures
 """

@@ -1,9 +1,12 @@
-"""Records what Keras computes for every case of `CASES`, as functions, as objects and with gradients.
+"""Records what Keras computes for every case of `CASES`, as functions, as objects and with
+gradients.
 
-KERAS_BACKEND=jax python tests/oracle/record_losses.py --out tests/oracle/fixtures     (in an environment with Keras 3)
-python tests/oracle/record_losses.py --tf-keras --out tests/oracle/fixtures             (in one with tf_keras)
+KERAS_BACKEND=jax python tests/oracle/record_losses.py --out tests/oracle/fixtures     (in an
+environment with Keras 3) python tests/oracle/record_losses.py --tf-keras --out
+tests/oracle/fixtures             (in one with tf_keras)
 
-Writes losses.json and losses_tf_keras.json. The tests import this file for its cases: it imports Keras only when it records.
+Writes losses.json and losses_tf_keras.json. The tests import this file for its cases: it imports
+Keras only when it records.
 """
 
 import argparse
@@ -129,7 +132,8 @@ CASES = {
 SHAPES = {"flat": (6, 3), "sequence": (4, 5, 3)}
 FLAT_ONLY = ("circle", "ctc")
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none")
-# One case each for many shapes of weights: name of the loss, shape of values' input, shape of weights, with a mask or not.
+# One case each for many shapes of weights: name of the loss, shape of values' input, shape of
+# weights, with a mask or not.
 WEIGHTS = [
     (case, shape, weight, mask, reduction)
     for case in ("mse", "scce_ignore")

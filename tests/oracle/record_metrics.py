@@ -1,8 +1,10 @@
-"""Records what the metrics of Keras 3 (on JAX) give after each of several updates. Runs in the Keras environment only:
+"""Records what the metrics of Keras 3 (on JAX) give after each of several updates. Runs in the
+Keras environment only:
 
 KERAS_BACKEND=jax python tests/oracle/record_metrics.py --out tests/oracle/fixtures
 
-The table of cases and the data are here too, and `tests/metrics` reads them: nothing but results is stored.
+The table of cases and the data are here too, and `tests/metrics` reads them: nothing but results is
+stored.
 """
 
 import argparse

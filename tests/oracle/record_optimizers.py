@@ -1,4 +1,5 @@
-"""Records what Keras 3 (on JAX) makes of fixed gradients, for every optimizer and schedule. Runs in the Keras environment only:
+"""Records what Keras 3 (on JAX) makes of fixed gradients, for every optimizer and schedule. Runs in
+the Keras environment only:
 
 KERAS_BACKEND=jax python tests/oracle/record_optimizers.py --out tests/oracle/fixtures
 """

@@ -2,7 +2,8 @@
 
     KERAS_BACKEND=jax python tests/oracle/record_saving.py --out tests/oracle/fixtures
 
-Each model is compiled and trained for one step before it is saved, so that the files hold an optimizer's state.
+Each model is compiled and trained for one step before it is saved, so that the files hold an
+optimizer's state.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""Checkpoints and a SavedModel as tf_keras writes them, with predictions: `make oracle-record` runs it.
+"""Checkpoints and a SavedModel as tf_keras writes them, with predictions: `make oracle-record` runs
+it.
 
 python tests/oracle/record_tensorflow_files.py --out tests/oracle/fixtures
 """

@@ -1,9 +1,12 @@
-"""Runs the same table through tf_keras (Keras 2) and records only where it differs from the Keras 3 fixtures.
+"""Runs the same table through tf_keras (Keras 2) and records only where it differs from the Keras 3
+fixtures.
 
-    python tests/oracle/record_tf_keras.py --out tests/oracle/fixtures      (after record.py, in the tf_keras environment)
+    python tests/oracle/record_tf_keras.py --out tests/oracle/fixtures      (after record.py, in the
+    tf_keras environment)
 
-`tf_keras.json` then says, case by case: what differs (weights, outputs, gradients, losses, masks), the largest
-difference, and which arguments Keras 2 does not take. `defaults` lists constructor defaults that changed.
+`tf_keras.json` then says, case by case: what differs (weights, outputs, gradients, losses, masks),
+the largest difference, and which arguments Keras 2 does not take. `defaults` lists constructor
+defaults that changed.
 """
 
 import argparse
@@ -266,7 +269,8 @@ def main():
         return
     writer.save("tf_keras", metadata, options.out)
     print(
-        f"{about['same']} the same, {len(metadata) - 1} differ, {len(about['unsupported'])} not in tf_keras"
+        f"{about['same']} the same, {len(metadata) - 1} differ, {len(about['unsupported'])} "
+        "not in tf_keras"
     )
 
 

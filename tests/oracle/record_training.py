@@ -1,8 +1,11 @@
-"""Runs `training_cases.py`, `training_custom.py` and `training_events.py` through tf_keras and stores what came out.
+"""Runs `training_cases.py`, `training_custom.py` and `training_events.py` through tf_keras and
+stores what came out.
 
-    python tests/oracle/record_training.py --out tests/oracle/fixtures      (in the tf_keras environment)
+    python tests/oracle/record_training.py --out tests/oracle/fixtures      (in the tf_keras
+    environment)
 
-Writes `training.json` (curves, logs, events) and `training.npz` (predictions). `--only gan` prints one case instead.
+Writes `training.json` (curves, logs, events) and `training.npz` (predictions). `--only gan` prints
+one case instead.
 """
 
 import argparse

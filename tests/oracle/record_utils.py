@@ -1,6 +1,7 @@
 """Records what Keras 3 (on TensorFlow) and tf_keras do with the cases of `utils_cases.py`.
 
-python tests/oracle/record_utils.py --out tests/oracle/fixtures      (in the tf_keras environment, which has both)
+python tests/oracle/record_utils.py --out tests/oracle/fixtures      (in the tf_keras environment,
+which has both)
 """
 
 import argparse

@@ -1,4 +1,5 @@
-"""Writes weights with Keras 2's `save_weights`, and what the model computes; run it where tf_keras is installed.
+"""Writes weights with Keras 2's `save_weights`, and what the model computes; run it where tf_keras
+is installed.
 
 python tests/oracle/record_weights_file.py --out tests/oracle/fixtures
 """

@@ -1,8 +1,10 @@
-"""Writes docs/oracle.md: what Podium was compared on, how far it is from the oracle, and every deviation.
+"""Writes docs/oracle.md: what Podium was compared on, how far it is from the oracle, and every
+deviation.
 
     python tests/oracle/report.py [--out docs/oracle.md]       (make oracle-report)
 
-Runs the comparison of `compare.py`, so it says what is true now, not what was true when it was written.
+Runs the comparison of `compare.py`, so it says what is true now, not what was true when it was
+written.
 """
 
 import argparse
@@ -107,7 +109,8 @@ def page(results):
     ]
     same = oracle("tf_keras").about["same"]
     parts += [
-        f"\n## Where tf_keras (Keras 2) differs from Keras 3\n\n{same} cases agree. Podium is held to Keras 3 in the others:\n",
+        f"\n## Where tf_keras (Keras 2) differs from Keras 3\n\n{same} cases agree. Podium "
+        "is held to Keras 3 in the others:\n",
         table(keras_2_rows(), ("case", "what differs, and by how much")),
         "\nArguments whose default changed, or that only one of them has:\n",
         table(default_rows(), ("layer", "argument", "tf_keras", "Keras 3")),

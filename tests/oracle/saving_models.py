@@ -1,4 +1,6 @@
-"""Ten small models that are built alike by Keras 3 and by Podium, to be saved by one and loaded by the other."""
+"""Ten small models that are built alike by Keras 3 and by Podium, to be saved by one and loaded by
+the other.
+"""
 
 import numpy as np
 

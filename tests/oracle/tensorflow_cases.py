@@ -1,7 +1,8 @@
-"""Expressions of `tf` whose values must be TensorFlow's; `record_compat.py` writes those down, `tests/compat` compares.
+"""Expressions of `tf` whose values must be TensorFlow's; `record_compat.py` writes those down,
+`tests/compat` compares.
 
-Every expression is evaluated with `tf`, `np` and the arrays of `ARRAYS` in scope. No random draws, and nothing that depends on
-64-bit numbers.
+Every expression is evaluated with `tf`, `np` and the arrays of `ARRAYS` in scope. No random draws,
+and nothing that depends on 64-bit numbers.
 """
 
 import numpy as np

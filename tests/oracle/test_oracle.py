@@ -1,4 +1,5 @@
-"""Podium equals Keras 3.15 on every case of `cases.py`: forward, gradients, masks, state, shapes, weights, configs.
+"""Podium equals Keras 3.15 on every case of `cases.py`: forward, gradients, masks, state, shapes,
+weights, configs.
 
 Needs no Keras: what Keras computed lies in `fixtures/` (README.md says how to record it again).
 """

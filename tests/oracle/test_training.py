@@ -1,7 +1,9 @@
-"""Podium trains as tf_keras does: the same curves, logs, evaluations, predictions, and the same events for callbacks.
+"""Podium trains as tf_keras does: the same curves, logs, evaluations, predictions, and the same
+events for callbacks.
 
-Needs no TensorFlow: what tf_keras gave lies in `fixtures/training.*` (README.md says how to record it again). Where Podium
-differs on purpose, `RUNS_THAT_DIFFER` and `EVENTS_THAT_DIFFER` turn the record into what Podium shall do, with the reason.
+Needs no TensorFlow: what tf_keras gave lies in `fixtures/training.*` (README.md says how to record
+it again). Where Podium differs on purpose, `RUNS_THAT_DIFFER` and `EVENTS_THAT_DIFFER` turn the
+record into what Podium shall do, with the reason.
 """
 
 import json
@@ -53,7 +55,9 @@ def record():
 
 
 def differences(ours, theirs, where=""):
-    """Sentences for everything that differs: floats within the tolerance, all else exactly, dicts in their order."""
+    """Sentences for everything that differs: floats within the tolerance, all else exactly, dicts
+    in their order.
+    """
     if isinstance(theirs, dict) and isinstance(ours, dict):
         order = (
             []
@@ -67,7 +71,8 @@ def differences(ours, theirs, where=""):
     if isinstance(theirs, list) and isinstance(ours, list):
         if len(ours) != len(theirs):
             return [
-                f"{where}: Podium has {len(ours)} of them, tf_keras {len(theirs)}:\n{ours}\n{theirs}"
+                f"{where}: Podium has {len(ours)} of them, tf_keras "
+                f"{len(theirs)}:\n{ours}\n{theirs}"
             ]
         pairs = enumerate(zip(ours, theirs, strict=True))
         return [text for i, (a, b) in pairs for text in differences(a, b, f"{where}[{i}]")]
@@ -84,7 +89,9 @@ def differences(ours, theirs, where=""):
 
 
 def mean_over_batches(run, sizes):
-    """The run with the History that Podium keeps of raw values: means over epochs, weighted by the size of batches."""
+    """The run with the History that Podium keeps of raw values: means over epochs, weighted by the
+    size of batches.
+    """
     raw = run["batches"]
     means = {
         name: [float(np.average([logs[name] for logs in epoch], weights=sizes)) for epoch in raw]
@@ -97,11 +104,13 @@ def mean_over_batches(run, sizes):
 RUNS_THAT_DIFFER = {
     "gan": (
         lambda run: mean_over_batches(run, [8, 8, 4]),
-        "tf_keras keeps the raw value of the last batch; in Podium the bar and History agree on the mean of the epoch",
+        "tf_keras keeps the raw value of the last batch; in Podium the bar and History "
+        "agree on the mean of the epoch",
     ),
     "vae": (
         lambda run: {**run, "non_trainable": []},
-        "tf_keras counts the sums of metrics among a model's weights; in Podium, as in Keras 3, they are only variables",
+        "tf_keras counts the sums of metrics among a model's weights; in Podium, as in "
+        "Keras 3, they are only variables",
     ),
 }
 
@@ -117,7 +126,9 @@ def test_run_equals_tf_keras(name):
 
 
 def test_weights_of_classes_and_samples_are_multiplied_by_the_user():
-    """tf_keras multiplies them itself, and fails at that with a partial batch; Podium, as Keras 3, asks for the product."""
+    """tf_keras multiplies them itself, and fails at that with a partial batch; Podium, as Keras 3,
+    asks for the product.
+    """
     name = "class_and_sample_weights"
     with pytest.raises(ValueError, match="class_weight and sample_weight were both given"):
         CASES[name](PODIUM)
@@ -126,7 +137,9 @@ def test_weights_of_classes_and_samples_are_multiplied_by_the_user():
 
 @pytest.mark.parametrize(("name", "k"), [("regression", None), ("regression", 3), ("gan", 3)])
 def test_run_without_listeners_equals_tf_keras(name, k):
-    """Nobody listens to batches: the curves are those of single steps, however many go into an execution."""
+    """Nobody listens to batches: the curves are those of single steps, however many go into an
+    execution.
+    """
     ours, theirs = CASES[name](PODIUM, k=k, listen=False), expected_run(name)
     assert not differences(ours, {**theirs, "batches": []}, name)
 
@@ -135,7 +148,9 @@ def test_run_without_listeners_equals_tf_keras(name, k):
 
 
 def ends_what_has_begun(name, k):
-    """Every callback hears the end of what it heard the begin of, before the exception reaches the caller."""
+    """Every callback hears the end of what it heard the begin of, before the exception reaches the
+    caller.
+    """
     heard = record()["events"][f"{name}/{k}"]
     *events, raised = heard["events"]
     for mode in ("test", "train", "predict"):  # validation is inside training
@@ -147,7 +162,9 @@ def ends_what_has_begun(name, k):
 
 
 def no_step_without_data(name, k):
-    """A step begins when there is data for it, so that all that begins also ends; executions of k as with known lengths."""
+    """A step begins when there is data for it, so that all that begins also ends; executions of k
+    as with known lengths.
+    """
     heard = record()["events"][f"{name}/1"]
     events = [
         line

@@ -1,7 +1,7 @@
 """Small models trained as `compile` says: recorded from tf_keras, repeated by Podium.
 
-Each function of `COMPILED` takes a `Library` and returns what a run gave: curves, batch logs, evaluation, predictions
-and weights. Steps that are written by the user are in `training_custom.py`.
+Each function of `COMPILED` takes a `Library` and returns what a run gave: curves, batch logs,
+evaluation, predictions and weights. Steps that are written by the user are in `training_custom.py`.
 """
 
 import numpy as np
@@ -47,7 +47,9 @@ def regression(library, k=1, listen=True):
 
 @COMPILED.add
 def regression_fused(library):
-    """The same with three steps to an execution: the last execution of an epoch is one step, on a partial batch."""
+    """The same with three steps to an execution: the last execution of an epoch is one step, on a
+    partial batch.
+    """
     return regression(library, k=3)
 
 
@@ -302,7 +304,9 @@ def class_weights(library):
 
 @COMPILED.add
 def class_and_sample_weights(library, multiplied=False):
-    """Weights by class times weights by sample, multiplied by the library or before (tf_keras fails on a partial batch)."""
+    """Weights by class times weights by sample, multiplied by the library or before (tf_keras fails
+    on a partial batch).
+    """
     draws = Draws("class_and_sample_weights")
     model, x, y, by_class = three_classes(library, draws)
     weights = draws.uniform(32)
@@ -345,7 +349,9 @@ def batch_norm(library):
 
 @COMPILED.add
 def masked_sequences(library):
-    """An answer for each step: padding counts neither in the loss nor in the metrics, with weights for steps as well."""
+    """An answer for each step: padding counts neither in the loss nor in the metrics, with weights
+    for steps as well.
+    """
     keras, draws = library.keras, Draws("masked_sequences")
     inputs = keras.Input((6,), dtype="int32")
     embedded = keras.layers.Embedding(9, 4, mask_zero=True)(inputs)

@@ -1,7 +1,8 @@
 """Models whose steps are written by the user: recorded from tf_keras, repeated by Podium.
 
-The examples of the guide "Customizing what happens in fit()", its GAN, and a VAE. Noise comes with the data. Each
-function of `CUSTOM` takes a `Library` and returns what a run gave, as in `training_cases.py`.
+The examples of the guide "Customizing what happens in fit()", its GAN, and a VAE. Noise comes with
+the data. Each function of `CUSTOM` takes a `Library` and returns what a run gave, as in
+`training_cases.py`.
 """
 
 from training_library import Draws, Table, answers, judge, train
@@ -50,7 +51,9 @@ def custom_step(library):
 
 @CUSTOM.add
 def custom_step_alone(library):
-    """Nothing of compile but the optimizer: a loss for each sample, metrics that live outside the model."""
+    """Nothing of compile but the optimizer: a loss for each sample, metrics that live outside the
+    model.
+    """
     keras = library.keras
     loss_tracker = keras.metrics.Mean(name="loss")
     mae_metric = keras.metrics.MeanAbsoluteError(name="mae")
@@ -250,7 +253,9 @@ def gan(library, k=1, listen=True):
 
 @CUSTOM.add
 def vae(library):
-    """An encoder with two outputs, trackers listed in `metrics`, a step that returns their running means."""
+    """An encoder with two outputs, trackers listed in `metrics`, a step that returns their running
+    means.
+    """
     keras, layers = library.keras, library.keras.layers
 
     class VAE(keras.Model):

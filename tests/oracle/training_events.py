@@ -1,8 +1,9 @@
 """What callbacks hear, and when: scenarios written once and run by any Keras-shaped library.
 
-Each function of `SCENARIOS` takes a `Library` and `k`, the steps of an execution, and returns the events as lines
-("on_train_batch_end 2 loss,mae": hook, index, sorted keys of the logs) with what else can be seen afterwards.
-Training has 7 batches of 4 samples, validation 3; in `partial_batches` the last ones are smaller.
+Each function of `SCENARIOS` takes a `Library` and `k`, the steps of an execution, and returns the
+events as lines ("on_train_batch_end 2 loss,mae": hook, index, sorted keys of the logs) with what
+else can be seen afterwards. Training has 7 batches of 4 samples, validation 3; in `partial_batches`
+the last ones are smaller.
 """
 
 import warnings
@@ -63,7 +64,9 @@ def batches(count=28):
 
 
 def listen(library, k, act, react=None):
-    """Runs `act(model, callbacks)`; returns events, what the model says afterwards, and warnings."""
+    """Runs `act(model, callbacks)`; returns events, what the model says afterwards, and
+    warnings.
+    """
     events = []
     model = small_model(library, k)
     callback = recorder(library, events, react=react)
@@ -229,7 +232,9 @@ def early_stopping(library, k):
 
 
 def break_in(library, k, hook_to_break, wanted, act, model_class=None):
-    """Three callbacks, of which the second raises; notes who heard what, and the state that is left."""
+    """Three callbacks, of which the second raises; notes who heard what, and the state that is
+    left.
+    """
     events = []
 
     def react(callback, hook, index):

@@ -1,7 +1,9 @@
-"""What the training cases share: the names that differ between libraries, the data, and the noting down of results.
+"""What the training cases share: the names that differ between libraries, the data, and the noting
+down of results.
 
-Imports neither TensorFlow nor Podium: a case gets a `Library` and is run by either. Nothing is drawn from a library's
-generator: weights, data and even the noise of the GAN and the VAE come from NumPy.
+Imports neither TensorFlow nor Podium: a case gets a `Library` and is run by either. Nothing is
+drawn from a library's generator: weights, data and even the noise of the GAN and the VAE come from
+NumPy.
 """
 
 import zlib
@@ -22,7 +24,9 @@ class Table(dict):
 
 @dataclass(frozen=True)
 class Library:
-    """What a case needs: the Keras-shaped module, and the tensor functions that TensorFlow and Podium name differently."""
+    """What a case needs: the Keras-shaped module, and the tensor functions that TensorFlow and
+    Podium name differently.
+    """
 
     keras: Any
     GradientTape: Any
@@ -41,7 +45,9 @@ class Library:
 
 
 class Draws:
-    """Values for one case, the same in every process: NumPy has frozen the stream of RandomState."""
+    """Values for one case, the same in every process: NumPy has frozen the stream of
+    RandomState.
+    """
 
     def __init__(self, name):
         self.random = np.random.RandomState(zlib.crc32(name.encode()))
@@ -87,7 +93,9 @@ def batch_logs(library):
 
 
 def train(library, model, *args, listen=True, **options):
-    """Fits without shuffling; returns History, the logs of batches, the steps done and the weights' norms."""
+    """Fits without shuffling; returns History, the logs of batches, the steps done and the weights'
+    norms.
+    """
     listener, epochs = batch_logs(library)
     callbacks = (
         [listener, *options.pop("callbacks", [])] if listen else options.pop("callbacks", [])

@@ -1,4 +1,6 @@
-"""The cases of `record_utils.py`, and the arrays and folders that both sides make of them. NumPy only."""
+"""The cases of `record_utils.py`, and the arrays and folders that both sides make of them. NumPy
+only.
+"""
 
 import pathlib
 

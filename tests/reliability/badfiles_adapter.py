@@ -1,6 +1,8 @@
-"""What a corpus of hostile files asks of a library: to save a small model, and to load whatever it is handed.
+"""What a corpus of hostile files asks of a library: to save a small model, and to load whatever it
+is handed.
 
-Run with the harness that builds the files: `PYTHONPATH=tests/reliability python badfiles.py --adapter badfiles_adapter`.
+Run with the harness that builds the files: `PYTHONPATH=tests/reliability python badfiles.py
+--adapter badfiles_adapter`.
 """
 
 import json

@@ -1,9 +1,10 @@
-"""Flip single bits of files that we wrote, and load them: each is refused, or gives the very same weights.
+"""Flip single bits of files that we wrote, and load them: each is refused, or gives the very same
+weights.
 
     python tests/reliability/flip_bits.py --count 1000
 
-Prints for each format how many were refused and how many loaded alike; fails if one loaded other weights, or if an error is
-not one that names the file.
+Prints for each format how many were refused and how many loaded alike; fails if one loaded other
+weights, or if an error is not one that names the file.
 """
 
 import argparse

@@ -1,6 +1,8 @@
-"""Save, with every writer, where no file can grow beyond a limit, as on a full disk; run as a process of its own.
+"""Save, with every writer, where no file can grow beyond a limit, as on a full disk; run as a
+process of its own.
 
-The error must name the path, the old file must load as it was, no other file may be left, and training must go on.
+The error must name the path, the old file must load as it was, no other file may be left, and
+training must go on.
 """
 
 import os

@@ -1,9 +1,11 @@
-"""Kill a process with SIGKILL in the middle of back-to-back saves, many times: the file always loads, whole.
+"""Kill a process with SIGKILL in the middle of back-to-back saves, many times: the file always
+loads, whole.
 
     python tests/reliability/kill_saves.py --count 200
 
-One process after another saves models of known numbers to the same path, with each writer in turn, and is killed at a random
-instant. Each time the file must load, and hold one of the saved models in all of its parts.
+One process after another saves models of known numbers to the same path, with each writer in turn,
+and is killed at a random instant. Each time the file must load, and hold one of the saved models in
+all of its parts.
 """
 
 import argparse
@@ -32,7 +34,9 @@ def small_model():
 
 
 def save_for_ever(path):
-    """Save models whose numbers are all 0, all 1, ... one after the other; tell when the first file is there."""
+    """Save models whose numbers are all 0, all 1, ... one after the other; tell when the first file
+    is there.
+    """
     model = small_model()
     save = model.save if path.name.startswith("m.") else model.save_weights
     for number in range(1_000_000):
@@ -60,7 +64,9 @@ def number_in(path, reader):
 
 
 def run(count, folder, seed=0, longest_seconds=0.25, say=lambda text: None):
-    """Kill `count` times; return how many files loaded whole. A process is started anew after each kill."""
+    """Kill `count` times; return how many files loaded whole. A process is started anew after each
+    kill.
+    """
     draw, reader, restorable = random.Random(seed), small_model(), 0
     for turn in range(count):
         path = folder / WRITERS[turn % len(WRITERS)]

@@ -1,4 +1,6 @@
-"""Files with a flipped bit are refused, or give the same weights. `make soak-flips` flips a thousand bits of each format."""
+"""Files with a flipped bit are refused, or give the same weights. `make soak-flips` flips a
+thousand bits of each format.
+"""
 
 import pytest
 from flip_bits import NAMES, check

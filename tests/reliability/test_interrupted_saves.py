@@ -1,4 +1,6 @@
-"""Saves that are killed, or that find the disk full, leave the file that was there. `make soak-saves` kills two hundred."""
+"""Saves that are killed, or that find the disk full, leave the file that was there. `make
+soak-saves` kills two hundred.
+"""
 
 import os
 import pathlib

@@ -1,4 +1,6 @@
-"""Checkpoint directories: a checkpoint is absent, or whole and verified; the newest whole one is restored."""
+"""Checkpoint directories: a checkpoint is absent, or whole and verified; the newest whole one is
+restored.
+"""
 
 import hashlib
 import json
@@ -88,7 +90,8 @@ def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp
     assert found.step == 1 and found.arrays["a"].tolist() == [1, 1, 1]
     text = str(told[0].message)
     for said in (
-        "checkpoint 4 is damaged: arrays.safetensors is corrupt: the numbers of 'a' do not fit the checksum",
+        "checkpoint 4 is damaged: arrays.safetensors is corrupt: the numbers of 'a' do not "
+        "fit the checksum",
         "checkpoint 3 is incomplete: it has no manifest.json",
         "checkpoint 2 is damaged: arrays.safetensors has 10 bytes",
         "Checkpoint 1 is taken",
@@ -145,7 +148,8 @@ def test_a_model_of_other_shapes_is_refused_and_nothing_changes(trained, tmp_pat
     before = all_state(other)[:4]
     with pytest.raises(
         ValueError,
-        match=r"does not fit the model, and nothing was restored: 'layers/dense/vars/0' is float32\[",
+        match=r"does not fit the model, and nothing was restored: 'layers/dense/vars/0' is "
+        r"float32\[",
     ):
         CheckpointManager(tmp_path).restore(other)
     assert_same(before, all_state(other)[:4])

@@ -1,4 +1,6 @@
-"""Descriptions used as users do: clones, JSON, scopes of custom objects, shared layers and nested models."""
+"""Descriptions used as users do: clones, JSON, scopes of custom objects, shared layers and nested
+models.
+"""
 
 import json
 
@@ -28,7 +30,9 @@ class Doubled(podium.layers.Layer):
 
 
 def tangled():
-    """A graph with a shared layer, a model inside a model that is used twice, and a layer that holds a layer."""
+    """A graph with a shared layer, a model inside a model that is used twice, and a layer that
+    holds a layer.
+    """
     L = podium.layers
     inner = podium.Sequential(
         [podium.Input((4,)), L.Dense(4, activation="tanh", name="i")], name="inner"

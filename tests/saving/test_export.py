@@ -1,4 +1,6 @@
-"""Models as programs: a script without Podium runs them on any batch, and gives the model's results."""
+"""Models as programs: a script without Podium runs them on any batch, and gives the model's
+results.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Files that somebody made to do harm, of every kind that we read: each is refused with a reason, and nothing has happened.
+"""Files that somebody made to do harm, of every kind that we read: each is refused with a reason,
+and nothing has happened.
 
 The files are built here. Where one points outside, it points at a file of the test's own.
 """
@@ -39,7 +40,9 @@ def good(tmp_path_factory):
 
 
 def refused(path, match, load=podium.saving.load_model):
-    """Loading ends in an error whose type and words fit, of a length to read, and takes little memory."""
+    """Loading ends in an error whose type and words fit, of a length to read, and takes little
+    memory.
+    """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((ValueError, OSError), match=match) as caught:
         load(path)
@@ -60,7 +63,9 @@ def load_weights(path):
 
 
 def with_config(good, path, change):
-    """An archive with another config: a function of the object that changes it or returns another, or bytes."""
+    """An archive with another config: a function of the object that changes it or returns another,
+    or bytes.
+    """
     with zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive, zipfile.ZipFile(path, "w") as new:
         for name in archive.namelist():
             content = archive.read(name)

@@ -1,4 +1,6 @@
-"""Arrays large enough for threads and for writing past the kernel's cache: the bytes are the same, and so are the errors."""
+"""Arrays large enough for threads and for writing past the kernel's cache: the bytes are the same,
+and so are the errors.
+"""
 
 import errno
 import hashlib

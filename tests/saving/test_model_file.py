@@ -1,4 +1,6 @@
-"""Whole models in files: what is saved comes back, also from Keras's files, and no file can do harm."""
+"""Whole models in files: what is saved comes back, also from Keras's files, and no file can do
+harm.
+"""
 
 import base64
 import importlib

@@ -1,4 +1,6 @@
-"""Weights as safetensors: what is written comes back, other libraries read it, and nothing odd is let in."""
+"""Weights as safetensors: what is written comes back, other libraries read it, and nothing odd is
+let in.
+"""
 
 import json
 import struct

@@ -1,4 +1,6 @@
-"""Weights in a directory of checkpoints, `save_weights("dir/")`: whole or absent, strict, and nobody else's are touched."""
+"""Weights in a directory of checkpoints, `save_weights("dir/")`: whole or absent, strict, and
+nobody else's are touched.
+"""
 
 import os
 

@@ -1,11 +1,13 @@
-"""`make soak`: runs killed at random instants, also inside a save, and started again; all must end as if nothing had happened.
+"""`make soak`: runs killed at random instants, also inside a save, and started again; all must end
+as if nothing had happened.
 
     python -m tests.soak [RUNS] [--seed N] [--kills N] [--sigterm] [--variants ...]
 
-Each process is forked from this one, which has imported everything and computed nothing. Most kills come from outside, at a
-random time after training began or the process was started; the others come from inside, at a random one of the calls that
-a save is made of. A run may be killed several times. In the end all its files are compared, byte by byte, with those of a
-run that was never interrupted: models, logs, History, and that nothing else is left.
+Each process is forked from this one, which has imported everything and computed nothing. Most kills
+come from outside, at a random time after training began or the process was started; the others come
+from inside, at a random one of the calls that a save is made of. A run may be killed several times.
+In the end all its files are compared, byte by byte, with those of a run that was never interrupted:
+models, logs, History, and that nothing else is left.
 """
 
 import argparse
@@ -36,7 +38,9 @@ _INSIDE = (
 
 
 def start(folder, variant, kill_inside=None):
-    """Fork a process that trains; returns its id, and a descriptor that can be read from when training has begun."""
+    """Fork a process that trains; returns its id, and a descriptor that can be read from when
+    training has begun.
+    """
     reading, writing = os.pipe()
     process = os.fork()
     if process:
@@ -58,7 +62,9 @@ def start(folder, variant, kill_inside=None):
 
 
 def _kill_at(name, count):
-    """Have this process killed at some call of a function of `os`, before or after it takes effect."""
+    """Have this process killed at some call of a function of `os`, before or after it takes
+    effect.
+    """
     real, left = getattr(os, name), [count]
 
     def counted(*arguments, **options):
@@ -88,7 +94,9 @@ def ended(process, reading=None, seconds=300):
 
 
 def files_of(folder):
-    """Return a digest of each file in a folder, by its path; of checkpoints, which have numbers, only whether there are any."""
+    """Return a digest of each file in a folder, by its path; of checkpoints, which have numbers,
+    only whether there are any.
+    """
     found = {}
     for root, folders, names in os.walk(folder):
         if os.path.basename(root) == "backup" and all(
@@ -117,7 +125,9 @@ def reference(variant):
 
 
 def one_run(variant, seconds, dice, kills, sigterm):
-    """Train, being killed once or more, up to `kills` times; returns the files in the end, and what ended each process."""
+    """Train, being killed once or more, up to `kills` times; returns the files in the end, and what
+    ended each process.
+    """
     while True:
         found, story = _one_attempt(variant, seconds, dice, kills, sigterm)
         if not story[0].endswith(" 0"):  # else it was over before the first kill
@@ -178,7 +188,8 @@ def main(runs, seed, variants, kills, sigterm):
         elif number % 10 == 9:
             print(f"{number + 1} runs, {good} equal, {killed} kills", flush=True)
     print(
-        f"soak: {good} of {runs} runs end bit for bit equal to the uninterrupted one, after {killed} kills",
+        f"soak: {good} of {runs} runs end bit for bit equal to the uninterrupted one, after "
+        f"{killed} kills",
         flush=True,
     )
     print(f"{inside} of the kills came inside a save or between its parts", flush=True)

@@ -1,4 +1,5 @@
-"""One training run of the soak: small, with everything that a resumed run could get wrong. It goes on if it was killed.
+"""One training run of the soak: small, with everything that a resumed run could get wrong. It goes
+on if it was killed.
 
 python tests/soak/job.py FOLDER VARIANT
 """
@@ -14,7 +15,8 @@ from podium import callbacks, layers
 
 EPOCHS, ROWS, BATCH = 4, 44, 4  # 9 batches of training rows an epoch, the last of them smaller
 
-# name -> (steps per execution, kind of data, validation frequency, save_freq, seconds, asynchronous, append to the log)
+# name -> (steps per execution, kind of data, validation frequency, save_freq, seconds,
+# asynchronous, append to the log)
 VARIANTS = {
     "single steps": (1, "arrays", 1, 2, None, False, False),
     "three at once": (3, "arrays", 1, 3, None, True, True),

@@ -1,4 +1,6 @@
-"""What the tests of foreign sources share. They need packages that Podium never imports: `make test-sources` has them."""
+"""What the tests of foreign sources share. They need packages that Podium never imports: `make
+test-sources` has them.
+"""
 
 import warnings
 
@@ -15,7 +17,9 @@ LABELS = RNG.integers(0, 3, 23)
 
 @pytest.fixture(autouse=True)
 def quiet_packages():
-    """The packages warn on their own account, of what they will change; our own warnings stay errors."""
+    """The packages warn on their own account, of what they will change; our own warnings stay
+    errors.
+    """
     with warnings.catch_warnings():
         for package in ("tensorflow", "torch", "datasets", "zarr", "google", "keras"):
             warnings.filterwarnings("ignore", module=rf"{package}(\.|$)")
@@ -83,7 +87,9 @@ def trained():
 
 @pytest.fixture
 def equal_to_arrays():
-    """Compare a source of batches of five with its arrays: history, weights, evaluation and predictions, bit for bit."""
+    """Compare a source of batches of five with its arrays: history, weights, evaluation and
+    predictions, bit for bit.
+    """
 
     def compare(make, model, x, y):
         ours, theirs = model(), model()

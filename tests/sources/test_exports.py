@@ -1,4 +1,6 @@
-"""Models exported for TensorFlow and ONNX, run by the real packages; each is left out where it is not installed."""
+"""Models exported for TensorFlow and ONNX, run by the real packages; each is left out where it is
+not installed.
+"""
 
 import os
 import pathlib

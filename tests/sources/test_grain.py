@@ -1,4 +1,6 @@
-"""Grain's datasets: the same training as with the arrays they came from, and places to which a run can be put back."""
+"""Grain's datasets: the same training as with the arrays they came from, and places to which a run
+can be put back.
+"""
 
 import itertools
 import json

@@ -1,4 +1,6 @@
-"""Hugging Face's streams: rows become batches, columns become inputs and targets by name, and a run can be put back."""
+"""Hugging Face's streams: rows become batches, columns become inputs and targets by name, and a run
+can be put back.
+"""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Datasets of Hugging Face as inputs: rows by number, columns as arrays, in the format that the user has set."""
+"""Datasets of Hugging Face as inputs: rows by number, columns as arrays, in the format that the
+user has set.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""Tables of pandas, Polars and Arrow as inputs: one array of their columns, on the memory where they lie."""
+"""Tables of pandas, Polars and Arrow as inputs: one array of their columns, on the memory where
+they lie.
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""Weights out of TensorFlow's checkpoints and SavedModels, as tf_keras wrote them, through the real tensorflow."""
+"""Weights out of TensorFlow's checkpoints and SavedModels, as tf_keras wrote them, through the real
+tensorflow.
+"""
 
 import pathlib
 import sys

@@ -1,4 +1,6 @@
-"""TensorFlow's tf.data: the same training as with the arrays it came from, without copies; unfit components are named."""
+"""TensorFlow's tf.data: the same training as with the arrays it came from, without copies; unfit
+components are named.
+"""
 
 import numpy as np
 import pytest

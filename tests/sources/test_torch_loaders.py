@@ -1,4 +1,6 @@
-"""Torch's DataLoaders: the same training as with the arrays they came from, few copies, honest about their place."""
+"""Torch's DataLoaders: the same training as with the arrays they came from, few copies, honest
+about their place.
+"""
 
 import collections
 import subprocess
@@ -190,7 +192,9 @@ def test_workers_of_torchs_own():
 
 
 class Stateful(DataLoader):
-    """What torchdata's StatefulDataLoader promises: the state after the last batch, taken up by the next walk."""
+    """What torchdata's StatefulDataLoader promises: the state after the last batch, taken up by the
+    next walk.
+    """
 
     taken = first = 0
 
@@ -275,7 +279,8 @@ def test_nothing_is_imported_that_the_user_has_not_imported():
         "import sys, numpy, podium\n"
         "list(podium.data.DataHandler(numpy.ones((4, 1))).enumerate_epochs())\n"
         "list(podium.data.DataHandler(iter([numpy.ones((4, 1))])).enumerate_epochs())\n"
-        "print([name for name in ('torch', 'tensorflow', 'grain', 'datasets', 'pandas') if name in sys.modules])\n"
+        "print([name for name in ('torch', 'tensorflow', 'grain', 'datasets', 'pandas') if "
+        "name in sys.modules])\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"

@@ -1,4 +1,6 @@
-"""Folders of images and of text as Datasets: what they yield, when they read, in which order, and what they refuse."""
+"""Folders of images and of text as Datasets: what they yield, when they read, in which order, and
+what they refuse.
+"""
 
 import builtins
 import os

@@ -54,7 +54,8 @@ def test_without_a_connection_it_says_where_to_put_the_file(tmp_path):
     missing = tmp_path / "nowhere" / "digits.npz"
     with pytest.raises(
         OSError,
-        match=rf"{missing.as_uri()} could not be fetched: .*put it at {tmp_path}/datasets/digits.npz",
+        match=rf"{missing.as_uri()} could not be fetched: .*put it at "
+        rf"{tmp_path}/datasets/digits.npz",
     ):
         get(missing, tmp_path)
     assert list((tmp_path / "datasets").iterdir()) == []

@@ -32,7 +32,8 @@ from utils_cases import (  # noqa: E402
 
 FOUND = json.loads((ORACLE / "fixtures" / "utils.json").read_text())
 PICTURES = np.load(ORACLE / "fixtures" / "utils.npz")
-# Largest difference from TensorFlow, of 255. It takes the weights of "bicubic" from a table of 1024 steps.
+# Largest difference from TensorFlow, of 255. It takes the weights of "bicubic" from a table of 1024
+# steps.
 CLOSE = dict.fromkeys(INTERPOLATIONS, 2e-4) | {"nearest": 0, "bicubic": 0.2}
 
 

@@ -9,7 +9,8 @@ from podium.core import Variable, convert_to_tensor
 
 
 def backend() -> str:
-    """Return the name of the framework whose words a script may use: "tensorflow", since `tf` is what Podium stands for.
+    """Return the name of the framework whose words a script may use: "tensorflow", since `tf` is
+    what Podium stands for.
 
     Example:
         >>> from podium.compat import keras
@@ -42,7 +43,8 @@ def set_value(x: Any, value: Any) -> None:
     """
     if not hasattr(x, "assign"):
         raise TypeError(
-            f"set_value() was given {x!r}; a Variable was expected. Assign to the attribute that holds it instead."
+            f"set_value() was given {x!r}; a Variable was expected. Assign to the attribute that "
+            "holds it instead."
         )
     x.assign(np.asarray(value, dtype=x.dtype))
 

@@ -8,7 +8,8 @@ import numpy as np
 
 
 def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
-    """The chance to keep a word, by its rank in frequency (Zipf's law is assumed): frequent words are kept less.
+    """The chance to keep a word, by its rank in frequency (Zipf's law is assumed): frequent words
+    are kept less.
 
     Example:
         >>> from podium.compat import keras

@@ -1,4 +1,6 @@
-"""Making arrays and changing their form: `tf.constant`, `tf.zeros`, `tf.reshape`, `tf.concat`, ..."""
+"""Making arrays and changing their form: `tf.constant`, `tf.zeros`, `tf.reshape`, `tf.concat`,
+...
+"""
 
 import builtins
 from typing import Any

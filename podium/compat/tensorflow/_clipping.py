@@ -60,7 +60,8 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list, Any]:
-    """Scale a list of tensors down together to a length, if it is longer. Returns the list and the old length.
+    """Scale a list of tensors down together to a length, if it is longer. Returns the list and the
+    old length.
 
     Example:
         >>> from podium.compat import tensorflow as tf

@@ -1,4 +1,6 @@
-"""`tf.config`: what devices there are. Settings that JAX has no use for are accepted and do nothing."""
+"""`tf.config`: what devices there are. Settings that JAX has no use for are accepted and do
+nothing.
+"""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,6 @@
-"""Flow of control and the words around it: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.device`, `tf.print`, ..."""
+"""Flow of control and the words around it: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.device`,
+`tf.print`, ...
+"""
 
 import contextlib
 import logging
@@ -35,7 +37,8 @@ def cond(
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Callable | None = None, name: str = "switch_case"
 ) -> Any:
-    """Run one of several functions, by number; the last one (or `default`) for numbers out of range.
+    """Run one of several functions, by number; the last one (or `default`) for numbers out of
+    range.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -213,7 +216,8 @@ def executing_eagerly() -> bool:
 def print(
     *inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", **kwargs: Any
 ) -> None:
-    """Print values when they are computed, also from inside compiled functions; to stderr, as TensorFlow does.
+    """Print values when they are computed, also from inside compiled functions; to stderr, as
+    TensorFlow does.
 
     Example:
         >>> import sys

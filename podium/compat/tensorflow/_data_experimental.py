@@ -16,7 +16,8 @@ def cardinality(dataset: Any) -> Any:
 
 
 def assert_cardinality(expected_cardinality: int) -> Callable[[Any], Any]:
-    """Return a transformation for `Dataset.apply` that promises a number of elements and takes no more.
+    """Return a transformation for `Dataset.apply` that promises a number of elements and takes no
+    more.
 
     Example:
         >>> from podium.compat import tensorflow as tf

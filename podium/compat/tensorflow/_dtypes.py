@@ -1,4 +1,6 @@
-"""TensorFlow's number types: names such as `tf.float32`, good wherever Podium, NumPy or JAX take a dtype."""
+"""TensorFlow's number types: names such as `tf.float32`, good wherever Podium, NumPy or JAX take a
+dtype.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,9 @@ def as_dtype(type_value: Any) -> DType:
 
 
 def number_type(dtype: Any) -> str:
-    """Return the plain name of the type that JAX keeps for a dtype: 32 bits for 64, unless it runs in 64-bit mode."""
+    """Return the plain name of the type that JAX keeps for a dtype: 32 bits for 64, unless it runs
+    in 64-bit mode.
+    """
     return jax.dtypes.canonicalize_dtype(standardize_dtype(dtype)).name
 
 

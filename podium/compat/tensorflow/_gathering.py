@@ -1,7 +1,8 @@
-"""Choosing elements by place or condition: `tf.gather`, `tf.where`, `tf.scatter_nd`, sorting, unique values.
+"""Choosing elements by place or condition: `tf.gather`, `tf.where`, `tf.scatter_nd`, sorting,
+unique values.
 
-A result whose length depends on values (`tf.boolean_mask`, `tf.unique`, `tf.where` with one argument) needs known values: it
-works eagerly and is refused inside compiled functions.
+A result whose length depends on values (`tf.boolean_mask`, `tf.unique`, `tf.where` with one
+argument) needs known values: it works eagerly and is refused inside compiled functions.
 """
 
 import builtins
@@ -25,7 +26,8 @@ def gather(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Any:
-    """Take slices of `params` along an axis, the first unless given; `batch_dims` leading axes are gathered one by one.
+    """Take slices of `params` along an axis, the first unless given; `batch_dims` leading axes are
+    gathered one by one.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -53,7 +55,8 @@ def gather(
 
 
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> Any:
-    """Take elements or slices; the last axis of `indices` holds a place along each leading axis of `params`.
+    """Take elements or slices; the last axis of `indices` holds a place along each leading axis of
+    `params`.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -128,7 +131,8 @@ scatter_nd = alias(
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """`x` where the condition holds, `y` elsewhere; with the condition alone, the places where it holds.
+    """`x` where the condition holds, `y` elsewhere; with the condition alone, the places where it
+    holds.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -181,7 +185,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
 
 
 def unique(x: Any, out_idx: Any = "int32", name: str | None = None) -> tuple[Any, Any]:
-    """The different values in order of appearance, and for each element which one it is. For eager code.
+    """The different values in order of appearance, and for each element which one it is. For eager
+    code.
 
     Example:
         >>> from podium.compat import tensorflow as tf

@@ -1,4 +1,6 @@
-"""`tf.image`, the part about what pixels hold: number types, colours, brightness, and comparing images."""
+"""`tf.image`, the part about what pixels hold: number types, colours, brightness, and comparing
+images.
+"""
 
 from typing import Any
 

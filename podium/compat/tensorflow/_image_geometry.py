@@ -100,7 +100,8 @@ def pad_to_bounding_box(
     margins = [(top, height - top - tall), (left, width - left - wide)]
     if min(*margins[0], *margins[1]) < 0:
         raise ValueError(
-            f"An image of {tall}x{wide} at ({top}, {left}) does not fit into {height}x{width}; make the box "
+            f"An image of {tall}x{wide} at ({top}, {left}) does not fit into {height}x{width}; "
+            "make the box "
             "larger or resize first."
         )
     around = [(0, 0)] * (len(ops.shape(image)) - 3)
@@ -179,7 +180,8 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         want > have for want, have in zip(lengths, whole, strict=True)
     ):
         raise ValueError(
-            f"size={lengths} was given for a value of shape {tuple(whole)}; no axis may be longer than the value's."
+            f"size={lengths} was given for a value of shape {tuple(whole)}; no axis may be "
+            "longer than the value's."
         )
     key = draw_seed(_random._sequence("random_crop", seed))
 
@@ -259,7 +261,8 @@ transpose = alias(
 def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Any:
-    """Cut images into patches, laid out in the channels. Sizes are written for four axes: `[1, height, width, 1]`.
+    """Cut images into patches, laid out in the channels. Sizes are written for four axes: `[1,
+    height, width, 1]`.
 
     Example:
         >>> from podium.compat import tensorflow as tf

@@ -114,7 +114,8 @@ trace = alias(
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Singular values `s`, and with `compute_uv` also `u` and `v`, such that `tensor = u @ diag(s) @ transpose(v)`.
+    """Singular values `s`, and with `compute_uv` also `u` and `v`, such that `tensor = u @ diag(s)
+    @ transpose(v)`.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -153,7 +154,8 @@ def normalize(
     """
     if ord not in ("euclidean", "fro", 2):
         raise ValueError(
-            f"ord={ord!r} was given; 'euclidean' was expected: Podium's tf.linalg.normalize knows no other."
+            f"ord={ord!r} was given; 'euclidean' was expected: Podium's tf.linalg.normalize "
+            "knows no other."
         )
     length = ops.sqrt(
         ops.sum(

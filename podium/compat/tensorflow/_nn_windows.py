@@ -19,7 +19,9 @@ def _layout(data_format: str | None, dims: int) -> str:
 
 
 def _steps(value: Any, dims: int, layout: str) -> tuple[int, ...]:
-    """Strides or window sizes of the spatial axes; TensorFlow also writes those of batch and channels."""
+    """Strides or window sizes of the spatial axes; TensorFlow also writes those of batch and
+    channels.
+    """
     if value is None:
         return (1,) * dims
     found = sizes(value)
@@ -162,7 +164,8 @@ def conv2d_transpose(
     wanted = sizes(output_shape)
     if tuple(made.shape[1:]) != wanted[1:]:
         raise ValueError(
-            f"output_shape={wanted} was given; these strides and this padding give {tuple(made.shape)}."
+            f"output_shape={wanted} was given; these strides and this padding give "
+            f"{tuple(made.shape)}."
         )
     return made
 

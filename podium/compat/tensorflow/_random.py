@@ -1,4 +1,6 @@
-"""`tf.random`: draws in TensorFlow's way, where a `seed` starts a sequence and each call goes on with it."""
+"""`tf.random`: draws in TensorFlow's way, where a `seed` starts a sequence and each call goes on
+with it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ def _sequence(kind: str, seed: Any) -> Any:
 
 
 def set_seed(seed: int) -> None:
-    """Fix the seeds of Python, NumPy and Podium, and start the sequences of draws with seeds of their own anew.
+    """Fix the seeds of Python, NumPy and Podium, and start the sequences of draws with seeds of
+    their own anew.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -89,7 +92,8 @@ def uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw evenly from `minval` to `maxval` (left out): floats from 0 to 1, or whole numbers of an integer dtype.
+    """Draw evenly from `minval` to `maxval` (left out): floats from 0 to 1, or whole numbers of an
+    integer dtype.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -101,7 +105,8 @@ def uniform(
     if "int" in kind:
         if maxval is None:
             raise ValueError(
-                "tf.random.uniform was given an integer dtype and no maxval; give both minval and maxval."
+                "tf.random.uniform was given an integer dtype and no maxval; give both minval "
+                "and maxval."
             )
         return random.randint(sizes(shape), minval, maxval, kind, generator)
     return random.uniform(sizes(shape), minval, 1.0 if maxval is None else maxval, kind, generator)

@@ -1,4 +1,6 @@
-"""Functions that summarise along axes: `tf.reduce_*`, positions of extremes, running totals, segments, counts."""
+"""Functions that summarise along axes: `tf.reduce_*`, positions of extremes, running totals,
+segments, counts.
+"""
 
 from typing import Any, NamedTuple
 

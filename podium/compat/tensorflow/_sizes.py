@@ -1,6 +1,8 @@
-"""Sizes: `tf.shape`, `tf.TensorShape`, and the way from what scripts pass as a shape to a tuple of whole numbers.
+"""Sizes: `tf.shape`, `tf.TensorShape`, and the way from what scripts pass as a shape to a tuple of
+whole numbers.
 
-Shapes are always known here, also inside compiled functions, so `tf.shape(x)[0]` is a plain number that can be a size.
+Shapes are always known here, also inside compiled functions, so `tf.shape(x)[0]` is a plain number
+that can be a size.
 """
 
 from __future__ import annotations
@@ -206,7 +208,8 @@ def sizes(shape: Any) -> tuple[int, ...]:
     """Turn what a script passes as a shape into a tuple of whole numbers.
 
     Args:
-        shape: A number, a tuple or list of numbers and Tensors, a Tensor of known numbers, or a `Shape`.
+        shape: A number, a tuple or list of numbers and Tensors, a Tensor of known numbers, or a
+            `Shape`.
     """
     if isinstance(shape, (Tensor, Variable)):
         shape = np.asarray(shape)
@@ -216,7 +219,8 @@ def sizes(shape: Any) -> tuple[int, ...]:
         shape = (shape,)
     if any(length is None for length in shape):
         raise ValueError(
-            f"The shape {tuple(shape)} has a length that is not known. Sizes of symbolic values are known when the model runs: "
+            f"The shape {tuple(shape)} has a length that is not known. Sizes of symbolic values "
+            "are known when the model runs: "
             "move this line into the `call` of a layer."
         )
     return tuple(operator.index(length) for length in shape)

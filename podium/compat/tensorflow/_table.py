@@ -1,7 +1,8 @@
 """Makes functions with TensorFlow's names and arguments out of functions that Podium has: `alias`.
 
-A row of a table is a signature as TensorFlow writes it and the function that does the work. `name` is accepted everywhere and
-unused. What is known while a program is traced (sizes and other whole numbers) stays known, so that it can serve as a shape.
+A row of a table is a signature as TensorFlow writes it and the function that does the work. `name`
+is accepted everywhere and unused. What is known while a program is traced (sizes and other whole
+numbers) stays known, so that it can serve as a shape.
 """
 
 import functools
@@ -31,13 +32,14 @@ def alias(
     """Make a function with TensorFlow's signature.
 
     Args:
-        signature: Name and parameters: `"reduce_sum(input_tensor, axis=None, keepdims=False, name=None)"`.
+        signature: Name and parameters: `"reduce_sum(input_tensor, axis=None, keepdims=False,
+            name=None)"`.
         fn: Gets all of them but `name`, by position.
         example: An expression of `tf`; by default the example of `fn`.
         output: What Python prints for it.
         summary: One line on what it does; by default that of `fn`.
-        known: Whether known whole numbers give known numbers. Not for what makes large arrays of sizes: those would become
-            constants of the program.
+        known: Whether known whole numbers give known numbers. Not for what makes large arrays of
+            sizes: those would become constants of the program.
 
     Returns:
         The function.
@@ -79,8 +81,8 @@ def _docstring(fn: Callable, example: str, output: str, summary: str) -> str:
 def keeping_known(fn: Callable) -> Callable:
     """Make `fn` compute at once, also inside a trace, when it is given known whole numbers only.
 
-    Without this `tf.concat([[batch], [1, 1]], 0)` inside a compiled function would be numbers of the running program, and no
-    shape could be made of them.
+    Without this `tf.concat([[batch], [1, 1]], 0)` inside a compiled function would be numbers of
+    the running program, and no shape could be made of them.
     """
 
     @functools.wraps(fn)

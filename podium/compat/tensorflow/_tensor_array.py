@@ -1,4 +1,6 @@
-"""`tf.TensorArray`: a list of tensors that loops fill; each write returns the array to go on with."""
+"""`tf.TensorArray`: a list of tensors that loops fill; each write returns the array to go on
+with.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class TensorArray:
         if place >= len(new._parts):
             if not self.dynamic_size:
                 raise IndexError(
-                    f"index={place} was written to a TensorArray of size {len(new._parts)}; give dynamic_size=True."
+                    f"index={place} was written to a TensorArray of size {len(new._parts)}; give "
+                    "dynamic_size=True."
                 )
             new._parts += [None] * (place + 1 - len(new._parts))
         new._parts[place] = convert_to_tensor(value, self.dtype)

@@ -49,7 +49,8 @@ class _MakesPodiumVariables(type):
 
 
 class Variable(metaclass=_MakesPodiumVariables):
-    """Make a `podium.Variable` with TensorFlow's arguments; every `podium.Variable` counts as an instance.
+    """Make a `podium.Variable` with TensorFlow's arguments; every `podium.Variable` counts as an
+    instance.
 
     Args:
         initial_value: Numbers, or a function without arguments that returns some.
@@ -88,7 +89,8 @@ def _make(
 ) -> PodiumVariable:
     if initial_value is None:
         raise ValueError(
-            "tf.Variable() was given no initial_value; numbers or a function that returns some were expected."
+            "tf.Variable() was given no initial_value; numbers or a function that returns some "
+            "were expected."
         )
     return PodiumVariable(
         initial_value,
@@ -104,7 +106,8 @@ def _make(
 
 
 class IndexedSlices:
-    """Rows of a larger array and their places; here only so that `isinstance` can be asked: gradients are dense.
+    """Rows of a larger array and their places; here only so that `isinstance` can be asked:
+    gradients are dense.
 
     Args:
         values: The rows.

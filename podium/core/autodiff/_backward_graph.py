@@ -1,8 +1,10 @@
-"""Recording: the part of a tape between some sources and some targets, ready to be walked or run again.
+"""Recording: the part of a tape between some sources and some targets, ready to be walked or run
+again.
 
-Walking backwards with the pullbacks kept gives a first gradient. Where another tape listens, the same walk is
-run as one pure function of the values it starts from, and recorded there. Calls that hide a source inside are
-opened up first. This file owns the walk; what may be asked, and how results are handed out, is the tape's.
+Walking backwards with the pullbacks kept gives a first gradient. Where another tape listens, the
+same walk is run as one pure function of the values it starts from, and recorded there. Calls that
+hide a source inside are opened up first. This file owns the walk; what may be asked, and how
+results are handed out, is the tape's.
 """
 
 from __future__ import annotations
@@ -23,14 +25,18 @@ from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 _UNREACHABLE = (
-    "The gradient was asked by a value that a layer's `call` computes on its way to the target, and that `call` uses "
-    "raw JAX functions, which leave no trace on a tape. Use `podium.ops` in its `call`, or compute the two parts in "
+    "The gradient was asked by a value that a layer's `call` computes on its way to the "
+    "target, and that `call` uses "
+    "raw JAX functions, which leave no trace on a tape. Use `podium.ops` in its `call`, "
+    "or compute the two parts in "
     "two calls."
 )
 
 
 class Recording:
-    """The entries between some sources and some targets, as a pure function of the values they start from."""
+    """The entries between some sources and some targets, as a pure function of the values they
+    start from.
+    """
 
     def __init__(
         self, entries: list[Entry], targets: list, sources: list, tracks: Callable[[Any], bool]
@@ -66,7 +72,8 @@ class Recording:
         return kept[::-1]
 
     def _open_shared_entries(self) -> None:
-        """Replace calls that have a source and something later among their outputs by their inner steps.
+        """Replace calls that have a source and something later among their outputs by their inner
+        steps.
 
         Also replace calls whose outputs are used only in part, so that Variables behind the other
         outputs get None, not zeros.
@@ -112,17 +119,21 @@ class Recording:
         return ways_in + inside.entries + ways_out
 
     def _list_leaves(self) -> None:
-        """List the values that the entries start from; a source counts as a start even if it is computed."""
+        """List the values that the entries start from; a source counts as a start even if it is
+        computed.
+        """
         source_ids = {id(source) for source in self.sources if source is not None}
         made: set[int] = set()
         self.leaves: dict[tuple[int, int], tuple[Any, Any]] = {}
         for entry in self.entries:
             for value, raw in zip(entry.inputs, entry.values, strict=True):
                 if id(value) not in made or id(value) in source_ids:
-                    # A Variable may have been read with different values: each is a start of its own.
+                    # A Variable may have been read with different values: each is a start of its
+                    # own.
                     self.leaves.setdefault(self._key(value, raw), (value, raw))
                     if entry.is_bridge and isinstance(value, Variable):
-                        # It had been assigned: outer tapes know this reading of it, not the Variable.
+                        # It had been assigned: outer tapes know this reading of it, not the
+                        # Variable.
                         self._outside[id(raw)] = entry.outputs[0]
             made.update(id(output) for output in entry.outputs)
 
@@ -195,7 +206,9 @@ class Recording:
         return wrap(jnp.broadcast_to(one, (source.shape[0], *one.shape)) if batched else one)
 
     def tangent(self, tangents: dict[int, Any], target: Any) -> Any:
-        """Return the directional derivative of `target` along `tangents` (id of a source -> Tensor)."""
+        """Return the directional derivative of `target` along `tangents` (id of a source ->
+        Tensor).
+        """
         moved = [
             index for index, (value, _) in enumerate(self.leaves.values()) if id(value) in tangents
         ]
@@ -225,14 +238,18 @@ class Recording:
         return [raw for _, raw in self.leaves.values()]
 
     def _leaf_of(self, source: Any) -> int | None:
-        """Return the position of a source among the leaves, or None if the target does not depend on it."""
+        """Return the position of a source among the leaves, or None if the target does not depend
+        on it.
+        """
         for index, (value, _) in enumerate(self.leaves.values()):
             if value is source:
                 return index
         return None
 
     def _forward(self, values: Sequence[Any], pullbacks: bool) -> tuple[dict[int, Any], list]:
-        """Compute everything again from the leaves; returns values by id, and the pullbacks if wanted."""
+        """Compute everything again from the leaves; returns values by id, and the pullbacks if
+        wanted.
+        """
         start = dict(zip(self.leaves, values, strict=True))
         by_id: dict[int, Any] = {}
         for (node, _), value in zip(self.leaves, values, strict=True):

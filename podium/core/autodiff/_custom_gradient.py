@@ -50,8 +50,9 @@ def custom_gradient(f: Callable) -> Callable:
     """Give a function a gradient of your own.
 
     Args:
-        f: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient of the
-            result and returns the gradient of each argument: one value, or a tuple for several arguments.
+        f: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient
+            of the result and returns the gradient of each argument: one value, or a tuple for
+            several arguments.
 
     Returns:
         A function with the same arguments that returns the result alone.
@@ -78,8 +79,10 @@ def custom_gradient(f: Callable) -> Callable:
         read = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
         if read and taped:
             raise TypeError(
-                f"{getattr(f, '__name__', 'A function')} has a custom gradient and reads the Variable {read[0]!r} by closure; "
-                "no gradient would reach it. Pass the Variable as an argument, and return its gradient too."
+                f"{getattr(f, '__name__', 'A function')} has a custom gradient and reads the "
+                f"Variable {read[0]!r} by closure; "
+                "no gradient would reach it. Pass the Variable as an argument, and return its "
+                "gradient too."
             )
         scope.commit()
 
@@ -97,7 +100,8 @@ def custom_gradient(f: Callable) -> Callable:
     def run(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             raise TypeError(
-                f"{f.__name__} has a custom gradient and takes positional arguments only, not {list(kwargs)}."
+                f"{f.__name__} has a custom gradient and takes positional arguments only, not "
+                f"{list(kwargs)}."
             )
         taped = any(tape.recording for tape in current.recorders)
         return dispatch(jax.custom_gradient(lambda *args: raw(taped, args)), *args)

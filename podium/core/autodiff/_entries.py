@@ -1,8 +1,8 @@
 """Entries: what tapes keep of a computation, and how one is made.
 
-An Entry is a pure function with the values it was given, what came out, and the pullback. This file makes
-entries and hands them to the open tapes; `_tape.py` owns what is done with them, `_dispatch.py` and
-`_stateful_call.py` decide what becomes one.
+An Entry is a pure function with the values it was given, what came out, and the pullback. This file
+makes entries and hands them to the open tapes; `_tape.py` owns what is done with them,
+`_dispatch.py` and `_stateful_call.py` decide what becomes one.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def bridge(start: Any, raw: Any, end: Any) -> Entry:
 def node_of(value: Tensor | Variable) -> Tensor | Variable:
     """Return what tapes shall know a value by.
 
-    A Variable that was assigned a recorded Tensor stands for that Tensor on the tapes that recorded it, and for
-    itself on others. Reading it gives a new Tensor that each tape connects to what it knows.
+    A Variable that was assigned a recorded Tensor stands for that Tensor on the tapes that recorded
+    it, and for itself on others. Reading it gives a new Tensor that each tape connects to what it
+    knows.
     """
     source = getattr(value, "source", None)
     if source is None or not _known_to_tapes(source):

@@ -1,4 +1,6 @@
-"""ForwardAccumulator: derivatives along a direction, carried forwards. `podium.ForwardAccumulator`."""
+"""ForwardAccumulator: derivatives along a direction, carried forwards.
+`podium.ForwardAccumulator`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from podium.core.tensor._variable import Variable
 
 
 class ForwardAccumulator(Recorder):
-    """Computes Jacobian-vector products: how results change when the primals move along the tangents.
+    """Computes Jacobian-vector products: how results change when the primals move along the
+    tangents.
 
     Cheaper than a tape when there are few inputs and many outputs. Around a GradientTape it gives
     Hessian-vector products.
@@ -39,7 +42,8 @@ class ForwardAccumulator(Recorder):
         starts, directions = leaves_of(primals), leaves_of(tangents)
         if len(starts) != len(directions):
             raise ValueError(
-                f"ForwardAccumulator was given {len(starts)} primals and {len(directions)} tangents; give one "
+                f"ForwardAccumulator was given {len(starts)} primals and {len(directions)} "
+                "tangents; give one "
                 "tangent for each primal."
             )
         self._tangents: dict[int, Tensor | Variable] = {}
@@ -50,7 +54,8 @@ class ForwardAccumulator(Recorder):
             )
             if tuple(tangent.shape) != tuple(primal.shape):
                 raise ValueError(
-                    f"A primal of shape {primal.shape} was given a tangent of shape {tangent.shape}; they must be equal."
+                    f"A primal of shape {primal.shape} was given a tangent of shape "
+                    f"{tangent.shape}; they must be equal."
                 )
             self._tangents[id(primal)] = tangent
 

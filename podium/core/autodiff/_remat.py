@@ -1,6 +1,8 @@
-"""Rematerialisation: forget what a call computed on its way, and compute it again when gradients ask for it.
+"""Rematerialisation: forget what a call computed on its way, and compute it again when gradients
+ask for it.
 
-It trades time for memory. `remat` does it to a function or a layer, a `RematScope` to all layers made within it.
+It trades time for memory. `remat` does it to a function or a layer, a `RematScope` to all layers
+made within it.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ _KEPT = frozenset(
 
 
 def remat(f: Callable) -> Callable:
-    """Return a function (or layer) that keeps nothing for its gradients but its inputs, and computes the rest again.
+    """Return a function (or layer) that keeps nothing for its gradients but its inputs, and
+    computes the rest again.
 
-    Use it inside a layer's `call`, or under a tape, around parts whose values between take much memory. It may read and
-    write Variables; gradients are the same as without. A layer of a graph is wrapped by making it in a `RematScope`.
+    Use it inside a layer's `call`, or under a tape, around parts whose values between take much
+    memory. It may read and write Variables; gradients are the same as without. A layer of a graph
+    is wrapped by making it in a `RematScope`.
 
     Args:
         f: A function of Tensors, or a layer.
@@ -52,7 +56,8 @@ def remat(f: Callable) -> Callable:
     def again(*args: Any, **kwargs: Any) -> Any:
         if is_symbolic((args, kwargs)):
             raise TypeError(
-                "A function made by `remat` was called with symbolic inputs. In a graph, make the layer within "
+                "A function made by `remat` was called with symbolic inputs. In a graph, make "
+                "the layer within "
                 "`with podium.RematScope():` and call the layer itself."
             )
         return record_call(
@@ -67,12 +72,14 @@ def remat(f: Callable) -> Callable:
 
 
 class RematScope:
-    """Layers that are made within it compute again, when gradients ask, what they computed on their way.
+    """Layers that are made within it compute again, when gradients ask, what they computed on their
+    way.
 
     Args:
-        mode: "full" for all layers; "activations" to compute again what layers do after matrix products and convolutions;
-            "larger_than" for layers whose outputs have more than `output_size_threshold` numbers; "list_of_layers" for
-            those named in `layer_names`; None for none, within another scope.
+        mode: "full" for all layers; "activations" to compute again what layers do after matrix
+            products and convolutions; "larger_than" for layers whose outputs have more than
+            `output_size_threshold` numbers; "list_of_layers" for those named in `layer_names`; None
+            for none, within another scope.
         output_size_threshold: For "larger_than".
         layer_names: For "list_of_layers".
 
@@ -106,7 +113,9 @@ class RematScope:
         _open.scopes = _open.scopes[:-1]
 
     def applied(self, call: Callable, name: str, composite: bool) -> Callable:
-        """Return the call of the layer of this name, which may have layers inside, as this scope wants it done."""
+        """Return the call of the layer of this name, which may have layers inside, as this scope
+        wants it done.
+        """
         if self.mode is None or (self.mode == "list_of_layers" and name not in self.layer_names):
             return call
         if self.mode == "activations":  # from outside nobody sees what the layers inside would keep
@@ -141,10 +150,11 @@ def checkpointed(
     _least: int | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Call `f` so that JAX keeps its inputs only (or what the policy wants), where gradients may be taken.
+    """Call `f` so that JAX keeps its inputs only (or what the policy wants), where gradients may be
+    taken.
 
-    What `f` writes to Variables, and the losses that layers add in it, come out of the part that is computed again as
-    results, and are set afterwards.
+    What `f` writes to Variables, and the losses that layers add in it, come out of the part that is
+    computed again as results, and are set afterwards.
     """
     leaves, treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=is_value)
     slots = [slot for slot, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]

@@ -1,7 +1,8 @@
 """Calls that read and write Variables, and functions of the user's inside JAX's loops.
 
-`record_call` makes one entry of a whole call: what tapes track goes in as values, results come out, and what
-the call wrote leaves beside them. It can run the call again, opened up, with its inner steps recorded.
+`record_call` makes one entry of a whole call: what tapes track goes in as values, results come out,
+and what the call wrote leaves beside them. It can run the call again, opened up, with its inner
+steps recorded.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def record_call(
         args: Positional arguments.
         kwargs: Named arguments.
         variables: Variables that it is expected to read.
-        composite: Whether it is made of other calls, so that opening it up can tell its outputs apart.
+        composite: Whether it is made of other calls, so that opening it up can tell its outputs
+            apart.
 
     Returns:
         The result of `body`.
@@ -99,7 +101,9 @@ class _RecordedCall:
         self.missed: list[Any] = []
 
     def record(self) -> Any:
-        """Run as one entry. If Variables or Tensors turn up that are no inputs yet, nothing is recorded."""
+        """Run as one entry. If Variables or Tensors turn up that are no inputs yet, nothing is
+        recorded.
+        """
         inputs = [node_of(value) for value in self._values]
         values = [read_raw(value) for value in self._values]
 
@@ -132,7 +136,9 @@ class _RecordedCall:
         return result
 
     def _run(self, values: Sequence[Any], recorders: tuple) -> tuple[Any, Scope, list]:
-        """Run the body with the given values of its inputs; returns result, scope and the inner inputs."""
+        """Run the body with the given values of its inputs; returns result, scope and the inner
+        inputs.
+        """
         inputs = {id(v): (v, raw) for v, raw in zip(self._values, values, strict=True)}
         paused = () if recorders else self._paused
         scope = Scope(inputs, self._parent, dict(self._reads), paused)
@@ -150,7 +156,9 @@ class _RecordedCall:
             return (result if recorders else unwrap_result(result)), scope, inner
 
     def open(self, values: Sequence[Any], tape: Any) -> tuple[list, list]:
-        """Run again with `tape` recording the inner steps; returns the inner inputs and inner outputs."""
+        """Run again with `tape` recording the inner steps; returns the inner inputs and inner
+        outputs.
+        """
         result, scope, inner = self._run(values, recorders=(tape,))
         leaves = leaves_of(in_order((result, list(scope.locals.values()))))
         return inner, [
@@ -161,9 +169,9 @@ class _RecordedCall:
 def call_with_tensors(fn: Callable) -> Callable:
     """Let JAX call a Python function written for Tensors: arrays in and out, Tensors for `fn`.
 
-    For the bodies of loops and branches (`jax.lax.scan`, `cond`, ...). `fn` may read Variables but not
-    assign them: what happens inside a loop reaches the outside only as a result. JAX remembers loop bodies by
-    identity, so make the wrapped function anew for every loop.
+    For the bodies of loops and branches (`jax.lax.scan`, `cond`, ...). `fn` may read Variables but
+    not assign them: what happens inside a loop reaches the outside only as a result. JAX remembers
+    loop bodies by identity, so make the wrapped function anew for every loop.
 
     Example:
         >>> import jax
@@ -179,8 +187,10 @@ def call_with_tensors(fn: Callable) -> Callable:
         if scope.writes:
             names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
             raise RuntimeError(
-                f"The body of a loop or branch assigned {names}. State cannot leave it that way. Carry the value as "
-                "part of the loop's state, return it, and assign it after the loop. (Random draws assign "
+                f"The body of a loop or branch assigned {names}. State cannot leave it that way. "
+                "Carry the value as "
+                "part of the loop's state, return it, and assign it after the loop. (Random "
+                "draws assign "
                 "their seed: draw before the loop, or pass an integer `seed=`.)"
             )
         return result
@@ -189,7 +199,8 @@ def call_with_tensors(fn: Callable) -> Callable:
 
 
 def dispatch_closure(fn: Callable, /, *args: Any) -> Any:
-    """Like `dispatch`, for a function that runs Python functions of the user's (see `call_with_tensors`).
+    """Like `dispatch`, for a function that runs Python functions of the user's (see
+    `call_with_tensors`).
 
     Tensors and Variables that those functions read by closure get their gradients too.
 

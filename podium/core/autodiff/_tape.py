@@ -26,8 +26,8 @@ from podium.core.tensor._variable import Variable
 class GradientTape(Recorder):
     """Records operations while its `with` block is open, to differentiate them afterwards.
 
-    Trainable Variables are watched by themselves; watch Tensors with `watch`. It works the same in plain
-    Python and inside `podium.function`. Gradients pass through state updates too: after
+    Trainable Variables are watched by themselves; watch Tensors with `watch`. It works the same in
+    plain Python and inside `podium.function`. Gradients pass through state updates too: after
     `v.assign(2 * x)`, what is computed from `v` has a gradient by `x`.
 
     Args:
@@ -97,7 +97,8 @@ class GradientTape(Recorder):
             target: A Tensor computed on this tape, or a structure of them.
             sources: A Tensor or Variable, or any structure of them.
             output_gradients: Weights for the target's elements, in the structure of `target`.
-            unconnected_gradients: What a source gets that the target does not depend on: "none" or "zero".
+            unconnected_gradients: What a source gets that the target does not depend on: "none" or
+                "zero".
 
         Returns:
             Tensors (or None) in the structure of `sources`.
@@ -183,7 +184,8 @@ class GradientTape(Recorder):
         shapes = (targets[0].shape, sources[0].shape)
         if not shapes[0] or not shapes[1] or shapes[0][0] != shapes[1][0]:
             raise ValueError(
-                f"batch_jacobian was given a target of shape {shapes[0]} and a source of shape {shapes[1]}; their "
+                f"batch_jacobian was given a target of shape {shapes[0]} and a source of shape "
+                f"{shapes[1]}; their "
                 "first dimensions, the batch, must exist and be equal. Use `jacobian` otherwise."
             )
         with clean_exit():
@@ -197,7 +199,8 @@ class GradientTape(Recorder):
         """Check the call, and return the targets that the tape saw and the flat list of sources."""
         if self._used:
             raise RuntimeError(
-                f"tape.{method} was called a second time on a tape that keeps its recording for one call only. "
+                f"tape.{method} was called a second time on a tape that keeps its recording for "
+                "one call only. "
                 "Use `GradientTape(persistent=True)`, or ask for all gradients in one call."
             )
         if self.recording and not self._persistent:
@@ -206,7 +209,8 @@ class GradientTape(Recorder):
         for source in sources_flat:
             if not isinstance(source, (Tensor, Variable)):
                 raise TypeError(
-                    f"tape.{method} was given a source of type {type(source).__name__}; Tensors and Variables were "
+                    f"tape.{method} was given a source of type {type(source).__name__}; Tensors "
+                    "and Variables were "
                     "expected. For an array, make a Tensor, watch it and compute with it: "
                     "`x = podium.convert_to_tensor(x); tape.watch(x)`."
                 )
@@ -217,7 +221,9 @@ class GradientTape(Recorder):
         return seen, sources_flat
 
     def _node_of_target(self, leaf: Any) -> Any:
-        """A Variable as target means its value now: the recorded Tensor it was last assigned, if any."""
+        """A Variable as target means its value now: the recorded Tensor it was last assigned, if
+        any.
+        """
         source = getattr(leaf, "source", None)
         return source if source is not None and self.tracks(source) else leaf
 
@@ -239,9 +245,12 @@ def _unseen_target(method: str, target: Any) -> str:
         else f"a Tensor of shape {target.shape}"
     )
     return (
-        f"tape.{method} was given {what} as target that this tape never saw. The target must be computed inside "
-        "the tape's `with` block, by Podium's operators, layers or `podium.ops`, from trainable Variables or "
-        "watched Tensors. Check that it is not a NumPy or JAX array, not computed before the tape was opened, "
+        f"tape.{method} was given {what} as target that this tape never saw. The target must "
+        "be computed inside "
+        "the tape's `with` block, by Podium's operators, layers or `podium.ops`, from "
+        "trainable Variables or "
+        "watched Tensors. Check that it is not a NumPy or JAX array, not computed before "
+        "the tape was opened, "
         "and that what it depends on is trainable or watched (`tape.watch(x)`). "
         "`unconnected_gradients='zero'` gives zeros instead of this error."
     )
@@ -262,7 +271,8 @@ def _matching_seeds(targets: list, output_gradients: Any) -> list:
     )
     if len(seeds) != len(targets):
         raise ValueError(
-            f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one for each target."
+            f"output_gradients holds {len(seeds)} values for {len(targets)} targets; give one "
+            "for each target."
         )
     return [
         seed if seed is None or isinstance(seed, (Tensor, Variable)) else wrap(jnp.asarray(seed))

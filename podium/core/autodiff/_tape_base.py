@@ -1,4 +1,6 @@
-"""Recorder: what gradient tapes and forward accumulators share, an open or closed state, known values, entries."""
+"""Recorder: what gradient tapes and forward accumulators share, an open or closed state, known
+values, entries.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,15 @@ class Recorder:
         for value in leaves_of(tensor):
             if not isinstance(value, (Tensor, Variable)):
                 raise TypeError(
-                    f"tape.watch was given a {type(value).__name__}; a Tensor or Variable was expected, because "
+                    f"tape.watch was given a {type(value).__name__}; a Tensor or Variable was "
+                    "expected, because "
                     "the tape must see what is done with it. Convert it first: "
                     "`x = podium.convert_to_tensor(x)`, and compute with that x."
                 )
             if not is_differentiable(value):
                 raise TypeError(
-                    f"tape.watch was given values of type {value.dtype}, which have no gradient. Convert them "
+                    f"tape.watch was given values of type {value.dtype}, which have no gradient. "
+                    "Convert them "
                     "first: `x = ops.cast(x, 'float32')`."
                 )
             self._known[id(value)] = value

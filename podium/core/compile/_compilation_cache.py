@@ -1,6 +1,8 @@
-"""The compilation cache: compiled programs on disk, so that the next process need not compile them again.
+"""The compilation cache: compiled programs on disk, so that the next process need not compile them
+again.
 
-JAX reads and writes the entries. This file owns where they are, who is asked first, and how much they may take.
+JAX reads and writes the entries. This file owns where they are, who is asked first, and how much
+they may take.
 """
 
 from __future__ import annotations
@@ -26,16 +28,19 @@ _trouble: list[str] = []  # why there is no cache, to be mentioned when somethin
 def compilation_cache(path: str | os.PathLike[str] | EllipsisType | None = ...) -> str | None:
     """Set where compiled programs are kept for later processes, or return where that is.
 
-    It is on by default, in `$PODIUM_CACHE_DIR`, or else `$XDG_CACHE_HOME/podium/xla`, or else `~/.cache/podium/xla`. There
-    each kind of processor gets a folder of its own, since programs of one may not run on another. Programs are found again
-    by what they compute, so nothing is ever out of date; once a day those not used for longest are deleted until the rest
-    fits 2 GiB. A cache that was set through JAX (`JAX_COMPILATION_CACHE_DIR`, `jax_compilation_cache_dir`) is left as it is.
+    It is on by default, in `$PODIUM_CACHE_DIR`, or else `$XDG_CACHE_HOME/podium/xla`, or else
+    `~/.cache/podium/xla`. There each kind of processor gets a folder of its own, since programs of
+    one may not run on another. Programs are found again by what they compute, so nothing is ever
+    out of date; once a day those not used for longest are deleted until the rest fits 2 GiB. A
+    cache that was set through JAX (`JAX_COMPILATION_CACHE_DIR`, `jax_compilation_cache_dir`) is
+    left as it is.
 
-    Like any program, entries are trusted: do not use a folder that people you do not trust can write to.
+    Like any program, entries are trusted: do not use a folder that people you do not trust can
+    write to.
 
     Args:
-        path: A folder, which is made if needed; None for no cache (as `PODIUM_CACHE_DIR=off` in the environment); by default
-            nothing is changed.
+        path: A folder, which is made if needed; None for no cache (as `PODIUM_CACHE_DIR=off` in the
+            environment); by default nothing is changed.
 
     Returns:
         The folder of the entries, or None if there is no cache.
@@ -58,7 +63,9 @@ def compilation_cache(path: str | os.PathLike[str] | EllipsisType | None = ...) 
 
 
 def start_compilation_cache() -> None:
-    """Use the default folder, unless the user has made his choice. An unusable folder is no error: then there is no cache."""
+    """Use the default folder, unless the user has made his choice. An unusable folder is no error:
+    then there is no cache.
+    """
     config = jax.config
     if config.jax_compilation_cache_dir is not None or not config.jax_enable_compilation_cache:  # type: ignore[attr-defined]
         return
@@ -69,7 +76,8 @@ def start_compilation_cache() -> None:
         _use(_folder(pathlib.Path(wanted).expanduser()))
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
         _trouble.append(
-            f"Compiled programs cannot be kept in {wanted!r} ({error}), so every process compiles them anew. Set "
+            f"Compiled programs cannot be kept in {wanted!r} ({error}), so every process "
+            "compiles them anew. Set "
             "PODIUM_CACHE_DIR to a folder that can be written to, or to 'off'."
         )
 
@@ -87,7 +95,9 @@ def _default() -> str:
 
 
 def _use(folder: str | None) -> None:
-    """Tell JAX, and let it keep also what compiles quickly, unless the user has set that himself."""
+    """Tell JAX, and let it keep also what compiles quickly, unless the user has set that
+    himself.
+    """
     jax.config.update("jax_compilation_cache_dir", folder)
     if folder is None:
         return
@@ -112,7 +122,9 @@ def _folder(path: pathlib.Path) -> str:
 
 
 def sweep(folder: pathlib.Path, limit: int) -> None:
-    """Delete entries that were cut off when they were written, and the oldest ones until the rest fits."""
+    """Delete entries that were cut off when they were written, and the oldest ones until the rest
+    fits.
+    """
     entries = []
     with os.scandir(folder) as found:
         for entry in found:
@@ -128,7 +140,9 @@ def sweep(folder: pathlib.Path, limit: int) -> None:
 
 
 def _machine() -> str:
-    """Name the kind of processor: programs are compiled for what it can do, which JAX's keys do not tell."""
+    """Name the kind of processor: programs are compiled for what it can do, which JAX's keys do not
+    tell.
+    """
     kind = (
         os.uname().machine
         if hasattr(os, "uname")

@@ -1,7 +1,8 @@
 """function: a Python function that reads and writes Variables, compiled to one XLA program.
 
 `Function` sorts a call's arguments into arrays (traced) and everything else (static), and keeps one
-`Program` per combination. This file owns the sorting and what users see; `_program.py` owns compilation.
+`Program` per combination. This file owns the sorting and what users see; `_program.py` owns
+compilation.
 """
 
 from __future__ import annotations
@@ -85,13 +86,15 @@ def function(
     """Compile a Python function that may read, write and (on its first call) make Variables.
 
     Arrays and Tensors among the arguments are traced: one program per shape and type. Python values
-    (numbers, strings, None, any object) are constants: one program per value. Variables are found by
-    use, wherever they are kept. The Python body runs when a program is made, not on every call: printing
-    and appending to lists happen then only. Keep what must change in Variables, and return the rest.
+    (numbers, strings, None, any object) are constants: one program per value. Variables are found
+    by use, wherever they are kept. The Python body runs when a program is made, not on every call:
+    printing and appending to lists happen then only. Keep what must change in Variables, and return
+    the rest.
 
     Args:
         func: The function. Without it, `function(...)` is a decorator.
-        input_signature: TensorSpecs for the positional arguments; calls that do not fit are refused.
+        input_signature: TensorSpecs for the positional arguments; calls that do not fit are
+            refused.
         jit_compile: Accepted for TensorFlow's signature. Everything is compiled by XLA.
         reduce_retracing: Accepted for TensorFlow's signature.
         autograph: Accepted for TensorFlow's signature. Python control flow runs while tracing.
@@ -198,7 +201,9 @@ class Function:
         return bound
 
     def _method_of(self, instance: Any) -> Callable:
-        """Return the original as a method of `instance`; the programs made of it do not keep the instance alive."""
+        """Return the original as a method of `instance`; the programs made of it do not keep the
+        instance alive.
+        """
         try:
             reference: Callable[[], Any] = weakref.ref(instance)
             weakref.finalize(instance, self._bound.pop, id(instance), None).atexit = False
@@ -224,7 +229,9 @@ class Function:
 
     @property
     def trace_count(self) -> int:
-        """The number of compiled programs: one per combination of shapes, types and static arguments."""
+        """The number of compiled programs: one per combination of shapes, types and static
+        arguments.
+        """
         return len(self._programs) + (self._fed.trace_count if self._fed is not None else 0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -245,7 +252,9 @@ class Function:
         return self._call_with_structure(args, kwargs)
 
     def _call_with_structure(self, args: tuple, kwargs: dict) -> Any:
-        """Sort all leaves of the arguments into arrays and constants, and find or make their program."""
+        """Sort all leaves of the arguments into arrays and constants, and find or make their
+        program.
+        """
         if _run_eagerly[0]:
             return self.python_function(*args, **kwargs)
         leaves, treedef = jax.tree.flatten(
@@ -300,7 +309,8 @@ class Function:
     def _call_with_streams(self, leaves: list, treedef: Any) -> Any:
         """Read as many elements as the body asks its Streams for, then run it on them, compiled.
 
-        When a Stream ends before that, the body runs uncompiled on what is left, and meets the end itself.
+        When a Stream ends before that, the body runs uncompiled on what is left, and meets the end
+        itself.
         """
         streams = [leaf for leaf in leaves if isinstance(leaf, Stream)]
         numbers = iter(range(len(streams)))
@@ -357,8 +367,10 @@ class Function:
         if len(self._programs) == 10 and not self._warned:
             self._warned = True
             warnings.warn(
-                f"`{self.name}` has been compiled 10 times, once for each new shape, type or Python value among its "
-                "arguments. Pad batches to one size, and pass numbers that change as arrays: `np.float32(0.1)` instead of `0.1`.",
+                f"`{self.name}` has been compiled 10 times, once for each new shape, type or "
+                "Python value among its "
+                "arguments. Pad batches to one size, and pass numbers that change as arrays: "
+                "`np.float32(0.1)` instead of `0.1`.",
                 stacklevel=3,
             )
 
@@ -368,14 +380,17 @@ class Function:
         )
         if len(expected) != len(given):
             raise TypeError(
-                f"`{self.name}` was called with {len(given)} values; its input_signature has {len(expected)}: {expected}."
+                f"`{self.name}` was called with {len(given)} values; its input_signature has "
+                f"{len(expected)}: {expected}."
             )
         for position, (spec, value) in enumerate(zip(expected, given, strict=True)):
             value = value if hasattr(value, "shape") else np.asarray(value)
             if not spec.accepts(value):
                 raise TypeError(
-                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and type {value.dtype}; its "
-                    f"input_signature asks for {spec}. Convert the value, or relax the signature with None."
+                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and "
+                    f"type {value.dtype}; its "
+                    f"input_signature asks for {spec}. Convert the value, or relax the signature "
+                    "with None."
                 )
 
     def export(self, *specs: Any, platforms: Sequence[str] | None = None) -> jax.export.Exported:
@@ -384,8 +399,8 @@ class Function:
         Variables are read now and become constants of the result. The function must not write any.
 
         Args:
-            *specs: TensorSpecs (or arrays) for the arguments; by default the `input_signature`. A length
-                of None or a name such as "batch" stays open; equal names mean equal lengths.
+            *specs: TensorSpecs (or arrays) for the arguments; by default the `input_signature`. A
+                length of None or a name such as "batch" stays open; equal names mean equal lengths.
             platforms: Where it shall run, such as ("cpu", "cuda"); by default here.
 
         Example:
@@ -408,7 +423,8 @@ class Function:
             if scope.writes:
                 names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
                 raise ValueError(
-                    f"`{self.name}` cannot be exported: it writes {names}, and an exported program has no state. "
+                    f"`{self.name}` cannot be exported: it writes {names}, and an exported "
+                    "program has no state. "
                     "Export a function that only reads, such as a call with `training=False`."
                 )
             return result

@@ -1,8 +1,8 @@
 """Program: one compiled form of a function, and the transaction of a step.
 
-The Python body becomes a pure, jitted function: Variables it writes are donated and come back as outputs,
-Variables it only reads go in. Which those are is found out by tracing the body once before.
-`_function.py` decides when a Program is made; scopes and stores are in `_context.py`.
+The Python body becomes a pure, jitted function: Variables it writes are donated and come back as
+outputs, Variables it only reads go in. Which those are is found out by tracing the body once
+before. `_function.py` decides when a Program is made; scopes and stores are in `_context.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Body:
     Attributes:
         function: The function. It may read and write Variables.
         around: Makes a context in which it runs.
-        conclude: Called with its result, with what the context gave, and with its arguments; returns the final result.
+        conclude: Called with its result, with what the context gave, and with its arguments;
+            returns the final result.
     """
 
     function: Callable
@@ -56,7 +57,9 @@ class Body:
 
 
 class Trace:
-    """Something to be traced: whoever gets it sets `jaxpr = jax.make_jaxpr(trace.body)(*trace.values)`."""
+    """Something to be traced: whoever gets it sets `jaxpr =
+    jax.make_jaxpr(trace.body)(*trace.values)`.
+    """
 
     jaxpr: Any = None
 
@@ -72,8 +75,9 @@ class Program:
         body: What to run: a function, or a `Body`.
         leaves: Its arguments' leaves; arrays among them are traced.
         treedef: How the leaves make the arguments.
-        in_loop: Whether the program runs the body several times in one XLA loop: every array then is a row of values,
-            one for each turn, and one more array says how many turns to take. Results are rows too.
+        in_loop: Whether the program runs the body several times in one XLA loop: every array then
+            is a row of values, one for each turn, and one more array says how many turns to take.
+            Results are rows too.
     """
 
     def __init__(self, body: Callable | Body, leaves: list, treedef: Any, in_loop: bool = False):
@@ -114,7 +118,8 @@ class Program:
     def _body(self, variables: Sequence[Variable], scopes: list[Scope], *values: Any) -> list[Any]:
         """Run the Python function on tracers: values of `variables`, then arrays.
 
-        Adds the scope in which it ran to `scopes`; returns the arrays of the result, then the values of what was written.
+        Adds the scope in which it ran to `scopes`; returns the arrays of the result, then the
+        values of what was written.
         """
         given = zip(variables, map(_for_computing, variables, values), strict=False)
         scope = Scope({id(variable): (variable, value) for variable, value in given})
@@ -158,7 +163,9 @@ class Program:
         return outputs + [value for _, value in scope.writes.values()]
 
     def discover(self, arrays: Sequence[Any]) -> None:
-        """Trace the body until it is known which Variables it reads, writes and makes; computes nothing."""
+        """Trace the body until it is known which Variables it reads, writes and makes; computes
+        nothing.
+        """
         with clean_exit():
             for trace in self.traces(arrays):
                 trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
@@ -166,8 +173,9 @@ class Program:
     def traces(self, arrays: Sequence[Any]) -> Iterator[Trace]:
         """Yield what must be traced to make the program, one after the other.
 
-        The first trace finds the Variables by use. The next has them as inputs, and is what gets compiled, unless the body
-        took another way and met others. Each caller traces by himself, so that nothing of this stands in the stack.
+        The first trace finds the Variables by use. The next has them as inputs, and is what gets
+        compiled, unless the body took another way and met others. Each caller traces by himself, so
+        that nothing of this stands in the stack.
         """
         if self._in_loop:
             arrays = [jax.ShapeDtypeStruct(row.shape[1:], row.dtype) for row in arrays[:-1]]
@@ -255,7 +263,9 @@ class Program:
         ]
 
     def _pure(self) -> Callable:
-        """Return the body as a function of all values: as it was traced, or, when JAX traces once more, by running it."""
+        """Return the body as a function of all values: as it was traced, or, when JAX traces once
+        more, by running it.
+        """
         jaxpr, self._traced = self._traced, None
         if jaxpr is not None:
             return functools.partial(jax.core.eval_jaxpr, jaxpr.jaxpr, jaxpr.consts)
@@ -277,7 +287,8 @@ class Program:
     def _repeated(self, written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
         """Step through a row of inputs: as many turns of one XLA loop as the last array says.
 
-        The number of turns is no constant, so that a short row (the end of an epoch) needs no program of its own.
+        The number of turns is no constant, so that a short row (the end of an epoch) needs no
+        program of its own.
         """
         *rows, turns = arrays
         pure = self._pure()
@@ -315,7 +326,9 @@ class Program:
         return jax.tree.unflatten(self._out_treedef, flat)
 
     def run(self, arrays: list) -> list:
-        """Take one step and return the bare arrays of its result; `structure` says how they belong together."""
+        """Take one step and return the bare arrays of its result; `structure` says how they belong
+        together.
+        """
         with lock:
             while True:
                 try:
@@ -326,7 +339,8 @@ class Program:
                     raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
 
     def compile(self, arrays: list) -> None:
-        """Compile what has been discovered, for arrays of these shapes and types, without taking a step.
+        """Compile what has been discovered, for arrays of these shapes and types, without taking a
+        step.
 
         JAX keeps what it compiled ahead, so the first step finds it.
         """
@@ -354,14 +368,17 @@ class Program:
 
     @property
     def result_types(self) -> Any:
-        """The shapes and types of the result, in its structure; of one turn's result if there are several."""
+        """The shapes and types of the result, in its structure; of one turn's result if there are
+        several.
+        """
         return jax.tree.unflatten(self._out_treedef, self._out_types)
 
     def _step(self, arrays: list) -> list:
         """Take state, compute, put state back: nothing between can lose it.
 
-        The result goes straight from XLA into `box`, within one C call. An interrupt can come before
-        (nothing donated yet) or after it (`box` holds the new state, and `finally` keeps it), never between.
+        The result goes straight from XLA into `box`, within one C call. An interrupt can come
+        before (nothing donated yet) or after it (`box` holds the new state, and `finally` keeps
+        it), never between.
         """
         store = self._store
         if store is None or not store.valid:
@@ -390,7 +407,9 @@ class Program:
         return outputs
 
     def _first_step(self, box: list, values: list, arrays: list) -> None:
-        """Step through JAX's slower Python path, where an interrupt could fall between donation and result."""
+        """Step through JAX's slower Python path, where an interrupt could fall between donation and
+        result.
+        """
         with clean_exit(), _interrupts_deferred(unless=lambda: self._tracing):
             made = self._jitted(values, self._read_values, arrays)
             if not self._donates:
@@ -416,7 +435,9 @@ class Program:
 
 
 def _for_computing(variable: Variable, value: Any) -> Any:
-    """Return a Variable's value as steps read it: one that lies in parts may have to be gathered."""
+    """Return a Variable's value as steps read it: one that lies in parts may have to be
+    gathered.
+    """
     return value if variable.placement is None else constrained(value, variable.placement.gathered)
 
 
@@ -494,7 +515,9 @@ class ByIdentity:
 
 
 def static_key(leaf: Any) -> Any:
-    """Return what tells static arguments apart: type and value for plain ones, identity for objects."""
+    """Return what tells static arguments apart: type and value for plain ones, identity for
+    objects.
+    """
     if isinstance(leaf, float) and leaf != leaf:
         leaf = math.nan  # always the same one, which equals itself as part of a key
     if isinstance(leaf, (float, complex)):
@@ -503,16 +526,20 @@ def static_key(leaf: Any) -> Any:
         return (type(leaf), leaf)
     if isinstance(leaf, Iterator):
         raise TypeError(
-            f"A compiled function was given a {type(leaf).__name__}, which can be read only once, while its body runs more "
-            "than once to compile it and not at all afterwards. Pass the values: `list(values)`, or one batch per call."
+            f"A compiled function was given a {type(leaf).__name__}, which can be read only "
+            "once, while its body runs more "
+            "than once to compile it and not at all afterwards. Pass the values: "
+            "`list(values)`, or one batch per call."
         )
     if type(leaf).__hash__ is object.__hash__ or type(leaf).__hash__ is None:
         try:
             return ByIdentity(leaf)
         except TypeError as error:
             raise TypeError(
-                f"A compiled function was given {leaf!r} of type {type(leaf).__name__}, which can neither be traced nor "
-                "remembered as a constant. Pass arrays, plain Python values or objects of ordinary classes."
+                f"A compiled function was given {leaf!r} of type {type(leaf).__name__}, which "
+                "can neither be traced nor "
+                "remembered as a constant. Pass arrays, plain Python values or objects of "
+                "ordinary classes."
             ) from error
     return (type(leaf), leaf)
 

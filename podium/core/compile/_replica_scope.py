@@ -1,6 +1,8 @@
-"""ReplicaScope: Variables as one of several replicas sees them, and how what they wrote becomes one value.
+"""ReplicaScope: Variables as one of several replicas sees them, and how what they wrote becomes one
+value.
 
-It is open while `Strategy.run` traces a step for all replicas at once; `current.replica` names the mesh axes between them.
+It is open while `Strategy.run` traces a step for all replicas at once; `current.replica` names the
+mesh axes between them.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from podium.core._context import Scope, current, setting
 class ReplicaScope(Scope):
     """A view of Variables for one replica.
 
-    A Variable whose replicas are added up is kept in parts: the first replica has what was there before, the others start at
-    zero. So adding adds, and setting to zero sets to zero.
+    A Variable whose replicas are added up is kept in parts: the first replica has what was there
+    before, the others start at zero. So adding adds, and setting to zero sets to zero.
     """
 
     def read(self, variable: Any) -> Any:
@@ -61,7 +63,9 @@ def combined(variable: Any, value: Any) -> Any:
 
 @contextlib.contextmanager
 def synced(variables: Iterable[Any]) -> Iterator[None]:
-    """Let the code inside see what the replicas have gathered together, as a metric's `result` wants it."""
+    """Let the code inside see what the replicas have gathered together, as a metric's `result`
+    wants it.
+    """
     if current.replica is None:
         yield
         return

@@ -1,9 +1,10 @@
 """Leave a thread as it was, also when Ctrl-C strikes in the moment in which a setting is put back.
 
-Whoever changes a setting puts it back, and so does JAX with the trace that is open. But an interrupt can come between
-the change and the `with` block that would undo it: about one in 500 of those that strike while something is traced.
-Everything computed later would then belong to a trace that is over. So the few outermost calls, `fit` and a function's
-first call among them, stand guard with `clean_exit` over all that happens inside of them.
+Whoever changes a setting puts it back, and so does JAX with the trace that is open. But an
+interrupt can come between the change and the `with` block that would undo it: about one in 500 of
+those that strike while something is traced. Everything computed later would then belong to a trace
+that is over. So the few outermost calls, `fit` and a function's first call among them, stand guard
+with `clean_exit` over all that happens inside of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any, TypeVar
 
 from podium.core._context import current
 
-try:  # the two of `jax.extend.core`, from where they are at home: importing that brings in Pallas, which takes 25 ms
+# the two of `jax.extend.core`, from where they are at home: importing that brings in Pallas, which
+# takes 25 ms
+try:
     from jax._src.core import find_top_trace, set_current_trace
 except ImportError:
     from jax.extend.core import find_top_trace, set_current_trace

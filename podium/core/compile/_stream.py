@@ -1,7 +1,7 @@
 """Stream: elements read one after the other, also from inside compiled code.
 
-A compiled function may call `next()` on a Stream that it was given as an argument. `_function.py` reads as many
-elements as the body asks for before it runs, and hands the body a `Feed` of them.
+A compiled function may call `next()` on a Stream that it was given as an argument. `_function.py`
+reads as many elements as the body asks for before it runs, and hands the body a `Feed` of them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Stream:
 
         Raises:
             OutOfRange: There are no more elements.
-            RuntimeError: A compiled function read from a Stream that it was not given as an argument.
+            RuntimeError: A compiled function read from a Stream that it was not given as an
+                argument.
         """
         if current.scope is not None:
             raise RuntimeError(_errors.STREAM_IN_CLOSURE)
@@ -115,7 +116,8 @@ class Stream:
 class Feed(Stream):
     """A Stream's stand-in while a function is traced: hands out the elements that were read for it.
 
-    When those do not suffice it reads on, and adds what it read to `more`: the function is then traced again.
+    When those do not suffice it reads on, and adds what it read to `more`: the function is then
+    traced again.
     """
 
     def __init__(self, elements: list, source: Stream, more: list):

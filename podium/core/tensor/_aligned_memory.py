@@ -1,4 +1,6 @@
-"""Memory for arrays at addresses where XLA on CPU uses it as it is; NumPy's own begins anywhere, and would be copied first."""
+"""Memory for arrays at addresses where XLA on CPU uses it as it is; NumPy's own begins anywhere,
+and would be copied first.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 def array_for_device(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an array to be filled and handed to XLA: aligned if it is large.
 
-    XLA gives an array that it used as it was back in a thread of its own, which must wait for Python's lock: small ones are
-    better copied.
+    XLA gives an array that it used as it was back in a thread of its own, which must wait for
+    Python's lock: small ones are better copied.
     """
     large = math.prod(shape) * np.dtype(dtype).itemsize >= WORTH_ALIGNING
     return empty_array(shape, dtype) if large else np.empty(shape, dtype)

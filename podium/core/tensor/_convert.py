@@ -22,8 +22,8 @@ def convert_to_tensor(
 ) -> Any:
     """Return `x` as a Tensor: numbers, lists, NumPy and JAX arrays, Variables.
 
-    Float64 becomes float32 and int64 becomes int32 (unless JAX runs in 64-bit mode). NumPy arrays are
-    copied. Symbolic values stay symbolic.
+    Float64 becomes float32 and int64 becomes int32 (unless JAX runs in 64-bit mode). NumPy arrays
+    are copied. Symbolic values stay symbolic.
 
     Args:
         x: What to convert; lists may hold Tensors.
@@ -36,7 +36,8 @@ def convert_to_tensor(
         (2, 2)
         >>> podium.convert_to_tensor("text")
         Traceback (most recent call last):
-        TypeError: `x` is an array of strings (dtype <U4). Podium computes with numbers and booleans only. \
+        TypeError: `x` is an array of strings (dtype <U4). Podium computes with numbers and booleans
+            only. \
 Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
     """
     dtype = None if dtype is None else standardize_dtype(dtype)

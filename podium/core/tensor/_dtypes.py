@@ -1,7 +1,7 @@
 """Number types: their names, the default float type, and dtype policies for mixed precision.
 
-A `DTypePolicy` says in which type a layer computes and in which it keeps its weights. This file owns
-the names and the global policy; casting itself happens in `dispatch` and in `Layer.__call__`.
+A `DTypePolicy` says in which type a layer computes and in which it keeps its weights. This file
+owns the names and the global policy; casting itself happens in `dispatch` and in `Layer.__call__`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _global: dict[str, Any] = {"policy": None}
 def standardize_dtype(dtype: Any) -> str:
     """Return the plain name of a dtype given as a string, NumPy type, JAX type or Python type.
 
-    `None` means the default float type. 64-bit types become 32-bit ones unless JAX runs in 64-bit mode, without a warning:
-    NumPy makes them everywhere, and arrays are narrowed the same way when they enter.
+    `None` means the default float type. 64-bit types become 32-bit ones unless JAX runs in 64-bit
+    mode, without a warning: NumPy makes them everywhere, and arrays are narrowed the same way when
+    they enter.
 
     Example:
         >>> podium.core.standardize_dtype(np.float32), podium.core.standardize_dtype("int64")
@@ -68,18 +69,21 @@ def is_differentiable(value: Any) -> bool:
 
 
 def conjugate(value: Any) -> Any:
-    """Turn a complex gradient from JAX's convention into TensorFlow's, where it points uphill, or back."""
+    """Turn a complex gradient from JAX's convention into TensorFlow's, where it points uphill, or
+    back.
+    """
     return jnp.conj(value) if jnp.issubdtype(value.dtype, jnp.complexfloating) else value
 
 
 class DTypePolicy:
     """Which type a layer computes in, and which it stores its weights in.
 
-    `"float32"` does both in float32. `"mixed_bfloat16"` and `"mixed_float16"` compute in the short type
-    and keep float32 weights, so that small updates are not lost.
+    `"float32"` does both in float32. `"mixed_bfloat16"` and `"mixed_float16"` compute in the short
+    type and keep float32 weights, so that small updates are not lost.
 
     Args:
-        name: A dtype name, or `"mixed_float16"` / `"mixed_bfloat16"`. None means the default float type.
+        name: A dtype name, or `"mixed_float16"` / `"mixed_bfloat16"`. None means the default float
+            type.
 
     Example:
         >>> policy = podium.DTypePolicy("mixed_bfloat16")
@@ -159,7 +163,8 @@ def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
 
 
 def get_dtype_policy(identifier: Any) -> DTypePolicy:
-    """Resolve what a layer's `dtype` argument may be: None, a name, a dtype, a policy or its config.
+    """Resolve what a layer's `dtype` argument may be: None, a name, a dtype, a policy or its
+    config.
 
     Example:
         >>> podium.core.get_dtype_policy("float16").variable_dtype

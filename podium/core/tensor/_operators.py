@@ -1,7 +1,7 @@
 """Arithmetic signs, shared by Tensor, Variable and KerasTensor.
 
-Each sign is one call of `dispatch`, which `_dispatch.py` plugs in when it is imported. Mixed types are
-promoted as NumPy users expect, whatever JAX's promotion mode is.
+Each sign is one call of `dispatch`, which `_dispatch.py` plugs in when it is imported. Mixed types
+are promoted as NumPy users expect, whatever JAX's promotion mode is.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Operators:
     """The signs `+ - * / // % ** @ < <= > >= == != & | ^ ~ << >> []` over `dispatch`."""
 
     __slots__ = ()
-    # NumPy arrays on the left give way to us; without it `np_array * tensor` would be a NumPy array.
+    # NumPy arrays on the left give way to us; without it `np_array * tensor` would be a NumPy
+    # array.
     __array_priority__ = 1000
     _dispatch: ClassVar[Callable[..., Any]]
 

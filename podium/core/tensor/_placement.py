@@ -1,7 +1,9 @@
-"""Where values lie when there are several devices: shardings of Variables, and the layout that gives them out.
+"""Where values lie when there are several devices: shardings of Variables, and the layout that
+gives them out.
 
-A strategy sets `current.layout` while its scope is open. Variables made meanwhile ask it for a Placement, compiled steps keep
-it, batches are placed by it. Without a layout, values lie where JAX puts them, and nothing here costs anything.
+A strategy sets `current.layout` while its scope is open. Variables made meanwhile ask it for a
+Placement, compiled steps keep it, batches are placed by it. Without a layout, values lie where JAX
+puts them, and nothing here costs anything.
 """
 
 from __future__ import annotations
@@ -47,9 +49,11 @@ class Placement:
         return put(value, self.sharding)
 
     def for_shape(self, like: tuple[int, ...], shape: tuple[int, ...]) -> Placement:
-        """Return the placement for a value beside one of shape `like`: the same if the shapes are, else everywhere.
+        """Return the placement for a value beside one of shape `like`: the same if the shapes are,
+        else everywhere.
 
-        It is never gathered: what lies beside a weight is not computed with, only updated, part by part.
+        It is never gathered: what lies beside a weight is not computed with, only updated, part by
+        part.
         """
         return Placement(
             self.sharding if like == shape else self.everywhere, self.everywhere, scope=self.scope
@@ -57,7 +61,9 @@ class Placement:
 
 
 def put(value: Any, sharding: Any) -> Any:
-    """Return a value as an array of a sharding, which may span processes: each takes its part of the same value."""
+    """Return a value as an array of a sharding, which may span processes: each takes its part of
+    the same value.
+    """
     if getattr(value, "sharding", None) == sharding:
         return value
     if sharding.is_fully_addressable:
@@ -65,7 +71,8 @@ def put(value: Any, sharding: Any) -> Any:
             return jax.device_put(value, sharding)
     if current.alone is not None:
         raise RuntimeError(
-            f"{current.alone} changes a Variable, and runs on the chief alone: the other workers would go on with another value. "
+            f"{current.alone} changes a Variable, and runs on the chief alone: the other workers "
+            "would go on with another value. "
             "Set `every_worker = True` on the callback's class, so that all workers call it."
         )
     if (
@@ -79,7 +86,9 @@ def put(value: Any, sharding: Any) -> Any:
 
 
 def fitted(value: Any, placement: Placement | None, everywhere: Any) -> Any:
-    """Return a Variable's value as a program wants it: in its placement, with the others, or on one device as ever."""
+    """Return a Variable's value as a program wants it: in its placement, with the others, or on one
+    device as ever.
+    """
     if placement is not None:
         return placement.put(value)
     if everywhere is not None:
@@ -104,7 +113,8 @@ def is_cpu(sharding: Any) -> bool:
 def wait_for_previous(values: list) -> None:
     """Hear of a step on several CPU devices, and wait for the one before it.
 
-    Threads of many steps, each waiting in a collective for a partner that finds no thread, would wait for ever.
+    Threads of many steps, each waiting in a collective for a partner that finds no thread, would
+    wait for ever.
     """
     previous, _under_way[:] = _under_way[:], values[:1]
     jax.block_until_ready(previous)
@@ -112,7 +122,8 @@ def wait_for_previous(values: list) -> None:
 
 @contextlib.contextmanager
 def placed_like(variable: Any) -> Iterator[None]:
-    """Give Variables that are made meanwhile the placement of another one, as optimizer slots want it.
+    """Give Variables that are made meanwhile the placement of another one, as optimizer slots want
+    it.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():

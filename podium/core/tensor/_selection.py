@@ -1,6 +1,7 @@
 """Selection: a batch that is named, not yet cut out: rows of a Table of arrays.
 
-Compiled steps gather the rows from the table's arrays on the device. Everybody else asks for `batch()`, and gets arrays.
+Compiled steps gather the rows from the table's arrays on the device. Everybody else asks for
+`batch()`, and gets arrays.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from podium.core.tensor._aligned_memory import WORTH_ALIGNING, array_for_device
 class Table:
     """Arrays of samples that may lie on the device: they go there when rows are first gathered.
 
-    Where the host is the device, on CPU, they stay where they are, and rows are taken by NumPy: a compiled gather costs ten
-    times as much to start.
+    Where the host is the device, on CPU, they stay where they are, and rows are taken by NumPy: a
+    compiled gather costs ten times as much to start.
 
     Args:
         arrays: NumPy arrays of one length, each with the type in which it shall lie on the device.
@@ -54,7 +55,9 @@ class Table:
         self._keys: dict[int, tuple] = {}
 
     def key(self, count: int) -> tuple:
-        """Return what a batch of so many samples is like: how arrays make it, then the shape and type of each."""
+        """Return what a batch of so many samples is like: how arrays make it, then the shape and
+        type of each.
+        """
         key = self._keys.get(count)
         if key is None:
             key = self._keys[count] = (
@@ -68,7 +71,8 @@ class Table:
 
         Args:
             index: The numbers of the rows, of a batch or of several, with a line for each.
-            length: How many batches there shall be in all. Those behind the ones that `index` names may hold anything.
+            length: How many batches there shall be in all. Those behind the ones that `index` names
+                may hold anything.
         """
         if self._placed is None:
             self._placed = [_converted(array, dtype) for array, dtype in self._given]
@@ -88,7 +92,8 @@ class Table:
 
 
 class Selection:
-    """The batch of given rows of a Table; several batches, if the numbers of the rows are a matrix with a line for each.
+    """The batch of given rows of a Table; several batches, if the numbers of the rows are a matrix
+    with a line for each.
 
     Example:
         >>> import jax

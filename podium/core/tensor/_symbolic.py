@@ -1,7 +1,8 @@
 """KerasTensor: a value that does not exist yet, only its shape and type. `Input` makes them.
 
-An operation on one adds a `Node` to a graph instead of computing. A Node knows what to run, what it was
-given and what came out; `podium.models` walks Nodes to make a model. Dimensions of None are any size.
+An operation on one adds a `Node` to a graph instead of computing. A Node knows what to run, what it
+was given and what came out; `podium.models` walks Nodes to make a model. Dimensions of None are any
+size.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class KerasTensor(Operators):
 
     def _refuse(self, what: str) -> TypeError:
         return TypeError(
-            f"{what} was asked of {self!r}, a symbolic value from `Input` that holds no numbers yet. Use "
+            f"{what} was asked of {self!r}, a symbolic value from `Input` that holds no numbers "
+            "yet. Use "
             "functions of `podium.ops` or layers on it; numbers come when the model is called."
         )
 
@@ -163,7 +165,8 @@ def map_structure(fn: Callable, structure: Any, *others: Any) -> Any:
 
 
 def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
-    """Work out, without computing, what `fn` returns for symbolic arguments; None dimensions stay None.
+    """Work out, without computing, what `fn` returns for symbolic arguments; None dimensions stay
+    None.
 
     `fn` gets bare arrays where the arguments hold KerasTensors. It is traced once, or twice when a
     dimension is unknown.
@@ -203,7 +206,8 @@ def _checked_shape(shape: Any) -> tuple[int | None, ...]:
         dims = tuple(None if d is None else int(d) for d in shape)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"shape={shape!r} was given; a tuple of whole numbers and None was expected, such as (None, 32)."
+            f"shape={shape!r} was given; a tuple of whole numbers and None was expected, such as "
+            "(None, 32)."
         ) from error
     if any(d is not None and d < 0 for d in dims):
         raise ValueError(

@@ -1,7 +1,8 @@
 """Tensor: the one value type that users see, a thin wrapper around a `jax.Array` or a tracer.
 
-It has operators both ways and turns into NumPy on demand, but none of ndarray's method names, so that
-`np.squeeze(x)` and the like give NumPy arrays. It owns no gradient logic: tapes know Tensors by identity.
+It has operators both ways and turns into NumPy on demand, but none of ndarray's method names, so
+that `np.squeeze(x)` and the like give NumPy arrays. It owns no gradient logic: tapes know Tensors
+by identity.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Tensor(Operators):
 
     @property
     def value(self) -> jax.Array:
-        """The bare `jax.Array`. Refused while an open tape records this value: the gradient would be cut."""
+        """The bare `jax.Array`. Refused while an open tape records this value: the gradient would
+        be cut.
+        """
         refuse_if_recorded(self)
         return self._value
 
@@ -152,9 +155,9 @@ def refuse_if_recorded(value: Any, frame: FrameType | None = None) -> None:
 def defer_or_unwrap(value: Any, unwrap: Callable[[], Any], frame: FrameType) -> Any:
     """Answer JAX's `__jax_array__` question.
 
-    JAX asks it in two places. In `jax_array * tensor` it must not get an array, or the product would
-    bypass `Tensor.__rmul__`: given anything else, it returns NotImplemented and our operator runs. In
-    `jnp.sum(tensor)` it may have the array, unless a tape would lose sight of it.
+    JAX asks it in two places. In `jax_array * tensor` it must not get an array, or the product
+    would bypass `Tensor.__rmul__`: given anything else, it returns NotImplemented and our operator
+    runs. In `jnp.sum(tensor)` it may have the array, unless a tape would lose sight of it.
     """
     if frame.f_code.co_name.startswith(("_operator_", "deferring_binary_op")):
         return value
@@ -168,7 +171,9 @@ _JAX_CALL = re.compile(
 
 
 def _jax_function_name(frame: FrameType | None) -> str:
-    """Guess from the user's source line which JAX function was called; `jnp.sum` if nothing is found."""
+    """Guess from the user's source line which JAX function was called; `jnp.sum` if nothing is
+    found.
+    """
     while frame is not None and "/jax/" in frame.f_code.co_filename.replace("\\", "/"):
         frame = frame.f_back
     while frame is not None:
@@ -193,8 +198,10 @@ def read_numbers(convert: Callable[[Any], Any], value: Any) -> Any:
         return convert(value)
     except _NOT_CONCRETE as error:
         raise TypeError(
-            f"{convert.__name__}() was asked of a Tensor of shape {value.shape} inside a compiled function, "
-            "where it stands for numbers that are not known yet. Use `ops.where` or `ops.cond` to choose "
+            f"{convert.__name__}() was asked of a Tensor of shape {value.shape} inside a "
+            "compiled function, "
+            "where it stands for numbers that are not known yet. Use `ops.where` or `ops.cond` "
+            "to choose "
             "by a value, return the value and read it outside, or find the spot with "
             "`podium.run_functions_eagerly(True)`."
         ) from error

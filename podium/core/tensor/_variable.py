@@ -1,7 +1,9 @@
-"""Variable: named state that changes. Weights, optimizer slots, metric sums and seeds are all Variables.
+"""Variable: named state that changes. Weights, optimizer slots, metric sums and seeds are all
+Variables.
 
-A Variable is a name for a value, not the value. Where the value lives (in itself, in a compiled step's
-Store, or in the Scope of a running trace) is settled in `_context.py`; this file owns what users see.
+A Variable is a name for a value, not the value. Where the value lives (in itself, in a compiled
+step's Store, or in the Scope of a running trace) is settled in `_context.py`; this file owns what
+users see.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ class Variable(Operators):
     """A named value that can be changed in place, also inside compiled functions.
 
     Args:
-        initializer: The first value: numbers, or a callable. A callable is given `(shape, dtype=...)`
-            when `shape` is given, and nothing otherwise.
+        initializer: The first value: numbers, or a callable. A callable is given `(shape,
+            dtype=...)` when `shape` is given, and nothing otherwise.
         shape: The shape, needed only when `initializer` is a callable that wants it.
         dtype: The type to keep; by default the type of the value, or float32.
         trainable: Whether gradient tapes watch it by themselves.
@@ -54,7 +56,8 @@ class Variable(Operators):
         array(2, dtype=int32)
         >>> podium.Variable(lambda: 3.0).assign([1.0, 2.0])
         Traceback (most recent call last):
-        ValueError: Variable 'variable' has shape () and was assigned a value of shape (2,). The shapes \
+        ValueError: Variable 'variable' has shape () and was assigned a value of shape (2,). The
+            shapes \
 must be equal; reshape the value, or make a new Variable.
     """
 
@@ -143,14 +146,17 @@ must be equal; reshape the value, or make a new Variable.
     def stored(self, value: Any) -> None:
         if isinstance(value, jax.core.Tracer):
             raise _errors.LeakedValueError(
-                f"Variable {self._path!r} was assigned a value of a trace that it does not belong to, for "
-                "example inside `jax.jit` or `jax.grad`. Use `podium.function` and `podium.GradientTape`, "
+                f"Variable {self._path!r} was assigned a value of a trace that it does not "
+                "belong to, for "
+                "example inside `jax.jit` or `jax.grad`. Use `podium.function` and "
+                "`podium.GradientTape`, "
                 "which carry state, or return the value."
             )
         writes[0] += 1
         if self.placement is not None:
             value = self.placement.put(value)
-        # Whoever assigned may still hold this very array, so the next compiled step must not donate it.
+        # Whoever assigned may still hold this very array, so the next compiled step must not donate
+        # it.
         if self.home is None:
             self._value, self.exposed = value, True
         else:
@@ -158,7 +164,9 @@ must be equal; reshape the value, or make a new Variable.
             self.home.exposed.add(self.slot)
 
     def _placed(self, zeros: np.ndarray) -> Any:
-        """Bring zeros that `clear` left on the host to the device, for somebody who looks at them."""
+        """Bring zeros that `clear` left on the host to the device, for somebody who looks at
+        them.
+        """
         with jax.ensure_compile_time_eval():  # also while something is traced
             value = jnp.asarray(zeros) if self.placement is None else self.placement.put(zeros)
         if self.home is None:
@@ -186,7 +194,9 @@ must be equal; reshape the value, or make a new Variable.
         return self.stored if current.scope is None else current.scope.read(self)
 
     def expose(self) -> Any:
-        """Return the stored value to somebody who may keep it, such as a tape: no compiled step may donate it."""
+        """Return the stored value to somebody who may keep it, such as a tape: no compiled step may
+        donate it.
+        """
         if self.home is None:
             self.exposed = True
         else:
@@ -198,17 +208,22 @@ must be equal; reshape the value, or make a new Variable.
         return self.cast_for_layer(self.read())
 
     def cast_for_layer(self, value: Any) -> Any:
-        """Cast a value of this Variable to the running layer's compute type, if it asked for that."""
+        """Cast a value of this Variable to the running layer's compute type, if it asked for
+        that.
+        """
         wanted = current.autocast
         if wanted is None or value.dtype == wanted or not self.autocast:
-            return value  # without this look, an eager taped layer would spend a fifth of its time on casts
+            # without this look, an eager taped layer would spend a fifth of its time on casts
+            return value
         return value.astype(wanted) if jnp.issubdtype(value.dtype, jnp.floating) else value
 
     # --- reading
 
     @property
     def value(self) -> Any:
-        """The value now: a jax.Array, or a Tensor connected to the tape while a tape is recording it."""
+        """The value now: a jax.Array, or a Tensor connected to the tape while a tape is recording
+        it.
+        """
         if is_recorded(self):
             return self._dispatch(_identity, self)
         return self.read_cast()
@@ -268,7 +283,9 @@ must be equal; reshape the value, or make a new Variable.
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what `copy.copy` and `pickle` take: the value itself, not the step that holds it."""
+        """Return what `copy.copy` and `pickle` take: the value itself, not the step that holds
+        it.
+        """
         own = {
             "_value": jnp.array(self._peek(), copy=True),
             "home": None,
@@ -283,7 +300,8 @@ must be equal; reshape the value, or make a new Variable.
     # --- changing
 
     def clear(self) -> None:
-        """Set the value to zeros. Outside of traces nothing is computed: the next compiled step takes them from the host.
+        """Set the value to zeros. Outside of traces nothing is computed: the next compiled step
+        takes them from the host.
 
         Example:
             >>> total = podium.Variable(3.0)
@@ -305,7 +323,8 @@ must be equal; reshape the value, or make a new Variable.
             self.home.exposed.discard(self.slot)
 
     def assign(self, value: Any) -> Tensor:
-        """Replace the value. The shape must be equal; the type may widen (int to float), never narrow.
+        """Replace the value. The shape must be equal; the type may widen (int to float), never
+        narrow.
 
         Returns:
             The new value.
@@ -374,7 +393,9 @@ must be equal; reshape the value, or make a new Variable.
         return self._scatter("add", indices, updates, nd=True)
 
     def scatter_nd_sub(self, indices: Any, updates: Any) -> Tensor:
-        """Subtract from the entries at `indices`, whose last dimension holds one index per dimension."""
+        """Subtract from the entries at `indices`, whose last dimension holds one index per
+        dimension.
+        """
         return self._scatter("subtract", indices, updates, nd=True)
 
     def _update(self, fn: Callable, value: Any) -> Tensor:
@@ -415,14 +436,17 @@ must be equal; reshape the value, or make a new Variable.
             )
         if shape and not fits:
             raise ValueError(
-                f"Variable {self._path!r} has shape {self._shape} and was assigned a value of shape {given}. "
+                f"Variable {self._path!r} has shape {self._shape} and was assigned a value of "
+                f"shape {given}. "
                 "The shapes must be equal; reshape the value, or make a new Variable."
             )
         dtype = value.dtype if hasattr(value, "dtype") else np.result_type(value)
         if _kind(dtype) > _kind(self._dtype):
             raise TypeError(
-                f"Variable {self._path!r} holds {self._dtype} and was assigned {dtype}, which would lose "
-                f"part of the value. Convert it on purpose with `ops.cast(value, {str(self._dtype)!r})`."
+                f"Variable {self._path!r} holds {self._dtype} and was assigned {dtype}, which "
+                "would lose "
+                "part of the value. Convert it on purpose with `ops.cast(value, "
+                f"{str(self._dtype)!r})`."
             )
 
     def _check_indices(self, indices: Any, nd: bool) -> None:
@@ -435,7 +459,8 @@ must be equal; reshape the value, or make a new Variable.
         limits = np.asarray(self._shape[: array.shape[-1]] if nd else self._shape[:1])
         if array.size and ((array < -limits).any() or (array >= limits).any()):
             raise IndexError(
-                f"indices from {array.min()} to {array.max()} were given for Variable {self._path!r} of shape "
+                f"indices from {array.min()} to {array.max()} were given for Variable "
+                f"{self._path!r} of shape "
                 f"{self._shape}; each index must be below the length of its dimension."
             )
 
@@ -472,14 +497,18 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
             value = initializer
         if isinstance(value, str):
             raise ValueError(
-                f"Variable {variable.path!r} was given the string {value!r}; numbers or a callable were "
-                "expected. Use `layer.add_weight(initializer='zeros')` or `podium.initializers.get('zeros')`."
+                f"Variable {variable.path!r} was given the string {value!r}; numbers or a "
+                "callable were "
+                "expected. Use `layer.add_weight(initializer='zeros')` or "
+                "`podium.initializers.get('zeros')`."
             )
         raw = value.read() if isinstance(value, Variable) else getattr(value, "_value", value)
         if isinstance(raw, jax.core.Tracer):
             raise _errors.LeakedValueError(
-                f"The initial value of Variable {variable.path!r} depends on values inside a compiled "
-                "function, which are not known when it is made. Give a callable or constant numbers, and "
+                f"The initial value of Variable {variable.path!r} depends on values inside a "
+                "compiled "
+                "function, which are not known when it is made. Give a callable or constant "
+                "numbers, and "
                 "assign the traced value afterwards."
             )
         array: Any
@@ -500,7 +529,8 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
             array = jnp.array(numbers, dtype=dtype, copy=True)
     if shape is not None and tuple(shape) != tuple(array.shape):
         raise ValueError(
-            f"Variable {variable.path!r} was given shape={tuple(shape)} and an initial value of shape "
+            f"Variable {variable.path!r} was given shape={tuple(shape)} and an initial value of "
+            "shape "
             f"{tuple(array.shape)}; they must be equal."
         )
     return array

@@ -1,4 +1,6 @@
-"""Adapters: one file for each kind of source of batches, and the registry that chooses among them."""
+"""Adapters: one file for each kind of source of batches, and the registry that chooses among
+them.
+"""
 
 from podium.data.adapters._adapter import DataAdapter as DataAdapter
 from podium.data.adapters._choice import register_adapter as register_adapter

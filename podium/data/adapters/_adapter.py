@@ -1,4 +1,6 @@
-"""DataAdapter: what the handler asks of a source of batches. One file for each kind of source implements it."""
+"""DataAdapter: what the handler asks of a source of batches. One file for each kind of source
+implements it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,11 @@ from podium.data._words import Words
 
 
 class DataAdapter:
-    """Turns one kind of source into batches. A subclass says which sources it takes, and walks them.
+    """Turns one kind of source into batches. A subclass says which sources it takes, and walks
+    them.
 
-    Batches are `x`, `(x, y)` or `(x, y, sample_weight)`, in any nesting of arrays. The handler checks them, copies what
-    others could change, and counts.
+    Batches are `x`, `(x, y)` or `(x, y, sample_weight)`, in any nesting of arrays. The handler
+    checks them, copies what others could change, and counts.
 
     Args:
         source: What the user gave as x.
@@ -22,16 +25,24 @@ class DataAdapter:
     Attributes:
         kind: The word for such a source, for messages.
         seekable: Whether `iterate` can start at any batch without reading those before it.
-        quick: Whether a batch takes so little time to make that it is not worth a thread to read it ahead.
-        one_shot: Whether the source can be read only once, and stays the user's: it is never read ahead.
-        fresh: Whether the arrays of a batch were made for it, and nobody else holds them: they need not be copied.
-        owned: Whether its batches hold NumPy or JAX arrays of the right types that nobody else can change.
+        quick: Whether a batch takes so little time to make that it is not worth a thread to read it
+            ahead.
+        one_shot: Whether the source can be read only once, and stays the user's: it is never read
+            ahead.
+        fresh: Whether the arrays of a batch were made for it, and nobody else holds them: they need
+            not be copied.
+        owned: Whether its batches hold NumPy or JAX arrays of the right types that nobody else can
+            change.
         start: Where the last walk was started: what the handler gave to `iterate`.
-        checked: Whether, moreover, its batches are sure to be of one structure and of equal lengths.
+        checked: Whether, moreover, its batches are sure to be of one structure and of equal
+            lengths.
         batching: How users make batches of "{}" samples with such a source, for messages.
-        shuffles: Whether the order is the adapter's to decide: then it is made with `shuffle=` and `seed=` too.
-        has_workers: Whether it is made with `workers=`, `use_multiprocessing=` and `max_queue_size=` too.
-        gives_rows: Whether the source gives single rows: then it is made with `y=`, `sample_weight=` and `batch_size=` too.
+        shuffles: Whether the order is the adapter's to decide: then it is made with `shuffle=` and
+            `seed=` too.
+        has_workers: Whether it is made with `workers=`, `use_multiprocessing=` and
+            `max_queue_size=` too.
+        gives_rows: Whether the source gives single rows: then it is made with `y=`,
+            `sample_weight=` and `batch_size=` too.
 
     Example:
         >>> class Log:  # a source of your own, which knows how to read its blocks
@@ -84,16 +95,21 @@ class DataAdapter:
 
         Args:
             epoch: The number of the epoch for which the walk starts.
-            start: How many batches to leave out, or what `position` returned; other than 0 only if `seekable`.
+            start: How many batches to leave out, or what `position` returned; other than 0 only if
+                `seekable`.
         """
         raise NotImplementedError
 
     def position(self, taken: int) -> Any:
-        """Return where the walk is, `taken` batches after its start: a small value that JSON can hold, for `iterate(start=)`."""
+        """Return where the walk is, `taken` batches after its start: a small value that JSON can
+        hold, for `iterate(start=)`.
+        """
         return self.start + taken
 
     def order_of_walk(self) -> list:
-        """Return what decided the order of the last walk, for `set_order`: nothing if each walk is like the others."""
+        """Return what decided the order of the last walk, for `set_order`: nothing if each walk is
+        like the others.
+        """
         return []
 
     def order_of_next(self) -> list:
@@ -104,7 +120,8 @@ class DataAdapter:
         """Let the next walk have an order that was asked for earlier."""
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
-        """Keep the source on the device if it takes at most `budget` bytes, and that pays for so many passes through it.
+        """Keep the source on the device if it takes at most `budget` bytes, and that pays for so
+        many passes through it.
 
         Returns:
             Whether it will be kept there.
@@ -138,4 +155,6 @@ class DataAdapter:
         """Hear that an epoch has ended."""
 
     def close(self) -> None:
-        """Hear that nobody will read any more: end what was kept from walk to walk, such as worker processes."""
+        """Hear that nobody will read any more: end what was kept from walk to walk, such as worker
+        processes.
+        """

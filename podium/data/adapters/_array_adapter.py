@@ -23,10 +23,12 @@ DEFAULT_BATCH_SIZE = 32
 
 
 class ArrayAdapter(DataAdapter):
-    """Batches of arrays in any nesting: NumPy, JAX, Tensors, frames, tables, files, lists of numbers.
+    """Batches of arrays in any nesting: NumPy, JAX, Tensors, frames, tables, files, lists of
+    numbers.
 
-    A batch is a copy, so nobody can change it later. The order of epoch e depends on the seed and on e alone: a run that
-    is continued at epoch e goes through the data as the uninterrupted one would.
+    A batch is a copy, so nobody can change it later. The order of epoch e depends on the seed and
+    on e alone: a run that is continued at epoch e goes through the data as the uninterrupted one
+    would.
 
     Args:
         x: Inputs.
@@ -94,7 +96,9 @@ class ArrayAdapter(DataAdapter):
         return is_arrays(x)
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
-        """Walk the batches of an epoch, and then those of the following ones if one walk serves several epochs."""
+        """Walk the batches of an epoch, and then those of the following ones if one walk serves
+        several epochs.
+        """
         if isinstance(start, dict):
             start, self._seed = start["batch"], start["seed"]
         self._start = start
@@ -108,10 +112,11 @@ class ArrayAdapter(DataAdapter):
         return {"batch": self._start + taken, "seed": self._seed}
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
-        """Keep what lies in memory on the device if it fits the budget and there is more than one batch to gather.
+        """Keep what lies in memory on the device if it fits the budget and there is more than one
+        batch to gather.
 
-        On CPU that pays for a single pass too: several batches are taken at once, from the arrays as they are. What changes
-        in them meanwhile is seen in the batches that follow.
+        On CPU that pays for a single pass too: several batches are taken at once, from the arrays
+        as they are. What changes in them meanwhile is seen in the batches that follow.
         """
         fits = (
             self._bytes <= budget
@@ -149,7 +154,9 @@ class ArrayAdapter(DataAdapter):
         return self.samples % self._batch_size or None
 
     def order(self, epoch: int) -> tuple[np.ndarray | None, Sequence[int]]:
-        """Return the rows of an epoch in their order (None: as they are), and the numbers of its batches in theirs."""
+        """Return the rows of an epoch in their order (None: as they are), and the numbers of its
+        batches in theirs.
+        """
         if self._shuffle is False:
             return None, range(self.get_size())
         generator = self._generator(epoch)
@@ -159,7 +166,9 @@ class ArrayAdapter(DataAdapter):
         return order.astype(np.int32) if self.samples < 2**31 else order, range(self.get_size())
 
     def _generator(self, epoch: int) -> np.random.Generator:
-        """Return random numbers of an epoch: those of the seed, far behind the ones of the epoch before. Seeding takes longer."""
+        """Return random numbers of an epoch: those of the seed, far behind the ones of the epoch
+        before. Seeding takes longer.
+        """
         if self._numbers is None or self._numbers[0] != self._seed:
             bits = np.random.PCG64(self._seed)
             self._numbers = self._seed, bits, bits.state
@@ -170,7 +179,9 @@ class ArrayAdapter(DataAdapter):
 
     @property
     def goes_on(self) -> bool:
-        """Whether a walk goes on through the data again and again: with fewer steps an epoch than there are batches."""
+        """Whether a walk goes on through the data again and again: with fewer steps an epoch than
+        there are batches.
+        """
         return self.steps is not None and self.steps < self.get_size()
 
 
@@ -196,7 +207,9 @@ class _Walk:
         return self._at >= len(self._batches) and not self._adapter.goes_on
 
     def many(self, wanted: int = 1) -> Any:
-        """Return the next batch, or name as many of the next ones as can be named at once, up to `wanted`."""
+        """Return the next batch, or name as many of the next ones as can be named at once, up to
+        `wanted`.
+        """
         if self._at >= len(self._batches):
             if self.ended():
                 raise StopIteration
@@ -229,7 +242,8 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
         return None
     if y is None:
         raise ValueError(
-            f"`{words.sample_weight}` was given without `{words.y}`; weights belong to targets. Give `{words.y}` too, or put "
+            f"`{words.sample_weight}` was given without `{words.y}`; weights belong to targets. "
+            f"Give `{words.y}` too, or put "
             f"the weights into `{words.x}`."
         )
     if not isinstance(y, (dict, list, tuple)):
@@ -238,7 +252,8 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
         unknown = [key for key in sample_weight if key not in y]
         if unknown:
             raise ValueError(
-                f"`{words.sample_weight}` has the keys {unknown}, which `{words.y}` does not have; its keys are {list(y)}."
+                f"`{words.sample_weight}` has the keys {unknown}, which `{words.y}` does not "
+                f"have; its keys are {list(y)}."
             )
         return {
             key: _ones(part) if sample_weight.get(key) is None else sample_weight[key]
@@ -247,7 +262,8 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
     if isinstance(sample_weight, dict):
         if output_names is None or len(output_names) != len(y) or isinstance(y, dict):
             raise ValueError(
-                f"`{words.sample_weight}` is a dictionary and `{words.y}` is {describe(y)}. Give the weights in the structure of "
+                f"`{words.sample_weight}` is a dictionary and `{words.y}` is {describe(y)}. Give "
+                "the weights in the structure of "
                 f"`{words.y}`, or give both as dictionaries by output name."
             )
         unknown = [key for key in sample_weight if key not in output_names]
@@ -259,7 +275,8 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
     if isinstance(sample_weight, (list, tuple)) and not holds_numbers(sample_weight):
         if isinstance(y, dict) or len(y) != len(sample_weight):
             raise ValueError(
-                f"`{words.sample_weight}` has {len(sample_weight)} parts and `{words.y}` is {describe(y)}. Give one array for "
+                f"`{words.sample_weight}` has {len(sample_weight)} parts and `{words.y}` is "
+                f"{describe(y)}. Give one array for "
                 "all outputs, or one for each in the same structure."
             )
         return rebuilt(

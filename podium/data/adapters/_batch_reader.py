@@ -1,4 +1,6 @@
-"""Each batch of a generator or Dataset, checked as it arrives: there at all, formed like the first, of one length."""
+"""Each batch of a generator or Dataset, checked as it arrives: there at all, formed like the first,
+of one length.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ _UNBATCHED = " If the elements of the {} are single samples, make batches of the
 
 
 class BatchReader:
-    """Reads batches that users made. Their own exceptions pass through, with a note that says which batch it was.
+    """Reads batches that users made. Their own exceptions pass through, with a note that says which
+    batch it was.
 
     Args:
-        adapter: Where the batches come from: says whether they must be copied and converted, and its word for messages.
-        same_lengths: Whether x, y and sample_weight of a batch must have as many rows as each other.
+        adapter: Where the batches come from: says whether they must be copied and converted, and
+            its word for messages.
+        same_lengths: Whether x, y and sample_weight of a batch must have as many rows as each
+            other.
     """
 
     def __init__(self, adapter: DataAdapter, same_lengths: bool = True):
@@ -40,7 +45,8 @@ class BatchReader:
     def read(self, batches: Iterable, first: int = 0) -> Iterator[Any]:
         """Walk batches, checked. May be called again for a new walk through the same source.
 
-        When the walk is closed, so is the one that it reads from, unless that is a user's own generator.
+        When the walk is closed, so is the one that it reads from, unless that is a user's own
+        generator.
 
         Args:
             batches: What an adapter's `iterate` returned.
@@ -57,7 +63,8 @@ class BatchReader:
                     return
                 except Exception as error:
                     error.add_note(
-                        f"It was raised while batch {self._count} of the {self._kind} was read (the first is 0)."
+                        f"It was raised while batch {self._count} of the {self._kind} was read "
+                        "(the first is 0)."
                     )
                     raise
                 yield self._checked(batch)
@@ -69,7 +76,8 @@ class BatchReader:
     def _checked(self, batch: Any) -> Any:
         if batch is None:
             raise ValueError(
-                f"The {self._kind} gave None as batch {self._count}; a tuple `(x, y)` or `(x, y, sample_weight)`, or x alone, "
+                f"The {self._kind} gave None as batch {self._count}; a tuple `(x, y)` or `(x, y, "
+                "sample_weight)`, or x alone, "
                 "was expected. A `yield` or `return` without a value is the usual cause."
             )
         if isinstance(batch, list):
@@ -83,8 +91,10 @@ class BatchReader:
             self._first = form, describe_batch(batch)
         elif form != self._first[0]:
             raise ValueError(
-                f"The structure of batch {self._count} of the {self._kind} changed: it is {describe_batch(batch)}, and the "
-                f"batches before were {self._first[1]}. All batches must have one structure; with sample_weight in one, every "
+                f"The structure of batch {self._count} of the {self._kind} changed: it is "
+                f"{describe_batch(batch)}, and the "
+                f"batches before were {self._first[1]}. All batches must have one structure; "
+                "with sample_weight in one, every "
                 "batch needs it."
             )
         self._check_lengths(batch)
@@ -121,6 +131,7 @@ class BatchReader:
             targets = leaves(parts["y"])
             if hint and targets and all(leaf.ndim == 0 for leaf in targets):
                 raise ValueError(
-                    f"`y`{where} is a single number; an array with a row for each sample was expected.{hint}"
+                    f"`y`{where} is a single number; an array with a row for each sample was "
+                    f"expected.{hint}"
                 )
             check_lengths(parts, where, hint)

@@ -1,4 +1,6 @@
-"""Which adapter a source gets, by its type; and which other arguments go with it. New kinds of sources are added here."""
+"""Which adapter a source gets, by its type; and which other arguments go with it. New kinds of
+sources are added here.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ _added: list[type[DataAdapter]] = []  # by users; those are asked first, the lat
 
 
 def register_adapter(adapter: type[DataAdapter]) -> type[DataAdapter]:
-    """Add an adapter for a kind of source of your own; it is asked before Podium's. Use it as a decorator.
+    """Add an adapter for a kind of source of your own; it is asked before Podium's. Use it as a
+    decorator.
 
     Args:
         adapter: A subclass of `DataAdapter`; see there for an example.
@@ -82,14 +85,16 @@ def choose_adapter(
 ) -> tuple[DataAdapter, Callable | None]:
     """Return the adapter for a source, and what must be done to each of its batches.
 
-    `workers` are the arguments of Keras 2's `fit` about who makes the batches, those that were given.
+    `workers` are the arguments of Keras 2's `fit` about who makes the batches, those that were
+    given.
     """
     shuffle = check_shuffle(shuffle)
     x, y, sample_weight = taken_out(x, y, sample_weight, (words.x, words.y, words.sample_weight))
     weights = ClassWeight(class_weight, output_names) if class_weight else None
     if weights is not None and sample_weight is not None:
         raise ValueError(
-            "class_weight and sample_weight were both given. Give one: multiply the weights of the classes into "
+            "class_weight and sample_weight were both given. Give one: multiply the weights of "
+            "the classes into "
             "sample_weight, and leave out class_weight."
         )
     kind = _kind_of(x, words)
@@ -107,7 +112,8 @@ def choose_adapter(
     if weights is not None:
         if y is None:
             raise ValueError(
-                f"class_weight was given without `{words.y}`; it weighs the classes that the targets hold."
+                f"class_weight was given without `{words.y}`; it weighs the classes that the "
+                "targets hold."
             )
         sample_weight = weights.of(prepared(y, words.y))
     arrays = ArrayAdapter(
@@ -130,19 +136,22 @@ def _kind_of(x: Any, words: Words) -> Any:
         raise ValueError(f"`{words.x}` is None; arrays, a Dataset or a generator were expected.")
     if inspect.isgeneratorfunction(x):
         raise TypeError(
-            f"`{words.x}` is of type function: the generator function `{x.__name__}` itself was given, a generator was "
+            f"`{words.x}` is of type function: the generator function `{x.__name__}` itself was "
+            "given, a generator was "
             f"expected. Call it: `{x.__name__}()`."
         )
     if callable(x) and not hasattr(x, "__iter__") and not ArrayAdapter.can_handle(x):
         raise TypeError(
-            f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays, a Dataset or a generator were expected; call a "
+            f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays, a Dataset or a "
+            "generator were expected; call a "
             "function that makes one."
         )
     for kind in (*_added, *_own):
         if kind.can_handle(x):
             return kind
     raise TypeError(
-        f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays (or dictionaries, lists and tuples of them), a "
+        f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays (or "
+        "dictionaries, lists and tuples of them), a "
         "Dataset or a generator were expected."
     )
 
@@ -162,11 +171,14 @@ def _refuse_extras(
     for name, value in ((words.y, y), (words.sample_weight, sample_weight)):
         if value is not None:
             raise ValueError(
-                f"`{name}` was given, but `{words.x}` is a {kind} ({type(x).__name__}), whose batches hold everything. Leave out "
+                f"`{name}` was given, but `{words.x}` is a {kind} ({type(x).__name__}), whose "
+                "batches hold everything. Leave out "
                 f"`{name}`, and let the {kind} give tuples `(x, y)` or `(x, y, sample_weight)`."
             )
     if batch_size is not None:
         raise ValueError(
-            f"{words.batch_size}={batch_size} was given, but `{words.x}` is a {kind} ({type(x).__name__}), which makes its own "
-            f"batches. Leave out {words.batch_size}; to make batches of that size: {adapter.batching.format(batch_size)}."
+            f"{words.batch_size}={batch_size} was given, but `{words.x}` is a {kind} "
+            f"({type(x).__name__}), which makes its own "
+            f"batches. Leave out {words.batch_size}; to make batches of that size: "
+            f"{adapter.batching.format(batch_size)}."
         )

@@ -32,7 +32,9 @@ _NO_SOURCE = (
 
 
 class DatasetAdapter(DataAdapter):
-    """Batches of a Dataset, or of an object whose `__iter__` starts a new walk, such as a data loader."""
+    """Batches of a Dataset, or of an object whose `__iter__` starts a new walk, such as a data
+    loader.
+    """
 
     def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
         super().__init__(source, steps=steps, words=words)
@@ -45,7 +47,8 @@ class DatasetAdapter(DataAdapter):
             self.kind = type(source).__name__
         if steps is None and self._cardinality() == INFINITE_CARDINALITY:
             self.steps = words.steps_of_endless(
-                f"`{words.x}` is an infinite dataset, and {words.steps} was not given. Say how many batches make an epoch, "
+                f"`{words.x}` is an infinite dataset, and {words.steps} was not given. Say how "
+                "many batches make an epoch, "
                 f"`{words.steps}=100`, or leave out `repeat()`."
             )
 
@@ -84,7 +87,9 @@ class DatasetAdapter(DataAdapter):
         self.source.pipeline.set_order(list(order))
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
-        """Keep the arrays that a Dataset cuts its batches from on the device, if they fit the budget."""
+        """Keep the arrays that a Dataset cuts its batches from on the device, if they fit the
+        budget.
+        """
         pipeline = getattr(self.source, "pipeline", None)
         if (
             passes < 2

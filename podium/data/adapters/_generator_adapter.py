@@ -17,7 +17,8 @@ _WAYS_OUT = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS")
 class GeneratorAdapter(DataAdapter):
     """Batches that a generator or iterator yields.
 
-    It is read in the caller's thread, never ahead, and never closed: what is left of it stays the user's.
+    It is read in the caller's thread, never ahead, and never closed: what is left of it stays the
+    user's.
     """
 
     kind = "generator"
@@ -28,7 +29,8 @@ class GeneratorAdapter(DataAdapter):
         super().__init__(source, steps=steps, words=words)
         if steps is None and never_ends(source):
             self.steps = words.steps_of_endless(
-                f"`{words.x}` is a generator that never ends (its code has no way to finish), and {words.steps} was not given. "
+                f"`{words.x}` is a generator that never ends (its code has no way to finish), "
+                f"and {words.steps} was not given. "
                 f"Say how many batches make an epoch: `{words.steps}=100`."
             )
 
@@ -43,7 +45,8 @@ class GeneratorAdapter(DataAdapter):
 
 
 def never_ends(iterator: Any) -> bool:
-    """Tell whether an iterator certainly never ends: its code has no `raise` and no `return`, not even the unwritten one.
+    """Tell whether an iterator certainly never ends: its code has no `raise` and no `return`, not
+    even the unwritten one.
 
     `while True: yield ...` without a `break` is such code. False means that nobody can know.
     """

@@ -1,4 +1,6 @@
-"""Grain's datasets, loaders and iterators. Grain is never imported here: an object that comes from it brings it along."""
+"""Grain's datasets, loaders and iterators. Grain is never imported here: an object that comes from
+it brings it along.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ _READ = {
 class GrainMapAdapter(DataAdapter):
     """Batches of a `grain.MapDataset`, which gives them by number.
 
-    The numbers of epoch e follow those of the epochs before, so a dataset that shuffles does so anew for each epoch, as
-    Grain's own `repeat` does. With fewer steps than batches, an epoch goes on where the one before has stopped.
+    The numbers of epoch e follow those of the epochs before, so a dataset that shuffles does so
+    anew for each epoch, as Grain's own `repeat` does. With fewer steps than batches, an epoch goes
+    on where the one before has stopped.
     """
 
     kind = "grain.MapDataset"
@@ -78,10 +81,12 @@ class GrainMapAdapter(DataAdapter):
 
 
 class GrainStreamAdapter(DataAdapter):
-    """Batches of a `grain.IterDataset`, a Grain DataLoader, or a MapDataset that leaves out elements.
+    """Batches of a `grain.IterDataset`, a Grain DataLoader, or a MapDataset that leaves out
+    elements.
 
-    Each walk is the same, unless the data are repeated: then an epoch is `steps_per_epoch` batches of one long walk. Its
-    place is Grain's own state, which a DataLoader only takes back if the `repr` of its data source is the same.
+    Each walk is the same, unless the data are repeated: then an epoch is `steps_per_epoch` batches
+    of one long walk. Its place is Grain's own state, which a DataLoader only takes back if the
+    `repr` of its data source is the same.
     """
 
     kind = "grain dataset"
@@ -109,7 +114,9 @@ class GrainStreamAdapter(DataAdapter):
 
 
 class GrainIteratorAdapter(DataAdapter):
-    """Batches that an iterator of Grain's gives: read once and never ahead, but it can be set to another place."""
+    """Batches that an iterator of Grain's gives: read once and never ahead, but it can be set to
+    another place.
+    """
 
     kind = "grain iterator"
     one_shot = True
@@ -159,7 +166,9 @@ def _has(dataset: Any, *names: str) -> bool:
 
 
 def _never_ends(source: Any) -> bool:
-    """Tell whether a source certainly never ends: it is repeated without a number, and nothing limits it afterwards."""
+    """Tell whether a source certainly never ends: it is repeated without a number, and nothing
+    limits it afterwards.
+    """
     if is_a(source, "grain", "DataLoader"):
         return getattr(getattr(source, "_sampler", None), "_num_epochs", 1) is None
     if is_a(source, "grain", "LimitIterDataset"):
@@ -175,6 +184,7 @@ def _never_ends(source: Any) -> bool:
 def _endless(adapter: DataAdapter) -> int:
     words = adapter.words
     return words.steps_of_endless(
-        f"`{words.x}` is an infinite {adapter.kind}, and {words.steps} was not given. Say how many batches make an epoch, "
+        f"`{words.x}` is an infinite {adapter.kind}, and {words.steps} was not given. Say "
+        "how many batches make an epoch, "
         f"`{words.steps}=100`, or leave out `repeat()`."
     )

@@ -1,4 +1,5 @@
-"""Streams of Hugging Face's `datasets`: rows with named columns, which are put together into batches here.
+"""Streams of Hugging Face's `datasets`: rows with named columns, which are put together into
+batches here.
 
 The package is never imported here: an object that comes from it brings it along.
 """
@@ -19,14 +20,17 @@ _DEFAULT_BATCH_SIZE = 32
 
 
 class HuggingFaceAdapter(DataAdapter):
-    """Batches of a `datasets.IterableDataset`. Its columns are the inputs, but for those that `y` and `sample_weight` name.
+    """Batches of a `datasets.IterableDataset`. Its columns are the inputs, but for those that `y`
+    and `sample_weight` name.
 
-    They arrive as a dictionary by name; one column stands for itself. The stream is told the number of each epoch, by which
-    it shuffles. A stream that shuffles in a buffer cannot begin in the middle of an epoch: its state leaves that out.
+    They arrive as a dictionary by name; one column stands for itself. The stream is told the number
+    of each epoch, by which it shuffles. A stream that shuffles in a buffer cannot begin in the
+    middle of an epoch: its state leaves that out.
 
     Args:
         source: The stream.
-        y: The name of the column of the targets, or a list of names for several outputs; None if there are none.
+        y: The name of the column of the targets, or a list of names for several outputs; None if
+            there are none.
         sample_weight: The name of the column of the weights, likewise.
         batch_size: Rows per batch, 32 by default.
         steps: Batches per epoch that the user asked for, or None.
@@ -90,7 +94,8 @@ class HuggingFaceAdapter(DataAdapter):
         weights = _taken_out(batch, self._weights, words.sample_weight)
         if not batch:
             raise ValueError(
-                f"`{words.x}` has no column left for the inputs: `{words.y}` and `{words.sample_weight}` name them all."
+                f"`{words.x}` has no column left for the inputs: `{words.y}` and "
+                f"`{words.sample_weight}` name them all."
             )
         x = next(iter(batch.values())) if len(batch) == 1 else batch
         return pack_x_y_sample_weight(x, targets, weights)
@@ -101,7 +106,8 @@ def _names(value: Any, argument: str, words: Words) -> Any:
     listed = value if isinstance(value, (list, tuple)) else [value]
     if value is not None and not (listed and all(isinstance(name, str) for name in listed)):
         raise ValueError(
-            f"`{argument}` was given, but `{words.x}` is a datasets.IterableDataset, whose rows hold all. Give the name of "
+            f"`{argument}` was given, but `{words.x}` is a datasets.IterableDataset, whose rows "
+            "hold all. Give the name of "
             f"its column: `{argument}='label'`."
         )
     return value

@@ -1,4 +1,6 @@
-"""Leaves of batches from other libraries: owned, and copied only where somebody else could change them."""
+"""Leaves of batches from other libraries: owned, and copied only where somebody else could change
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""RecordedWalk: a walk through a source that can say where it stands, remembered for each of the last batches.
+"""RecordedWalk: a walk through a source that can say where it stands, remembered for each of the
+last batches.
 
-Somebody who reads ahead is further on than the one who asks where a run stands: the states in between are kept here.
+Somebody who reads ahead is further on than the one who asks where a run stands: the states in
+between are kept here.
 """
 
 from __future__ import annotations
@@ -51,10 +53,13 @@ class RecordedWalk:
         return batch
 
     def position(self, taken: int) -> dict[str, Any]:
-        """Return where the walk stood after its first `taken` batches, as a value that JSON can hold."""
+        """Return where the walk stood after its first `taken` batches, as a value that JSON can
+        hold.
+        """
         if taken not in self._states:
             raise RuntimeError(
-                f"The place after {taken} batches is not known any more: {self._taken} have been read, and the last {_KEPT} are "
+                f"The place after {taken} batches is not known any more: {self._taken} have been "
+                f"read, and the last {_KEPT} are "
                 "remembered."
             )
         return {"state": plain(self._states[taken])}

@@ -1,4 +1,6 @@
-"""PyDatasets (Keras 2's Sequences): batches by number, in an order that is drawn anew for each epoch, made by workers."""
+"""PyDatasets (Keras 2's Sequences): batches by number, in an order that is drawn anew for each
+epoch, made by workers.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,17 @@ _HOOKS = ("on_epoch_begin", "on_epoch_end")
 class SequenceAdapter(DataAdapter):
     """Batches that a PyDataset gives by number; one of Keras's own is taken too.
 
-    The order of epoch e depends on the seed and on e alone: a run that is continued goes through the data as the
-    uninterrupted one would. With fewer steps than batches, an epoch goes on where the one before has stopped.
+    The order of epoch e depends on the seed and on e alone: a run that is continued goes through
+    the data as the uninterrupted one would. With fewer steps than batches, an epoch goes on where
+    the one before has stopped.
 
     Args:
         source: The PyDataset.
         steps: Batches per epoch that the user asked for, or None.
         shuffle: Whether the batches come in random order.
         seed: Decides that order.
-        workers: How many workers make batches; by default what the PyDataset says, and so for the next two.
+        workers: How many workers make batches; by default what the PyDataset says, and so for the
+            next two.
         use_multiprocessing: Whether the workers are processes.
         max_queue_size: How many batches they may make ahead of time.
         words: The names of the caller's arguments, for messages.
@@ -66,14 +70,16 @@ class SequenceAdapter(DataAdapter):
         self.fresh = (
             bool(multiprocessing) and count > 0
         )  # what was pickled on its way is nobody else's
-        # What a hook of the user's own changes between epochs nobody can know, but the next epoch must have it.
+        # What a hook of the user's own changes between epochs nobody can know, but the next epoch
+        # must have it.
         self.seekable = not any(_overrides(source, hook) for hook in _HOOKS)
         self._workers = Workers(
             source, count, processes=self.fresh, ahead=max(1, ahead), keep=self.seekable
         )
         if steps is None and self.get_size() is None:
             self.steps = words.steps_of_endless(
-                f"`{words.x}` is an endless PyDataset ({type(source).__name__}: its `num_batches` is None); {words.steps} was "
+                f"`{words.x}` is an endless PyDataset ({type(source).__name__}: its "
+                f"`num_batches` is None); {words.steps} was "
                 f"not given. Say how many batches make an epoch: `{words.steps}=100`."
             )
 
@@ -106,7 +112,9 @@ class SequenceAdapter(DataAdapter):
         return None if size is None else check_count(f"len({type(self.source).__name__})", size, 0)
 
     def should_recreate_iterator(self) -> bool:
-        """Each epoch starts a new walk: it knows where to begin, and what a hook has changed counts from then on."""
+        """Each epoch starts a new walk: it knows where to begin, and what a hook has changed counts
+        from then on.
+        """
         return True
 
     def on_epoch_end(self) -> None:
@@ -118,7 +126,9 @@ class SequenceAdapter(DataAdapter):
         self._workers.close()
 
     def _numbers(self, origin: int, epoch: int) -> Iterable[int]:
-        """Return the numbers of the batches of an epoch, which may be a part of a pass, or lie in two."""
+        """Return the numbers of the batches of an epoch, which may be a part of a pass, or lie in
+        two.
+        """
         size, steps = self.get_size(), self.steps
         if steps is None or (size is not None and steps >= size):
             return self._order(epoch, size or 0)
@@ -139,7 +149,9 @@ class SequenceAdapter(DataAdapter):
 
 
 def _num_batches(source: Any) -> int | None:
-    """Return how many batches there are: Keras 3 asks `num_batches`, but an attribute of that name may be the user's own."""
+    """Return how many batches there are: Keras 3 asks `num_batches`, but an attribute of that name
+    may be the user's own.
+    """
     if "num_batches" in getattr(source, "__dict__", {}):
         try:
             return len(source)

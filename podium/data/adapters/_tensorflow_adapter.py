@@ -1,4 +1,6 @@
-"""TensorFlow's `tf.data.Dataset`. TensorFlow is never imported here: an object that comes from it brings it along."""
+"""TensorFlow's `tf.data.Dataset`. TensorFlow is never imported here: an object that comes from it
+brings it along.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,19 @@ from podium.data.columns._origin import is_a
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY
 
 _MAKE_DENSE = {
-    "RaggedTensorSpec": "Make rows of one length: `.map(lambda x, y: (x.to_tensor(), y))`, or batch with `.padded_batch(32)`.",
+    "RaggedTensorSpec": "Make rows of one length: `.map(lambda x, y: (x.to_tensor(), y))`, or "
+    "batch with `.padded_batch(32)`.",
     "SparseTensorSpec": "Make them dense: `.map(lambda x, y: (tf.sparse.to_dense(x), y))`.",
     "IndexedSlicesSpec": "Make them dense: `.map(lambda x, y: (tf.convert_to_tensor(x), y))`.",
-    "DatasetSpec": "Its elements are datasets, such as `.window` makes: flatten them with `.flat_map`.",
+    "DatasetSpec": "Its elements are datasets, such as `.window` makes: flatten them with "
+    "`.flat_map`.",
 }
 _DISTRIBUTED = ("DistributedDataset", "DistributedDatasetsFromFunction")
 
 
 class TensorFlowAdapter(DataAdapter):
-    """Batches of a `tf.data.Dataset`, whose tensors never change: they become NumPy arrays that share their memory.
+    """Batches of a `tf.data.Dataset`, whose tensors never change: they become NumPy arrays that
+    share their memory.
 
     It shuffles by itself, and cannot begin in the middle of an epoch.
     """
@@ -32,14 +37,16 @@ class TensorFlowAdapter(DataAdapter):
         super().__init__(source, steps=steps, words=words)
         if is_a(source, "tensorflow", *_DISTRIBUTED):
             raise TypeError(
-                f"`{words.x}` is a {type(source).__name__}, which TensorFlow has spread over its own devices. Give the "
+                f"`{words.x}` is a {type(source).__name__}, which TensorFlow has spread over its "
+                "own devices. Give the "
                 "`tf.data.Dataset` that it was made from: Podium spreads the batches itself."
             )
         _check_components(source.element_spec, words)
         self._cardinality = int(source.cardinality().numpy())
         if steps is None and self._cardinality == INFINITE_CARDINALITY:
             self.steps = words.steps_of_endless(
-                f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say how many batches make an epoch: "
+                f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say "
+                "how many batches make an epoch: "
                 f"`{words.steps}=100`, or leave out `repeat()`."
             )
 
@@ -70,7 +77,8 @@ def _check_components(spec: Any, words: Words) -> None:
             where = f"The component `{name}` of the tf.data.Dataset `{words.x}`"
             if getattr(getattr(leaf, "dtype", None), "name", "") == "string":
                 raise TypeError(
-                    f"{where} holds strings ({kind}); numbers or booleans were expected. Turn them into numbers in a `.map`, for "
+                    f"{where} holds strings ({kind}); numbers or booleans were expected. Turn "
+                    "them into numbers in a `.map`, for "
                     "example with `tf.strings.to_hash_bucket_fast`, or leave the component out."
                 )
             if kind in _MAKE_DENSE:

@@ -1,4 +1,6 @@
-"""Torch's DataLoaders. Torch is never imported here: an object that comes from it brings it along."""
+"""Torch's DataLoaders. Torch is never imported here: an object that comes from it brings it
+along.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ from podium.data.columns._origin import is_a
 class TorchAdapter(DataAdapter):
     """Batches of a `torch.utils.data.DataLoader`.
 
-    Tensors become NumPy arrays that share their memory if torch's own function put the batch together, which makes a new
-    tensor for every batch; they are copied if it was the user's function. Only a loader that knows its own state, as
-    torchdata's StatefulDataLoader does, can begin in the middle of an epoch.
+    Tensors become NumPy arrays that share their memory if torch's own function put the batch
+    together, which makes a new tensor for every batch; they are copied if it was the user's
+    function. Only a loader that knows its own state, as torchdata's StatefulDataLoader does, can
+    begin in the middle of an epoch.
     """
 
     kind = "DataLoader"
@@ -26,7 +29,8 @@ class TorchAdapter(DataAdapter):
         super().__init__(source, steps=steps, words=words)
         if not is_a(source, "torch", "DataLoader"):
             raise TypeError(
-                f"`{words.x}` is a torch Dataset ({type(source).__name__}), which gives single samples; batches were expected. "
+                f"`{words.x}` is a torch Dataset ({type(source).__name__}), which gives single "
+                "samples; batches were expected. "
                 "Put it into a loader: `torch.utils.data.DataLoader(dataset, batch_size=32)`."
             )
         collate = source.collate_fn
@@ -38,7 +42,9 @@ class TorchAdapter(DataAdapter):
 
     @staticmethod
     def can_handle(x: Any) -> bool:
-        """Tell whether a source is torch's: a loader, or a Dataset of rows, which is refused with a hint."""
+        """Tell whether a source is torch's: a loader, or a Dataset of rows, which is refused with a
+        hint.
+        """
         return is_a(x, "torch", "DataLoader") or (
             is_a(x, "torch", "Dataset") and not hasattr(x, "__iter__")
         )
@@ -61,7 +67,9 @@ class TorchAdapter(DataAdapter):
         return None if self._walk is None else self._walk.position(taken)
 
     def get_size(self) -> int | None:
-        """Return the number of batches. What an iterable dataset says about its length is only a guess."""
+        """Return the number of batches. What an iterable dataset says about its length is only a
+        guess.
+        """
         if is_a(self.source.dataset, "torch", "IterableDataset"):
             return None
         try:

@@ -1,4 +1,6 @@
-"""Workers: threads or processes that make numbered batches ahead of time. Batches come out in order, and workers end."""
+"""Workers: threads or processes that make numbered batches ahead of time. Batches come out in
+order, and workers end.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +14,33 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 _BROKEN = (
-    "use_multiprocessing=True was given: each worker is a new process that imports the script again and gets a copy of the "
-    "data by pickling. Define the class in a file (not in a notebook or at the prompt), and let what the script does "
-    'begin with `if __name__ == "__main__":`. Or leave out use_multiprocessing: the workers are threads then.'
+    "use_multiprocessing=True was given: each worker is a new process that imports the "
+    "script again and gets a copy of the "
+    "data by pickling. Define the class in a file (not in a notebook or at the prompt), "
+    "and let what the script does "
+    'begin with `if __name__ == "__main__":`. Or leave out use_multiprocessing: the '
+    "workers are threads then."
 )
 
 _source: Any = None  # in a worker process: the data that it has got
 
 
 class Workers:
-    """Make `source[number]` for many numbers. Batches come out in order; an exception is told to which number it belongs.
+    """Make `source[number]` for many numbers. Batches come out in order; an exception is told to
+    which number it belongs.
 
-    Workers are gone when a walk has ended, whether it was read to its end, closed, or left by an exception; only processes
-    that are to be kept wait for the next walk, until `close`. A batch that is being made when a walk ends is waited for:
-    nobody can stop a thread.
+    Workers are gone when a walk has ended, whether it was read to its end, closed, or left by an
+    exception; only processes that are to be kept wait for the next walk, until `close`. A batch
+    that is being made when a walk ends is waited for: nobody can stop a thread.
 
     Args:
         source: What gives a batch by number.
-        count: How many threads or processes make batches; with one thread or none, the caller makes them.
+        count: How many threads or processes make batches; with one thread or none, the caller makes
+            them.
         processes: Whether they are processes.
         ahead: How many batches may be on the way, or made and not taken.
-        keep: Whether processes stay for the next walk. They have the source as it was when they began.
+        keep: Whether processes stay for the next walk. They have the source as it was when they
+            began.
     """
 
     def __init__(
@@ -104,7 +112,9 @@ class Workers:
             raise
 
     def _told(self, number: int, get: Callable, *args: Any) -> Any:
-        """Get a batch; an exception is told which one it was: its place in the walk differs if the order is shuffled."""
+        """Get a batch; an exception is told which one it was: its place in the walk differs if the
+        order is shuffled.
+        """
         try:
             return get(*args)
         except BrokenProcessPool as error:
@@ -116,7 +126,9 @@ class Workers:
 
 
 def _processes(source: Any, workers: int) -> concurrent.futures.Executor:
-    """Make a pool of new processes. A fork of this one could stop for ever: JAX runs threads, which hold locks."""
+    """Make a pool of new processes. A fork of this one could stop for ever: JAX runs threads, which
+    hold locks.
+    """
     context = multiprocessing.get_context("spawn")
     return concurrent.futures.ProcessPoolExecutor(
         workers, context, initializer=_begin, initargs=(source,)
@@ -124,7 +136,9 @@ def _processes(source: Any, workers: int) -> concurrent.futures.Executor:
 
 
 def _begin(source: Any) -> None:
-    """Begin the life of a worker process. Ctrl-C goes to all processes; the one that trains ends the others."""
+    """Begin the life of a worker process. Ctrl-C goes to all processes; the one that trains ends
+    the others.
+    """
     global _source
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _source = source

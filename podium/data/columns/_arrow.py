@@ -1,4 +1,6 @@
-"""Arrow: tables, record batches and arrays of PyArrow, chunk by chunk on the memory where they lie."""
+"""Arrow: tables, record batches and arrays of PyArrow, chunk by chunk on the memory where they
+lie.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from podium.data.columns._origin import missing, no_numbers, place, places_of
 
 
 def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.ndarray | Column:
-    """Return a table (or some of its columns) or array as an array or a Column, or name the column that is none."""
+    """Return a table (or some of its columns) or array as an array or a Column, or name the column
+    that is none.
+    """
     if not hasattr(value, "column_names"):
         column = arrow_column(value, f"`{name}`", name, name)
         return side_by_side(name, [column]) if column.ndim == 1 else column
@@ -21,7 +25,8 @@ def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.nda
     places = places_of(known, chosen)
     if not places:
         raise ValueError(
-            f"`{name}` is a table without columns (shape {value.shape}). Give one with columns of numbers."
+            f"`{name}` is a table without columns (shape {value.shape}). Give one with columns "
+            "of numbers."
         )
     columns = []
     for at in places:
@@ -45,7 +50,9 @@ def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.nda
 
 
 def arrow_column(array: Any, where: str, written: str, name: str) -> Column:
-    """Return an Array or ChunkedArray as a Column: one-dimensional, or of more dimensions if its rows are arrays."""
+    """Return an Array or ChunkedArray as a Column: one-dimensional, or of more dimensions if its
+    rows are arrays.
+    """
     _refuse_others(array.type, where, written)
     if array.null_count:
         raise missing(
@@ -92,7 +99,8 @@ def _refuse_others(kind: Any, where: str, written: str) -> None:
             where,
             "lists of any length",
             kind,
-            "If they are of one length, cast them to `pa.list_(pa.float32(), length)`; else pad them",
+            "If they are of one length, cast them to `pa.list_(pa.float32(), length)`; else pad "
+            "them",
         )
     if types.is_null(kind):
         raise no_numbers(where, "missing values only", kind, "Fill it with numbers")

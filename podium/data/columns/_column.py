@@ -1,4 +1,6 @@
-"""Column: one array of samples, of which batches of rows are read. Where the numbers lie is each kind's own business."""
+"""Column: one array of samples, of which batches of rows are read. Where the numbers lie is each
+kind's own business.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class Column:
     in_memory: Any = (
         None  # all of it as a dense array, if it is one; it may then be moved to the device whole
     )
-    in_host: bool = False  # whether all of it lies in memory, though not as one array: it may be put together as one
+    # whether all of it lies in memory, though not as one array: it may be put together as one
+    in_host: bool = False
     fresh: bool = (
         False  # whether `read` makes a new array each time, which need not be copied again
     )
@@ -58,7 +61,9 @@ class Column:
         raise NotImplementedError
 
     def rows(self, index: Index) -> np.ndarray:
-        """Return a batch: rows as an array that nobody else can change, in the type that reaches the model."""
+        """Return a batch: rows as an array that nobody else can change, in the type that reaches
+        the model.
+        """
         found = self.read(index)
         check_values(found, self.name)
         with np.errstate(

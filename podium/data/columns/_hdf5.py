@@ -17,12 +17,14 @@ class HDF5Column(LazyColumn):
     def __init__(self, name: str, source: Any):
         if not source:
             raise ValueError(
-                f"`{name}` is a dataset of an HDF5 file that has been closed. Keep the file open while the model reads it: call "
+                f"`{name}` is a dataset of an HDF5 file that has been closed. Keep the file open "
+                "while the model reads it: call "
                 "`fit` inside `with h5py.File(...) as file:`."
             )
         if source.shape is None:
             raise ValueError(
-                f"`{name}` is an empty HDF5 dataset (h5py.Empty) without a shape; an array was expected."
+                f"`{name}` is an empty HDF5 dataset (h5py.Empty) without a shape; an array was "
+                "expected."
             )
         super().__init__(name, source)
 

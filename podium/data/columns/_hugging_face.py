@@ -1,4 +1,6 @@
-"""Hugging Face datasets: rows of an Arrow file by number, each column an array, in the format that the user has set."""
+"""Hugging Face datasets: rows of an Arrow file by number, each column an array, in the format that
+the user has set.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _KEPT = (
 
 
 def is_hugging_face_table(value: Any) -> bool:
-    """Tell whether an object is a `datasets.Dataset`: one that streams is none, nor is one of a user's own `datasets.py`."""
+    """Tell whether an object is a `datasets.Dataset`: one that streams is none, nor is one of a
+    user's own `datasets.py`.
+    """
     return (
         is_a(value, "datasets", "Dataset")
         and hasattr(value, "column_names")
@@ -44,14 +48,17 @@ def refuse_splits(value: Any, name: str) -> None:
     if is_a(value, "datasets", "DatasetDict", "IterableDatasetDict"):
         splits = list(value)
         raise TypeError(
-            f"`{name}` is a {type(value).__name__} with the splits {splits}; one of them was expected: `{name}[{splits[0]!r}]`."
+            f"`{name}` is a {type(value).__name__} with the splits {splits}; one of them was "
+            f"expected: `{name}[{splits[0]!r}]`."
         )
 
 
 def from_hugging_face(
     dataset: Any, name: str, chosen: list[Any] | None = None, rows: _Rows | None = None
 ) -> Any:
-    """Return the columns of a dataset, or some of them, in a dictionary by name; one column stands for itself."""
+    """Return the columns of a dataset, or some of them, in a dictionary by name; one column stands
+    for itself.
+    """
     rows, exact = rows or _Rows(_in_arrays(dataset, chosen)), _unformatted(dataset)
     known = (
         rows.read(slice(0, 1))
@@ -61,7 +68,8 @@ def from_hugging_face(
     names = [column for column in known if chosen is None or column in chosen]
     if not names or not len(dataset):
         raise ValueError(
-            f"`{name}` is empty: a dataset with {len(dataset)} rows and the columns {names}. Expect x to be a non-empty array or "
+            f"`{name}` is empty: a dataset with {len(dataset)} rows and the columns {names}. "
+            "Expect x to be a non-empty array or "
             "dataset."
         )
     if len(names) == 1:
@@ -73,7 +81,9 @@ def from_hugging_face(
 
 
 def opened(dataset: Any) -> Any:
-    """Return a function that gives columns by name, all of which come from one reading of a batch."""
+    """Return a function that gives columns by name, all of which come from one reading of a
+    batch.
+    """
     return functools.partial(from_hugging_face, dataset, rows=_Rows(_in_arrays(dataset, None)))
 
 
@@ -97,7 +107,9 @@ def table_names(dataset: Any) -> list[str]:
 
 
 def _in_arrays(dataset: Any, chosen: list[Any] | None) -> Any:
-    """Return the dataset so that its rows come as arrays, of the chosen columns if they can be read alone."""
+    """Return the dataset so that its rows come as arrays, of the chosen columns if they can be read
+    alone.
+    """
     form = dataset.format
     if form["type"] == "custom":
         return dataset  # a transform may need all columns
@@ -112,7 +124,9 @@ def _unformatted(dataset: Any) -> bool:
 
 
 def _integers(feature: Any) -> np.dtype | None:
-    """Return the type of integers or booleans that a feature holds, at whatever depth; None for others."""
+    """Return the type of integers or booleans that a feature holds, at whatever depth; None for
+    others.
+    """
     while isinstance(feature, list) or hasattr(feature, "feature"):
         feature = feature[0] if isinstance(feature, list) else feature.feature
     kind = str(getattr(feature, "dtype", ""))
@@ -156,7 +170,8 @@ class HuggingFaceColumn(Column):
         rows: The rows of the dataset.
         key: The name of the column.
         where: The column in messages.
-        exact: Whether integers come in the type that the dataset's features name; the user has set no format of arrays.
+        exact: Whether integers come in the type that the dataset's features name; the user has set
+            no format of arrays.
     """
 
     def __init__(self, name: str, rows: _Rows, key: str, where: str, exact: bool = False):
@@ -165,7 +180,8 @@ class HuggingFaceColumn(Column):
         self._integers = _integers(features.get(key))
         if not len(rows):
             raise ValueError(
-                f"{where} is empty: its dataset has 0 rows. Expect x to be a non-empty array or dataset."
+                f"{where} is empty: its dataset has 0 rows. Expect x to be a non-empty array or "
+                "dataset."
             )
         first = self._array(rows.read(slice(0, 1))[key])
         super().__init__(name, (len(rows), *first.shape[1:]), first.dtype)
@@ -176,7 +192,8 @@ class HuggingFaceColumn(Column):
         found = self._array(self._rows.read(index)[self._key])
         if found.shape != (row_count(index), *self.shape[1:]):
             raise ValueError(
-                f"{self._where} holds arrays of different shapes: {self.shape[1:]} in its first row, {found.shape[1:]} in "
+                f"{self._where} holds arrays of different shapes: {self.shape[1:]} in its first "
+                f"row, {found.shape[1:]} in "
                 "others. Pad or resize them to one shape."
             )
         return found
@@ -230,6 +247,8 @@ class HuggingFaceColumn(Column):
     def _ragged(self, values: Any) -> ValueError:
         lengths = sorted({len(value) for value in values if hasattr(value, "__len__")})
         return ValueError(
-            f"{self._where} holds lists of unequal length ({', '.join(map(str, lengths[:5]))}), which have no shape as an array. "
-            "Pad them to one length with `map`, for example by `tokenizer(..., padding='max_length')`."
+            f"{self._where} holds lists of unequal length ({', '.join(map(str, lengths[:5]))}), "
+            "which have no shape as an array. "
+            "Pad them to one length with `map`, for example by `tokenizer(..., "
+            "padding='max_length')`."
         )

@@ -1,4 +1,6 @@
-"""Columns made of columns: some side by side are the features of a table, some one after the other are its chunks."""
+"""Columns made of columns: some side by side are the features of a table, some one after the other
+are its chunks.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from podium.data.columns._column import Column, Index, row_count
 
 
 class SideBySide(Column):
-    """One-dimensional columns of a table as one array of shape (rows, columns), in the type that holds them all."""
+    """One-dimensional columns of a table as one array of shape (rows, columns), in the type that
+    holds them all.
+    """
 
     fresh = True
     in_host = True

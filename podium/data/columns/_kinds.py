@@ -1,4 +1,6 @@
-"""Which kind of column an object is: the one table of all kinds, by the package that the object comes from."""
+"""Which kind of column an object is: the one table of all kinds, by the package that the object
+comes from.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ _KINDS: dict[str, tuple[Any, Any]] = {
 
 
 def is_array_like(value: Any) -> bool:
-    """Tell whether `value` is one array: NumPy, JAX, a Tensor, a frame, a file, anything with `__array__`; no scalar."""
+    """Tell whether `value` is one array: NumPy, JAX, a Tensor, a frame, a file, anything with
+    `__array__`; no scalar.
+    """
     if isinstance(value, (np.ndarray, jax.Array, Tensor, Variable, Column)):
         return True
     if isinstance(value, (type, *_NUMBERS)):
@@ -67,10 +71,13 @@ def is_array_like(value: Any) -> bool:
 
 
 def leaf_of(value: Any, name: str) -> Any:
-    """Return one array-like as a NumPy array of numbers on the same memory, or as a Column that reads it by batches."""
+    """Return one array-like as a NumPy array of numbers on the same memory, or as a Column that
+    reads it by batches.
+    """
     if is_symbolic(value):
         raise TypeError(
-            f"`{name}` is {value!r}, a symbolic value from `Input` that holds no numbers. Give arrays."
+            f"`{name}` is {value!r}, a symbolic value from `Input` that holds no numbers. Give "
+            "arrays."
         )
     found = _converted(value, name)
     if isinstance(found, Column):
@@ -83,7 +90,8 @@ def _converted(value: Any, name: str) -> Any:
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             warn_user(
-                f"`{name}` is a masked array; its mask is ignored and the values under it are used. Fill them first, "
+                f"`{name}` is a masked array; its mask is ignored and the values under it are "
+                "used. Fill them first, "
                 f"`{name}.filled(0)`, or give them a sample_weight of 0."
             )
         value = value.data

@@ -1,4 +1,6 @@
-"""Lazy arrays: anything with a shape, a dtype and rows by slice. What is asked for is read, and never more."""
+"""Lazy arrays: anything with a shape, a dtype and rows by slice. What is asked for is read, and
+never more.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,17 @@ from podium.data.columns._column import Column, Index, row_count
 
 
 def is_lazy(value: Any) -> bool:
-    """Tell whether an object looks like an array that is read by indexing: `shape`, `dtype` and `[rows]`."""
+    """Tell whether an object looks like an array that is read by indexing: `shape`, `dtype` and
+    `[rows]`.
+    """
     return not isinstance(value, type) and all(
         hasattr(value, part) for part in ("shape", "dtype", "__getitem__")
     )
 
 
 class LazyColumn(Column):
-    """An array that lies elsewhere. Rows in any order are read as runs of neighbours, in increasing order.
+    """An array that lies elsewhere. Rows in any order are read as runs of neighbours, in increasing
+    order.
 
     A subclass whose source can read scattered rows at once defines `scattered`.
 
@@ -58,8 +63,10 @@ class LazyColumn(Column):
     def _whole_rows(self, found: np.ndarray, count: int) -> np.ndarray:
         if found.shape != (count, *self.shape[1:]):
             raise ValueError(
-                f"`{self.name}` ({type(self.source).__name__}) gave an array of shape {found.shape} when asked for {count} "
-                f"rows; {(count, *self.shape[1:])} was expected, from its shape {self.shape}. Has the file changed meanwhile?"
+                f"`{self.name}` ({type(self.source).__name__}) gave an array of shape "
+                f"{found.shape} when asked for {count} "
+                f"rows; {(count, *self.shape[1:])} was expected, from its shape {self.shape}. "
+                "Has the file changed meanwhile?"
             )
         return found
 
@@ -69,7 +76,8 @@ def _shape_of(source: Any, name: str) -> tuple[int, ...]:
         return tuple(int(length) for length in source.shape)
     except (TypeError, ValueError):
         raise ValueError(
-            f"`{name}` ({type(source).__name__}) has the shape {source.shape}; an array whose lengths are all known was "
+            f"`{name}` ({type(source).__name__}) has the shape {source.shape}; an array whose "
+            "lengths are all known was "
             "expected. Compute them first; a Dask array does with `compute_chunk_sizes()`."
         ) from None
 
@@ -80,6 +88,7 @@ def _dtype_of(source: Any, name: str) -> np.dtype:
         return np.dtype(dtype)
     except TypeError:
         raise TypeError(
-            f"`{name}` ({type(source).__name__}) has the dtype {dtype!r}, which NumPy does not know. Give an array of numbers "
+            f"`{name}` ({type(source).__name__}) has the dtype {dtype!r}, which NumPy does not "
+            "know. Give an array of numbers "
             "or booleans."
         ) from None

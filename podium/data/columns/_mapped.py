@@ -1,4 +1,6 @@
-"""Memory-mapped files: NumPy arrays whose numbers lie on disk, as `np.memmap` and `np.load(mmap_mode="r")` give them."""
+"""Memory-mapped files: NumPy arrays whose numbers lie on disk, as `np.memmap` and
+`np.load(mmap_mode="r")` give them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Targets and weights given by the names of their columns: `fit(table, y="label")` takes them out of the table."""
+"""Targets and weights given by the names of their columns: `fit(table, y="label")` takes them out
+of the table.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,11 @@ _TABLES: tuple[tuple[Any, Any, Any], ...] = (
 def taken_out(
     x: Any, y: Any, sample_weight: Any, words: tuple[str, str, str] = ("x", "y", "sample_weight")
 ) -> tuple:
-    """Return x, y and sample_weight; what of the latter is names of columns of the table x is taken out of it.
+    """Return x, y and sample_weight; what of the latter is names of columns of the table x is taken
+    out of it.
 
-    Several names stand for one array of those columns; of a Hugging Face dataset, for a list of arrays, one for each output.
+    Several names stand for one array of those columns; of a Hugging Face dataset, for a list of
+    arrays, one for each output.
 
     Args:
         x: The inputs; anything but a table stays as it is.
@@ -57,13 +61,15 @@ def taken_out(
                 raise unknown_choice(f"column in `{word}`:", name, known)
             if known.count(name) > 1:
                 raise ValueError(
-                    f"`{word}` names the column {name!r}, of which `{words[0]}` has {known.count(name)}. Rename them."
+                    f"`{word}` names the column {name!r}, of which `{words[0]}` has "
+                    f"{known.count(name)}. Rename them."
                 )
     taken = {*_listed(y), *_listed(sample_weight)}
     rest = [name for name in known if name not in taken]
     if not rest:
         raise ValueError(
-            f"`{words[0]}` has no column left for the inputs: `{words[1]}` and `{words[2]}` name all of {known}."
+            f"`{words[0]}` has no column left for the inputs: `{words[1]}` and `{words[2]}` name "
+            f"all of {known}."
         )
     apart = is_hugging_face_table(x)
     targets, weights = (

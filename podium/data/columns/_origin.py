@@ -1,4 +1,6 @@
-"""Which package an object comes from, told by its class: Podium imports none of them unless the user did."""
+"""Which package an object comes from, told by its class: Podium imports none of them unless the
+user did.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,16 @@ NUMBERS_ONLY = "Podium computes with numbers and booleans only."
 
 
 def origin(value: Any) -> set[str]:
-    """Return the names of the packages that the classes of an object come from, such as {"torch"}."""
+    """Return the names of the packages that the classes of an object come from, such as
+    {"torch"}.
+    """
     return {(cls.__module__ or "").partition(".")[0] for cls in type(value).__mro__}
 
 
 def is_a(value: Any, package: str, *names: str) -> bool:
-    """Tell whether an object is an instance of a class of one of those names, defined in that package."""
+    """Tell whether an object is an instance of a class of one of those names, defined in that
+    package.
+    """
     return any(
         cls.__name__ in names and (cls.__module__ or "").partition(".")[0] == package
         for cls in type(value).__mro__
@@ -26,7 +32,9 @@ def place(column: Any, table: str) -> str:
 
 
 def places_of(names: list[Any], chosen: list[Any] | None) -> list[int]:
-    """Return where the chosen columns of a table stand, in the order in which they were chosen; None chooses all."""
+    """Return where the chosen columns of a table stand, in the order in which they were chosen;
+    None chooses all.
+    """
     if chosen is None:
         return list(range(len(names)))
     places: dict[Any, list[int]] = {}

@@ -1,4 +1,6 @@
-"""pandas: a frame is one array of its columns, a series one column of shape (n, 1), as in Keras. Memory is shared."""
+"""pandas: a frame is one array of its columns, a series one column of shape (n, 1), as in Keras.
+Memory is shared.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,16 @@ from podium.data.columns._sparse import SparseColumn
 
 
 def from_pandas(value: Any, name: str, chosen: list[Any] | None = None) -> np.ndarray | Column:
-    """Return a frame (or some of its columns), series or index as an array or a Column, or name the column that is none."""
+    """Return a frame (or some of its columns), series or index as an array or a Column, or name the
+    column that is none.
+    """
     if value.ndim == 1:
         return side_by_side(name, [_column(value, f"`{name}`", name, name)])
     places = places_of(list(value.columns), chosen)
     if not places:
         raise ValueError(
-            f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with columns of numbers."
+            f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with "
+            "columns of numbers."
         )
     dtypes = list(value.dtypes)
     if all(_is_sparse(dtypes[at]) and dtypes[at].fill_value == 0 for at in places):
@@ -46,7 +51,9 @@ def _of_frame(frame: Any, at: int, name: str) -> Column:
 
 
 def _seen_as_one(frame: Any, places: list[int]) -> np.ndarray | None:
-    """Return neighbouring columns as a view, if pandas keeps the frame in one piece of memory; else None."""
+    """Return neighbouring columns as a view, if pandas keeps the frame in one piece of memory; else
+    None.
+    """
     if not len(frame) or places != list(range(places[0], places[0] + len(places))):
         return None
     if not np.may_share_memory(
@@ -106,7 +113,8 @@ def _refuse_others(dtype: Any, where: str, written: str) -> None:
             where,
             "Python objects",
             dtype,
-            f"If they are numbers, give `{written}.astype('float32')`; if they are text, `pd.factorize({written})[0]`",
+            f"If they are numbers, give `{written}.astype('float32')`; if they are text, "
+            f"`pd.factorize({written})[0]`",
         )
     if dtype.kind not in "fiub":
         kind = "text" if "str" in str(dtype) else "no numbers"

@@ -1,4 +1,6 @@
-"""Polars: a frame is one array of its columns, a series one column of shape (n, 1). Memory is shared where it can be."""
+"""Polars: a frame is one array of its columns, a series one column of shape (n, 1). Memory is
+shared where it can be.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ from podium.data.columns._origin import is_a, missing, no_numbers, place, places
 
 
 def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.ndarray | Column:
-    """Return a frame (or some of its columns) or series as an array or a Column, or name the column that is none."""
+    """Return a frame (or some of its columns) or series as an array or a Column, or name the column
+    that is none.
+    """
     if is_a(value, "polars", "LazyFrame"):
         raise TypeError(
-            f"`{name}` is a Polars LazyFrame, a query that has not been run; rows cannot be read from it by number. Run it "
+            f"`{name}` is a Polars LazyFrame, a query that has not been run; rows cannot be read "
+            "from it by number. Run it "
             f"once: `{name}.collect()`."
         )
     if is_a(value, "polars", "Series"):
@@ -25,7 +30,8 @@ def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
     names = [known[at] for at in places]
     if not names:
         raise ValueError(
-            f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with columns of numbers."
+            f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with "
+            "columns of numbers."
         )
     columns = []
     for key, at in zip(names, places, strict=True):
@@ -61,7 +67,9 @@ def _as_rows(column: Column, name: str) -> np.ndarray | Column:
 
 
 def _column(series: Any, where: str, written: str, name: str) -> Column:
-    """Return a series as a Column: one-dimensional, or of more dimensions if its rows are arrays."""
+    """Return a series as a Column: one-dimensional, or of more dimensions if its rows are
+    arrays.
+    """
     dtype = series.dtype
     inner = dtype
     while is_a(inner, "polars", "Array"):

@@ -11,14 +11,17 @@ from podium.data.columns._column import Column, Index
 
 
 class SparseColumn(Column):
-    """A sparse matrix or array of any format. It is kept by rows (CSR), into which other formats are converted once."""
+    """A sparse matrix or array of any format. It is kept by rows (CSR), into which other formats
+    are converted once.
+    """
 
     fresh = True
 
     def __init__(self, name: str, matrix: Any):
         if len(matrix.shape) > 2:
             raise ValueError(
-                f"`{name}` is a sparse array of shape {matrix.shape}; one or two dimensions were expected. Reshape it to "
+                f"`{name}` is a sparse array of shape {matrix.shape}; one or two dimensions were "
+                "expected. Reshape it to "
                 f"`(samples, features)`, or make it dense, `{name}.toarray()`."
             )
         super().__init__(name, matrix.shape, matrix.dtype)

@@ -10,7 +10,8 @@ from podium.data.columns._origin import is_a
 
 _DENSE = {
     "RaggedTensor": "`{0}.to_tensor()`, which pads the shorter rows",
-    "SparseTensor": "`tf.sparse.to_dense({0})`, or a SciPy sparse matrix, whose rows are made dense batch by batch",
+    "SparseTensor": "`tf.sparse.to_dense({0})`, or a SciPy sparse matrix, whose rows are made "
+    "dense batch by batch",
     "IndexedSlices": "`tf.convert_to_tensor({0})`",
 }
 
@@ -25,11 +26,13 @@ def from_tensorflow(value: Any, name: str) -> np.ndarray:
     for kind, dense in _DENSE.items():
         if is_a(value, "tensorflow", kind):
             raise TypeError(
-                f"`{name}` is a TensorFlow {kind}; a dense tensor was expected. Give {dense.format(name)}."
+                f"`{name}` is a TensorFlow {kind}; a dense tensor was expected. Give "
+                f"{dense.format(name)}."
             )
     try:
         return np.asarray(value)
     except NotImplementedError as error:
         raise TypeError(
-            f"`{name}` is a symbolic TensorFlow tensor, which holds no numbers. Call Podium outside of `tf.function`."
+            f"`{name}` is a symbolic TensorFlow tensor, which holds no numbers. Call Podium "
+            "outside of `tf.function`."
         ) from error

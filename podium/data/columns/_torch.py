@@ -19,19 +19,23 @@ def from_torch(tensor: Any, name: str) -> np.ndarray | Column:
     """Return a tensor as an array on the same memory; one on another device as a Column."""
     if str(tensor.layout) != "torch.strided":
         raise TypeError(
-            f"`{name}` is a sparse PyTorch tensor (layout {tensor.layout}); a dense one was expected. Give `{name}.to_dense()`, "
+            f"`{name}` is a sparse PyTorch tensor (layout {tensor.layout}); a dense one was "
+            f"expected. Give `{name}.to_dense()`, "
             "or a SciPy sparse matrix, whose rows are made dense batch by batch."
         )
     if tensor.device.type == "meta":
         raise ValueError(
-            f"`{name}` is a PyTorch tensor on the device 'meta', which holds no numbers. Give one with values."
+            f"`{name}` is a PyTorch tensor on the device 'meta', which holds no numbers. Give "
+            "one with values."
         )
     tensor = tensor.detach()
     return _array(tensor) if tensor.device.type == "cpu" else DeviceColumn(name, tensor)
 
 
 class DeviceColumn(Column):
-    """A tensor on another device, such as PyTorch's GPU. The rows of a batch are selected there, and then fetched."""
+    """A tensor on another device, such as PyTorch's GPU. The rows of a batch are selected there,
+    and then fetched.
+    """
 
     def __init__(self, name: str, tensor: Any):
         super().__init__(name, tensor.shape, _array(tensor[:0].cpu()).dtype)

@@ -8,10 +8,11 @@ from podium.data.columns._lazy import LazyColumn
 
 
 class ZarrColumn(LazyColumn):
-    """A Zarr array. Scattered rows are selected at once, so that each chunk is opened once for a batch.
+    """A Zarr array. Scattered rows are selected at once, so that each chunk is opened once for a
+    batch.
 
-    A chunk is decompressed whole, for however few of its rows: `shuffle="batch"` with batches of the size of a chunk reads
-    each once in an epoch.
+    A chunk is decompressed whole, for however few of its rows: `shuffle="batch"` with batches of
+    the size of a chunk reads each once in an epoch.
     """
 
     fresh = True

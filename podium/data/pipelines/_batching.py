@@ -23,7 +23,9 @@ from podium.data.pipelines._sources import Single
 
 
 class Batched(Pipeline):
-    """Elements stacked in groups of `count`. Rows of arrays are cut out in blocks, without touching single ones."""
+    """Elements stacked in groups of `count`. Rows of arrays are cut out in blocks, without touching
+    single ones.
+    """
 
     def __init__(self, source: Pipeline, count: int, drop_remainder: bool):
         self.source = source
@@ -86,7 +88,9 @@ class PaddedBatched(Batched):
         return map(self.stacked, self._groups(start))
 
     def stacked(self, elements: list) -> Any:
-        """Make one batch, each leaf filled up to the longest of its kind or to the shape that was asked for."""
+        """Make one batch, each leaf filled up to the longest of its kind or to the shape that was
+        asked for.
+        """
         first = elements[0]
         shapes, values = _spread(self._shapes, first), _spread(self._values, first)
         places = iter(range(len(leaves(first))))
@@ -106,7 +110,9 @@ class Unbatched(Pipeline):
         self._source = source
 
     def size(self) -> int:
-        """Return the number of rows where it follows from how the batches were made, else that nobody knows."""
+        """Return the number of rows where it follows from how the batches were made, else that
+        nobody knows.
+        """
         source = self._source
         if isinstance(source, Single):
             return first_length(next(source.elements()))
@@ -137,7 +143,8 @@ def _stacked(*values: Any) -> np.ndarray:
     shapes = {np.shape(value) for value in values}
     if len(shapes) > 1:
         raise ValueError(
-            f"Elements of the shapes {', '.join(map(str, sorted(shapes)))} cannot be stacked into one batch. Bring them to "
+            f"Elements of the shapes {', '.join(map(str, sorted(shapes)))} cannot be stacked "
+            "into one batch. Bring them to "
             "one shape with `map`, or use `padded_batch`."
         )
     return np.stack(values)
@@ -168,7 +175,8 @@ def _padded(values: list, shape: Any, fill: Any) -> np.ndarray:
     ]
     if any(most > length for most, length in zip(longest, target, strict=True)):
         raise ValueError(
-            f"padded_shapes asks for {tuple(wanted)}, but an element has the shape {tuple(longest)}, which is larger."
+            f"padded_shapes asks for {tuple(wanted)}, but an element has the shape "
+            f"{tuple(longest)}, which is larger."
         )
     text = arrays[0].dtype.kind in "OUS"
     default = "" if text else 0

@@ -1,4 +1,6 @@
-"""Pipelines that run a user's function on elements. The function sees Tensors; what it returns becomes NumPy again."""
+"""Pipelines that run a user's function on elements. The function sees Tensors; what it returns
+becomes NumPy again.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,16 @@ from podium.data.pipelines._sources import frozen
 
 
 def as_tensors(element: Any) -> Any:
-    """Wrap the leaves of an element into Tensors. Text stays as it is, for `map` to turn into numbers."""
+    """Wrap the leaves of an element into Tensors. Text stays as it is, for `map` to turn into
+    numbers.
+    """
     return map_leaves(_as_tensor, element)
 
 
 def call(fn: Callable, element: Any) -> Any:
-    """Call a user's function with an element; the parts of a tuple become arguments of their own."""
+    """Call a user's function with an element; the parts of a tuple become arguments of their
+    own.
+    """
     tensors = as_tensors(element)
     return fn(*tensors) if isinstance(tensors, tuple) else fn(tensors)
 
@@ -64,7 +70,9 @@ class Filtered(Following):
 
 
 class Interleaved(Pipeline):
-    """The elements of a dataset made for each element; `cycle` of them are open at once and give `block` in turn."""
+    """The elements of a dataset made for each element; `cycle` of them are open at once and give
+    `block` in turn.
+    """
 
     def __init__(self, source: Pipeline, fn: Callable, cycle: int = 1, block: int = 1):
         self._source = source
@@ -104,7 +112,8 @@ class Interleaved(Pipeline):
         pipeline = getattr(made, "pipeline", None)
         if not isinstance(pipeline, Pipeline):
             raise TypeError(
-                f"The function returned {type(made).__name__}; a Dataset was expected. Use `map` for a function that "
+                f"The function returned {type(made).__name__}; a Dataset was expected. Use `map` "
+                "for a function that "
                 "returns elements."
             )
         return pipeline

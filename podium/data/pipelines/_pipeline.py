@@ -1,7 +1,8 @@
 """Pipeline: elements that can be walked again and again, the inside of a Dataset.
 
-Elements are nested structures of NumPy values. A pipeline whose elements are rows of arrays in memory, in some order,
-says so through `table` and `rows`: what follows can then work on blocks of row numbers instead of single elements.
+Elements are nested structures of NumPy values. A pipeline whose elements are rows of arrays in
+memory, in some order, says so through `table` and `rows`: what follows can then work on blocks of
+row numbers instead of single elements.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Rows = range | np.ndarray  # row numbers; a range can be sliced without copying
 
 
 class Pipeline:
-    """Base of all pipelines. A subclass defines `elements` and `size`, or `table`, `rows` and `size`."""
+    """Base of all pipelines. A subclass defines `elements` and `size`, or `table`, `rows` and
+    `size`.
+    """
 
     table: Any = None  # a structure of arrays of which every element is a row, or None
     in_order = False  # whether the elements are all the rows of `table`, once, in order
@@ -33,11 +36,15 @@ class Pipeline:
         raise NotImplementedError
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk the numbers of the rows of `table`, in blocks of any length, without the first `start` ones."""
+        """Walk the numbers of the rows of `table`, in blocks of any length, without the first
+        `start` ones.
+        """
         raise NotImplementedError
 
     def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the elements once, without the first `start` ones (other than 0 only if `seekable`)."""
+        """Walk the elements once, without the first `start` ones (other than 0 only if
+        `seekable`).
+        """
         for block in self.rows(start):
             for index in block if isinstance(block, range) else block.tolist():
                 yield map_leaves(lambda array, at=index: row_of(array, at), self.table)
@@ -56,7 +63,9 @@ class Pipeline:
         return any(source.shuffles() for source in self.inputs())
 
     def order(self) -> list:
-        """Return what decides the order of the next walk: the state of every shuffle, as JSON can hold it."""
+        """Return what decides the order of the next walk: the state of every shuffle, as JSON can
+        hold it.
+        """
         return [state for source in self.inputs() for state in source.order()]
 
     def set_order(self, states: list) -> None:
@@ -65,7 +74,9 @@ class Pipeline:
             source.set_order(states)
 
     def sample(self, batch: int) -> Any:
-        """Return an element such as those that will come; unfinished batches hold `batch` elements."""
+        """Return an element such as those that will come; unfinished batches hold `batch`
+        elements.
+        """
         for element in self.elements():
             return element
         raise ValueError("The dataset is empty, so its elements have no shapes and types to show.")

@@ -1,4 +1,6 @@
-"""Shuffling with a buffer, as tf.data does it: random, repeatable after `set_random_seed`, new on each pass."""
+"""Shuffling with a buffer, as tf.data does it: random, repeatable after `set_random_seed`, new on
+each pass.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Shuffled(Following):
         return True
 
     def order(self) -> list:
-        """Return the states of the shuffles before it, and its own: the seed, and how many walks there have been."""
+        """Return the states of the shuffles before it, and its own: the seed, and how many walks
+        there have been.
+        """
         return [*super().order(), [self._base(), self._passes]]
 
     def set_order(self, states: list) -> None:
@@ -95,7 +99,9 @@ class Shuffled(Following):
         return np.random.default_rng([seed % 2**32, self._passes if self._reshuffle else 0])
 
     def _base(self) -> int:
-        """Return the seed; one that was not given is drawn, and drawn anew after `set_random_seed`."""
+        """Return the seed; one that was not given is drawn, and drawn anew after
+        `set_random_seed`.
+        """
         if self._seed is None or (
             self._given is None and self._reshuffle and self._drawn != seedings()
         ):

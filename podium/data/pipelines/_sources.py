@@ -84,7 +84,8 @@ class Generated(Pipeline):
 
 
 def frozen(structure: Any, name: str = "element") -> Any:
-    """Turn what a user's function returned into an element: NumPy leaves that are ours, lists as arrays.
+    """Turn what a user's function returned into an element: NumPy leaves that are ours, lists as
+    arrays.
 
     As in tf.data, tuples and dictionaries are structure, and a list stands for one array.
     """
@@ -114,7 +115,8 @@ def table_of(tensors: Any) -> Any:
     for name, array in named_leaves(table, "tensors"):
         if array.ndim == 0:
             raise ValueError(
-                f"`{name}` is the single value {shortened(array[()])}, which has no slices. Give arrays with at least one "
+                f"`{name}` is the single value {shortened(array[()])}, which has no slices. Give "
+                "arrays with at least one "
                 "dimension, or use `Dataset.from_tensors`."
             )
         lengths[name] = len(array)
@@ -123,7 +125,8 @@ def table_of(tensors: Any) -> Any:
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
         raise ValueError(
-            f"All arrays must have the same number of rows, the length of the first dimension: {found}."
+            "All arrays must have the same number of rows, the length of the first dimension: "
+            f"{found}."
         )
     return table
 
@@ -183,7 +186,8 @@ def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
         )
     if isinstance(signature, (dict, tuple, list)):
         raise TypeError(
-            f"The generator yielded an {name} of the structure {describe(element)}; its signature says {describe(signature)}."
+            f"The generator yielded an {name} of the structure {describe(element)}; its "
+            f"signature says {describe(signature)}."
         )
     value = frozen(element, name)
     if isinstance(signature, TextSpec):

@@ -270,7 +270,9 @@ class Zipped(Pipeline):
 
 
 def zipped(structure: Any) -> Pipeline:
-    """Put pipelines side by side. Whole arrays in order stay arrays, so that later steps can work on blocks."""
+    """Put pipelines side by side. Whole arrays in order stay arrays, so that later steps can work
+    on blocks.
+    """
     parts = leaves(structure)
     if not all(part.in_order for part in parts):
         return Zipped(structure)

@@ -29,7 +29,8 @@ class _Elementwise(Layer):
         for name, value in values.items():
             if value is None or value < 0:
                 raise ValueError(
-                    f"{type(self).__name__} was given {name}={value!r}; a number of at least 0 was expected."
+                    f"{type(self).__name__} was given {name}={value!r}; a number of at least 0 "
+                    "was expected."
                 )
 
 
@@ -195,7 +196,8 @@ class PReLU(_Elementwise):
         )
         if any(not isinstance(axis, int) or axis < 1 for axis in self.shared_axes or ()):
             raise ValueError(
-                f"PReLU was given shared_axes={shared_axes!r}; whole numbers from 1 (0 is the batch) were expected."
+                f"PReLU was given shared_axes={shared_axes!r}; whole numbers from 1 (0 is the "
+                "batch) were expected."
             )
         self.alpha: Any = None
 
@@ -204,7 +206,8 @@ class PReLU(_Elementwise):
         shared = self.shared_axes or ()
         if any(axis >= len(input_shape) for axis in shared):
             raise ValueError(
-                f"Layer {self.name!r} (PReLU) shares axes {self.shared_axes}, and its input has shape {tuple(input_shape)}. "
+                f"Layer {self.name!r} (PReLU) shares axes {self.shared_axes}, and its input has "
+                f"shape {tuple(input_shape)}. "
                 f"Choose axes between 1 and {len(input_shape) - 1}."
             )
         shape = [1 if axis in shared else length for axis, length in enumerate(input_shape)][1:]
@@ -254,8 +257,10 @@ class Softmax(_Elementwise):
         """Compute the shares; where `mask` is False the share is zero."""
         if mask is not None and not _broadcasts(mask.shape, inputs.shape):
             raise ValueError(
-                f"Layer {self.name!r} (Softmax) was given a mask of shape {tuple(mask.shape)} for inputs of shape "
-                f"{tuple(inputs.shape)}. Each length of the mask must be 1 or equal the input's, counted from the end."
+                f"Layer {self.name!r} (Softmax) was given a mask of shape {tuple(mask.shape)} "
+                "for inputs of shape "
+                f"{tuple(inputs.shape)}. Each length of the mask must be 1 or equal the input's, "
+                "counted from the end."
             )
         return dispatch(masked_softmax, inputs, mask, self.axis)
 
@@ -270,7 +275,9 @@ def _broadcasts(shape: Any, onto: Any) -> bool:
 
 
 def masked_softmax(x: Any, mask: Any, axis: Any) -> Any:
-    """Softmax over `axis` of what `mask` lets through; the rest, and rows with nothing left, are zero."""
+    """Softmax over `axis` of what `mask` lets through; the rest, and rows with nothing left, are
+    zero.
+    """
     axis = tuple(axis) if isinstance(axis, (list, tuple)) else axis
     if mask is None:
         return jax.nn.softmax(x, axis=axis)

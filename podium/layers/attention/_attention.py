@@ -14,10 +14,11 @@ from podium.layers.regularization._dropout import drop
 
 
 class Attention(Layer):
-    """Averages values, weighted by how well their keys fit each query (dot product or a learned sum).
+    """Averages values, weighted by how well their keys fit each query (dot product or a learned
+    sum).
 
-    Called on `[query, value]` or `[query, value, key]`, of shapes `(batch, targets, size)`, `(batch, sources, size)` and
-    `(batch, sources, size)`.
+    Called on `[query, value]` or `[query, value, key]`, of shapes `(batch, targets, size)`,
+    `(batch, sources, size)` and `(batch, sources, size)`.
 
     Args:
         use_scale: Whether to learn a factor of the scores.
@@ -65,12 +66,14 @@ class Attention(Layer):
         if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
             given = f"{len(inputs)} values" if isinstance(inputs, (list, tuple)) else "one value"
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was called with {given}; a list [query, value] or [query, value, "
+                f"Layer {self.name!r} ({type(self).__name__}) was called with {given}; a list "
+                "[query, value] or [query, value, "
                 "key] was expected."
             )
         if mask is not None and (not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3)):
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was given mask={mask!r}; a list [query_mask, value_mask] was "
+                f"Layer {self.name!r} ({type(self).__name__}) was given mask={mask!r}; a list "
+                "[query_mask, value_mask] was "
                 "expected, None for no mask."
             )
 
@@ -116,7 +119,8 @@ class Attention(Layer):
 
 
 class AdditiveAttention(Attention):
-    """Averages values, weighted by `sum(scale * tanh(query + key))`, with a learned `scale` per feature.
+    """Averages values, weighted by `sum(scale * tanh(query + key))`, with a learned `scale` per
+    feature.
 
     Args:
         use_scale: Whether to learn `scale`.

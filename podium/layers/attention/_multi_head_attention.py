@@ -1,6 +1,7 @@
 """MultiHeadAttention and GroupedQueryAttention: projections, masks and attention by several heads.
 
-Both share one base: it owns masks, dropout and the attention itself. The layers own their projections.
+Both share one base: it owns masks, dropout and the attention itself. The layers own their
+projections.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from podium.layers.regularization._dropout import drop
 
 
 class _HeadAttention(Layer):
-    """The base: `call`, masks, dropout, and options for the projections, which subclasses make in `build`."""
+    """The base: `call`, masks, dropout, and options for the projections, which subclasses make in
+    `build`.
+    """
 
     def __init__(
         self,
@@ -47,7 +50,8 @@ class _HeadAttention(Layer):
         )
         if flash_attention and dropout > 0:
             raise ValueError(
-                f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; the fused kernel has no dropout. "
+                f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; "
+                "the fused kernel has no dropout. "
                 "Set dropout=0, or leave `flash_attention` out."
             )
         self._flash_attention = flash_attention
@@ -64,7 +68,9 @@ class _HeadAttention(Layer):
     def _projection(
         self, name: str, equation: str, output_shape: Any, shape: Any, activation: Any = None
     ) -> EinsumDense:
-        """Make and build a projection; its bias has all letters of the output that the inputs do not have."""
+        """Make and build a projection; its bias has all letters of the output that the inputs do
+        not have.
+        """
         inputs, outputs = equation.split(",")[0], equation.split("->")[1]
         layer = EinsumDense(
             equation,
@@ -88,8 +94,10 @@ class _HeadAttention(Layer):
     def _check_lengths(self, value_shape: Any, key_shape: Any) -> None:
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was given a value of shape {tuple(value_shape)} and a key of shape "
-                f"{tuple(key_shape)}. All lengths between batch and features must be equal: each value has one key."
+                f"Layer {self.name!r} ({type(self).__name__}) was given a value of shape "
+                f"{tuple(value_shape)} and a key of shape "
+                f"{tuple(key_shape)}. All lengths between batch and features must be equal: each "
+                "value has one key."
             )
 
     def call(
@@ -111,8 +119,10 @@ class _HeadAttention(Layer):
             query: `(batch, targets, features)`.
             value: `(batch, sources, features)`.
             key: Like `value`; by default `value` itself.
-            query_mask: `(batch, targets)`: which queries count. By default the mask that `query` carries.
-            value_mask: `(batch, sources)`: which values count. By default the mask that `value` carries.
+            query_mask: `(batch, targets)`: which queries count. By default the mask that `query`
+                carries.
+            value_mask: `(batch, sources)`: which values count. By default the mask that `value`
+                carries.
             key_mask: `(batch, sources)`: which keys count. By default the mask that `key` carries.
             attention_mask: `(batch, targets, sources)`: who may see whom.
             return_attention_scores: Return the weights too.
@@ -121,7 +131,8 @@ class _HeadAttention(Layer):
         """
         if self._flash_attention and return_attention_scores:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was made with flash_attention=True, which computes no scores. "
+                f"Layer {self.name!r} ({type(self).__name__}) was made with "
+                "flash_attention=True, which computes no scores. "
                 "Leave `flash_attention` or `return_attention_scores` out."
             )
         key = value if key is None else key
@@ -183,7 +194,8 @@ class _HeadAttention(Layer):
 
 
 class MultiHeadAttention(_HeadAttention):
-    """Attention by several heads, each with projections of its own, as in "Attention Is All You Need".
+    """Attention by several heads, each with projections of its own, as in "Attention Is All You
+    Need".
 
     Args:
         num_heads: How many heads.
@@ -192,7 +204,8 @@ class MultiHeadAttention(_HeadAttention):
         dropout: The share of the attention weights to drop in training.
         use_bias: Whether the projections have biases.
         output_shape: The shape of an output's features; by default the size of the query's.
-        attention_axes: The axes over which attention goes; by default all between batch and features.
+        attention_axes: The axes over which attention goes; by default all between batch and
+            features.
         sliding_window: Let a target see only sources less than this many steps away.
         flash_attention: Whether to use the fused kernel of a GPU; None for no.
         kernel_initializer: How kernels start.
@@ -258,7 +271,8 @@ class MultiHeadAttention(_HeadAttention):
         )
         if attention_axes is not None and not isinstance(attention_axes, (int, list, tuple)):
             raise ValueError(
-                f"MultiHeadAttention was given attention_axes={attention_axes!r}; a whole number or a list of them was expected."
+                f"MultiHeadAttention was given attention_axes={attention_axes!r}; a whole number "
+                "or a list of them was expected."
             )
         self._attention_axes = (
             (attention_axes,) if isinstance(attention_axes, int) else attention_axes
@@ -423,7 +437,8 @@ class GroupedQueryAttention(_HeadAttention):
         self.num_key_value_heads = whole_number(self, "num_key_value_heads", num_key_value_heads)
         if num_query_heads % num_key_value_heads:
             raise ValueError(
-                f"GroupedQueryAttention was given num_query_heads={num_query_heads} and num_key_value_heads="
+                f"GroupedQueryAttention was given num_query_heads={num_query_heads} and "
+                "num_key_value_heads="
                 f"{num_key_value_heads}; the first must be a multiple of the second."
             )
 
@@ -471,7 +486,9 @@ GroupQueryAttention = GroupedQueryAttention  # the name that Keras exports
 
 
 def _fresh(option: Any) -> Any:
-    """Return a copy of an initializer, so that each projection draws for itself; other options can be shared."""
+    """Return a copy of an initializer, so that each projection draws for itself; other options can
+    be shared.
+    """
     has_config = hasattr(option, "get_config") and hasattr(type(option), "from_config")
     return type(option).from_config(option.get_config()) if has_config else option
 
@@ -503,7 +520,9 @@ def _joined_mask(
 
 
 def _with_heads(mask: Any, rank: int, attended: int = 1) -> Any:
-    """Add dimensions to a mask where the scores have heads (and further axes that attention does not go over)."""
+    """Add dimensions to a mask where the scores have heads (and further axes that attention does
+    not go over).
+    """
     while mask.ndim < rank:
         mask = jnp.expand_dims(mask, -2 * attended - 1)
     return mask

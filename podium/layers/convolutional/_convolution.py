@@ -1,7 +1,7 @@
 """Convolution layers: Conv1D, Conv2D, Conv3D, and the base that all convolutions stand on.
 
-`BaseConvolution` owns what every kind of convolution takes: window, strides, padding, layout, activation, bias and
-the options of weights. The arithmetic is `podium/ops/_convolution.py`.
+`BaseConvolution` owns what every kind of convolution takes: window, strides, padding, layout,
+activation, bias and the options of weights. The arithmetic is `podium/ops/_convolution.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from podium.ops._layout import channels_last, restore
 
 
 class BaseConvolution(Layer):
-    """What all convolutions share. Subclasses list their arguments, make their kernels and convolve."""
+    """What all convolutions share. Subclasses list their arguments, make their kernels and
+    convolve.
+    """
 
     rank: ClassVar[int]
     _paddings: ClassVar[tuple[str, ...]] = ("valid", "same")
@@ -50,8 +52,10 @@ class BaseConvolution(Layer):
             and max(self.dilation_rate) > 1
         ):
             raise ValueError(
-                f"{type(self).__name__} was given strides={self.strides} and dilation_rate={self.dilation_rate}; only one "
-                "of them may be above 1, as in Keras. Use strides=1 here and a pooling layer behind it, or dilation_rate=1."
+                f"{type(self).__name__} was given strides={self.strides} and "
+                f"dilation_rate={self.dilation_rate}; only one "
+                "of them may be above 1, as in Keras. Use strides=1 here and a pooling layer "
+                "behind it, or dilation_rate=1."
             )
         self.activation = activations.get(activation)
         self.use_bias = use_bias
@@ -65,21 +69,27 @@ class BaseConvolution(Layer):
         channels = input_shape[axis]
         if channels is None:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was called with shape {tuple(input_shape)}: the number of "
-                f"channels (axis {axis}, data_format={self.data_format!r}) must be known. Give it in `Input(shape=...)`."
+                f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
+                f"{tuple(input_shape)}: the number of "
+                f"channels (axis {axis}, data_format={self.data_format!r}) must be known. Give "
+                "it in `Input(shape=...)`."
             )
         self.compute_output_shape(input_shape)  # an empty output is refused before weights are made
         return channels
 
     def _new_bias(self, length: int, input_shape: Any) -> None:
-        """End a `build`: make the bias, if there is one, and hold later inputs to this number of channels."""
+        """End a `build`: make the bias, if there is one, and hold later inputs to this number of
+        channels.
+        """
         axis = _spatial.channel_axis(self.data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: input_shape[axis]})
         if self.use_bias:
             self.bias = self._new_weight("bias", (length,), "bias")
 
     def _new_weight(self, name: str, shape: tuple[int, ...], prefix: str) -> Any:
-        """Make a weight with the options `<prefix>_initializer`, `<prefix>_regularizer` and `<prefix>_constraint`."""
+        """Make a weight with the options `<prefix>_initializer`, `<prefix>_regularizer` and
+        `<prefix>_constraint`.
+        """
         return self.add_weight(
             name=name, shape=shape, **_argument_checks.weight_options(self, prefix)
         )
@@ -109,7 +119,8 @@ class BaseConvolution(Layer):
         """Return the shape of the outputs; an empty output is an error."""
         if len(input_shape) != self.rank + 2:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was asked about shape {tuple(input_shape)}; {self.rank + 2} "
+                f"Layer {self.name!r} ({type(self).__name__}) was asked about shape "
+                f"{tuple(input_shape)}; {self.rank + 2} "
                 "dimensions were expected: the batch, the space and the channels."
             )
         lengths = self._output_lengths(input_shape)
@@ -201,8 +212,10 @@ class _Convolution(BaseConvolution):
         self.groups = _argument_checks.whole_number(self, "groups", groups)
         if self.filters % self.groups:
             raise ValueError(
-                f"{type(self).__name__} was given filters={filters} and groups={groups}; the filters must divide evenly into "
-                f"the groups. Use filters={-(-self.filters // self.groups) * self.groups}, or other groups."
+                f"{type(self).__name__} was given filters={filters} and groups={groups}; the "
+                "filters must divide evenly into "
+                f"the groups. Use filters={-(-self.filters // self.groups) * self.groups}, or "
+                "other groups."
             )
         self.kernel: Any = None
 
@@ -211,8 +224,10 @@ class _Convolution(BaseConvolution):
         channels = self._channels_of(input_shape)
         if channels % self.groups:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was called with shape {tuple(input_shape)}: {channels} channels "
-                f"(data_format={self.data_format!r}) do not divide evenly into groups={self.groups}. Use other groups, or "
+                f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
+                f"{tuple(input_shape)}: {channels} channels "
+                f"(data_format={self.data_format!r}) do not divide evenly into "
+                f"groups={self.groups}. Use other groups, or "
                 "check where the channels are."
             )
         self.kernel = self._new_weight(
@@ -221,7 +236,9 @@ class _Convolution(BaseConvolution):
         self._new_bias(self.filters, input_shape)
 
     def convolution_op(self, inputs: Any, kernel: Any) -> Any:
-        """Convolve the inputs; override it to treat the kernel first, for example to standardise it."""
+        """Convolve the inputs; override it to treat the kernel first, for example to standardise
+        it.
+        """
         padding: Any = self.padding
         if padding == "causal":
             padding = (((self.kernel_size[0] - 1) * self.dilation_rate[0], 0),)
@@ -251,8 +268,8 @@ class Conv1D(_Convolution):
         filters: How many channels come out.
         kernel_size: How many steps a filter sees.
         strides: How far the window moves each time.
-        padding: "valid" for none, "same" for zeros around, so that with strides=1 the length stays; "causal" for
-            zeros before the start only, so that no output sees a later step.
+        padding: "valid" for none, "same" for zeros around, so that with strides=1 the length stays;
+            "causal" for zeros before the start only, so that no output sees a later step.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
         dilation_rate: The distance between the steps a filter sees.
         groups: Splits channels and filters into this many separate convolutions.
@@ -283,9 +300,12 @@ class Conv2D(_Convolution):
     Args:
         filters: How many channels come out.
         kernel_size: Height and width of a filter: a pair, or one number for both.
-        strides: How far the window moves each time: a pair or one number. Not together with `dilation_rate`.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size stays.
-        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height, width)`.
+        strides: How far the window moves each time: a pair or one number. Not together with
+            `dilation_rate`.
+        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
+            stays.
+        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
+            width)`.
         dilation_rate: The distance between the pixels a filter sees: a pair or one number.
         groups: Splits channels and filters into this many separate convolutions.
         activation: A name or function; None for none.
@@ -300,7 +320,8 @@ class Conv2D(_Convolution):
         **kwargs: `name`, `dtype`, `trainable`.
 
     Raises:
-        ValueError: If the window does not fit into the input, or the channels do not divide into `groups`.
+        ValueError: If the window does not fit into the input, or the channels do not divide into
+            `groups`.
 
     Example:
         >>> layer = podium.layers.Conv2D(16, 3, activation="relu")
@@ -317,8 +338,10 @@ class Conv3D(_Convolution):
     Args:
         filters: How many channels come out.
         kernel_size: Depth, height and width of a filter, or one number for all.
-        strides: How far the window moves each time: three numbers or one. Not together with `dilation_rate`.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size stays.
+        strides: How far the window moves each time: three numbers or one. Not together with
+            `dilation_rate`.
+        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
+            stays.
         data_format: "channels_last" (default) or "channels_first".
         dilation_rate: The distance between the voxels a filter sees: three numbers or one.
         groups: Splits channels and filters into this many separate convolutions.

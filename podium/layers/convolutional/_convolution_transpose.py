@@ -1,6 +1,8 @@
-"""Transposed convolution layers, which grow what convolutions shrink: Conv1DTranspose, Conv2DTranspose, Conv3DTranspose.
+"""Transposed convolution layers, which grow what convolutions shrink: Conv1DTranspose,
+Conv2DTranspose, Conv3DTranspose.
 
-Options, bias and activation are those of `BaseConvolution`; the arithmetic is `podium/ops/_convolution.py`.
+Options, bias and activation are those of `BaseConvolution`; the arithmetic is
+`podium/ops/_convolution.py`.
 """
 
 from __future__ import annotations
@@ -90,8 +92,10 @@ class _ConvolutionTranspose(BaseConvolution):
                 for extra, stride in zip(self.output_padding, self.strides, strict=True)
             ):
                 raise ValueError(
-                    f"{type(self).__name__} was given output_padding={output_padding!r} and strides={strides!r}; the padding "
-                    "must be smaller than the strides. Leave output_padding out, or use larger strides."
+                    f"{type(self).__name__} was given output_padding={output_padding!r} and "
+                    f"strides={strides!r}; the padding "
+                    "must be smaller than the strides. Leave output_padding out, or use larger "
+                    "strides."
                 )
         self.kernel: Any = None
 
@@ -142,8 +146,8 @@ class Conv1DTranspose(_ConvolutionTranspose):
         kernel_size: How many steps of the output one step of the input reaches.
         strides: By how much the length grows.
         padding: "valid" keeps all that the windows reach, "same" keeps `strides` times the length.
-        output_padding: Sets the length more exactly, to `output_padding` more than the smallest input of a
-            convolution that would give this length; less than `strides`.
+        output_padding: Sets the length more exactly, to `output_padding` more than the smallest
+            input of a convolution that would give this length; less than `strides`.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
         dilation_rate: The distance between the steps of a window. Not together with `strides`.
         activation: A name or function; None for none.
@@ -167,16 +171,18 @@ class Conv1DTranspose(_ConvolutionTranspose):
 
 
 class Conv2DTranspose(_ConvolutionTranspose):
-    """Grows images: every pixel is spread over a window of the output. Used by decoders and generators.
+    """Grows images: every pixel is spread over a window of the output. Used by decoders and
+    generators.
 
     Args:
         filters: How many channels come out.
         kernel_size: Height and width of a window: a pair, or one number for both.
         strides: By how much height and width grow.
         padding: "valid" keeps all that the windows reach, "same" keeps `strides` times the size.
-        output_padding: Sets the size more exactly, to `output_padding` more than the smallest input of a
-            convolution that would give this size; less than `strides`.
-        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height, width)`.
+        output_padding: Sets the size more exactly, to `output_padding` more than the smallest input
+            of a convolution that would give this size; less than `strides`.
+        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
+            width)`.
         dilation_rate: The distance between the pixels of a window. Not together with `strides`.
         activation: A name or function; None for none.
         use_bias: Whether to add a bias to every channel.

@@ -1,6 +1,7 @@
 """Convolutions that treat channels apart: DepthwiseConv1D/2D and SeparableConv1D/2D.
 
-Options, bias and activation are those of `BaseConvolution`; a depthwise convolution is one with as many groups as channels.
+Options, bias and activation are those of `BaseConvolution`; a depthwise convolution is one with as
+many groups as channels.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class _ByChannel(BaseConvolution):
     def __init__(self, *args: Any, depth_multiplier: int, **kwargs: Any):
         if kwargs.pop("groups", 1) != 1:
             raise ValueError(
-                f"{type(self).__name__} makes its groups itself; only groups=1 is accepted. Leave it out."
+                f"{type(self).__name__} makes its groups itself; only groups=1 is accepted. "
+                "Leave it out."
             )
         for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
             kwargs.pop(unused, None)  # Keras 2 wrote them into configs, and used the depthwise ones
@@ -116,8 +118,10 @@ class DepthwiseConv1D(_DepthwiseConvolution):
     Args:
         kernel_size: How many steps a filter sees.
         strides: How far the window moves each time.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the length stays.
-        depth_multiplier: How many filters each channel has, and so how many channels come out of it.
+        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the length
+            stays.
+        depth_multiplier: How many filters each channel has, and so how many channels come out of
+            it.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
         dilation_rate: The distance between the steps a filter sees.
         activation: A name or function; None for none.
@@ -140,14 +144,18 @@ class DepthwiseConv1D(_DepthwiseConvolution):
 
 
 class DepthwiseConv2D(_DepthwiseConvolution):
-    """Slides filters over images, each channel on its own: the cheap half of a separable convolution.
+    """Slides filters over images, each channel on its own: the cheap half of a separable
+    convolution.
 
     Args:
         kernel_size: Height and width of a filter: a pair, or one number for both.
         strides: How far the window moves each time: a pair or one number.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size stays.
-        depth_multiplier: How many filters each channel has, and so how many channels come out of it.
-        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height, width)`.
+        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
+            stays.
+        depth_multiplier: How many filters each channel has, and so how many channels come out of
+            it.
+        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
+            width)`.
         dilation_rate: The distance between the pixels a filter sees: a pair or one number.
         activation: A name or function; None for none.
         use_bias: Whether to add a bias to every channel.
@@ -242,7 +250,8 @@ class SeparableConv1D(_SeparableConvolution):
         filters: How many channels come out.
         kernel_size: How many steps a filter sees.
         strides: How far the window moves each time.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the length stays.
+        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the length
+            stays.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
         dilation_rate: The distance between the steps a filter sees.
         depth_multiplier: How many filters each channel has before mixing.
@@ -269,14 +278,17 @@ class SeparableConv1D(_SeparableConvolution):
 
 
 class SeparableConv2D(_SeparableConvolution):
-    """Slides filters over each channel of images on its own, then mixes the channels: far fewer weights than `Conv2D`.
+    """Slides filters over each channel of images on its own, then mixes the channels: far fewer
+    weights than `Conv2D`.
 
     Args:
         filters: How many channels come out.
         kernel_size: Height and width of a filter: a pair, or one number for both.
         strides: How far the window moves each time: a pair or one number.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size stays.
-        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height, width)`.
+        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
+            stays.
+        data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
+            width)`.
         dilation_rate: The distance between the pixels a filter sees: a pair or one number.
         depth_multiplier: How many filters each channel has before mixing.
         activation: A name or function; None for none.

@@ -19,8 +19,8 @@ class EinsumDense(Layer):
 
     Args:
         equation: An einsum equation of inputs and kernel, such as "abc,cd->abd" or "...x,xy->...y".
-        output_shape: The shape of the outputs without the batch dimension (and without what "..." stands for); None
-            for lengths that come from the inputs.
+        output_shape: The shape of the outputs without the batch dimension (and without what "..."
+            stands for); None for lengths that come from the inputs.
         activation: A name or function; None for none.
         bias_axes: The letters of the output that the bias has, such as "d"; None for no bias.
         kernel_initializer: How the kernel starts.
@@ -73,7 +73,8 @@ class EinsumDense(Layer):
         for letter in bias_axes or "":
             if letter not in self._letters[2]:
                 raise ValueError(
-                    f"EinsumDense was given bias_axes={bias_axes!r} for the equation {equation!r}, whose output has the letters "
+                    f"EinsumDense was given bias_axes={bias_axes!r} for the equation "
+                    f"{equation!r}, whose output has the letters "
                     f"{self._letters[2].replace('.', '')!r}. Name letters of the output."
                 )
         self.kernel: Any = None
@@ -104,7 +105,9 @@ class EinsumDense(Layer):
         self.input_spec = InputSpec(ndim=len(input_shape), axes=axes)
 
     def _oriented(self, initializer: Any) -> Any:
-        """Tell an initializer that scales by fan-in and fan-out which axes of the kernel are which."""
+        """Tell an initializer that scales by fan-in and fan-out which axes of the kernel are
+        which.
+        """
         if not isinstance(initializer, initializers.VarianceScaling):
             return initializer
         if initializer.input_axes is not None and initializer.output_axes is not None:
@@ -121,8 +124,10 @@ class EinsumDense(Layer):
         elided = len(input_shape) - len(inputs.replace(".", ""))
         if elided < 0 or ("." not in inputs and elided):
             raise ValueError(
-                f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and was given inputs of shape "
-                f"{tuple(input_shape)}, with {len(input_shape)} dimensions. One letter per dimension was expected."
+                f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and was "
+                "given inputs of shape "
+                f"{tuple(input_shape)}, with {len(input_shape)} dimensions. One letter per "
+                "dimension was expected."
             )
         given = self.partial_output_shape
         if outputs.startswith("."):
@@ -145,17 +150,22 @@ class EinsumDense(Layer):
             )
             if len(part) != len(names):
                 raise ValueError(
-                    f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and output_shape="
-                    f"{self.partial_output_shape}, which do not fit inputs of shape {tuple(input_shape)}. Give `output_shape` "
+                    f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and "
+                    "output_shape="
+                    f"{self.partial_output_shape}, which do not fit inputs of shape "
+                    f"{tuple(input_shape)}. Give `output_shape` "
                     "one length per letter of the output, without the batch dimension."
                 )
             for letter, length in zip(names, part, strict=True):
                 known = lengths.get(letter)
                 if known is not None and length is not None and known != length:
                     raise ValueError(
-                        f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r}: letter {letter!r} has length "
-                        f"{known} in the inputs of shape {tuple(input_shape)} and {length} in output_shape="
-                        f"{self.partial_output_shape}. Make them equal, or write None in `output_shape`."
+                        f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r}: "
+                        f"letter {letter!r} has length "
+                        f"{known} in the inputs of shape {tuple(input_shape)} and {length} in "
+                        "output_shape="
+                        f"{self.partial_output_shape}. Make them equal, or write None in "
+                        "`output_shape`."
                     )
                 lengths[letter] = length if known is None else known
         return lengths
@@ -217,14 +227,17 @@ def _split_equation(equation: str) -> tuple[str, str, str]:
     match = re.fullmatch(r"(\.?)([a-zA-Z]+)(\.?),([a-zA-Z]+)->(\1)([a-zA-Z]+)(\3)", short)
     if match is None or (match[1] and match[3]):
         raise ValueError(
-            f"EinsumDense was given equation={equation!r}; one of the forms 'ab,bc->ac', '...b,bc->...c' or 'ab...,bc->ac...' "
+            f"EinsumDense was given equation={equation!r}; one of the forms 'ab,bc->ac', "
+            "'...b,bc->...c' or 'ab...,bc->ac...' "
             "was expected, with the inputs first and the kernel second."
         )
     inputs, kernel, outputs = match[2], match[4], match[6]
     for letter in outputs + kernel:
         if letter not in inputs and not (letter in kernel and letter in outputs):
             raise ValueError(
-                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no length: every letter of the output "
-                "must be in the inputs or the kernel, and every letter of the kernel in the inputs or the output."
+                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no "
+                "length: every letter of the output "
+                "must be in the inputs or the kernel, and every letter of the kernel in the "
+                "inputs or the output."
             )
     return match[1] + inputs + match[3], kernel, match[1] + outputs + match[3]

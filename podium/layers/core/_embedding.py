@@ -22,8 +22,8 @@ def _looked_up(ids: Any, table: Any, dtype: str) -> Any:
 class Embedding(Layer):
     """Looks up a trained vector for every whole number, such as the number of a word.
 
-    Numbers below zero count from the end, as in NumPy. A number of `input_dim` or more is refused where it can be
-    seen; in compiled code it gives a vector of NaN, as in Keras on JAX.
+    Numbers below zero count from the end, as in NumPy. A number of `input_dim` or more is refused
+    where it can be seen; in compiled code it gives a vector of NaN, as in Keras on JAX.
 
     Args:
         input_dim: How many vectors there are: the largest number that occurs, plus one.
@@ -68,7 +68,8 @@ class Embedding(Layer):
         for argument, value in missing.items():
             if value is not None:
                 raise ValueError(
-                    f"Embedding was given {argument}={value!r}, which Podium does not have. Leave it out."
+                    f"Embedding was given {argument}={value!r}, which Podium does not have. "
+                    "Leave it out."
                 )
         self.input_dim = _argument_checks.whole_number(self, "input_dim", input_dim)
         self.output_dim = _argument_checks.whole_number(self, "output_dim", output_dim)
@@ -104,7 +105,9 @@ class Embedding(Layer):
         return dispatch(_looked_up, inputs, self.embeddings, self.compute_dtype)
 
     def _check_ids(self, inputs: Any) -> None:
-        """Refuse numbers that are not in the table, if there are numbers yet; waits for the ids only."""
+        """Refuse numbers that are not in the table, if there are numbers yet; waits for the ids
+        only.
+        """
         value = inputs.value if isinstance(inputs, Tensor) else inputs
         if isinstance(value, jax.core.Tracer) or value.size == 0:
             return
@@ -112,8 +115,10 @@ class Embedding(Layer):
         low, high = ids.min(), ids.max()
         if low < -self.input_dim or high >= self.input_dim:
             raise ValueError(
-                f"Layer {self.name!r} (Embedding) was given the number {int(high if high >= self.input_dim else low)}; it has "
-                f"input_dim={self.input_dim} vectors, for the numbers 0 to {self.input_dim - 1}. Make input_dim larger (the "
+                f"Layer {self.name!r} (Embedding) was given the number "
+                f"{int(high if high >= self.input_dim else low)}; it has "
+                f"input_dim={self.input_dim} vectors, for the numbers 0 to {self.input_dim - 1}. "
+                "Make input_dim larger (the "
                 "largest number plus one), or map unknown numbers to one that is free."
             )
 

@@ -99,7 +99,8 @@ def Input(
     """Make a symbolic value to build a model from.
 
     Args:
-        shape: The shape without the batch dimension (an int for one dimension); None for free lengths.
+        shape: The shape without the batch dimension (an int for one dimension); None for free
+            lengths.
         batch_size: The batch size, if it is fixed.
         dtype: The type, float32 by default.
         sparse: Not supported; accepted as None or False.
@@ -120,7 +121,8 @@ def Input(
     """
     if ragged:
         raise ValueError(
-            "Input was given ragged=True; there are rectangular values only. Pad the rows to one length."
+            "Input was given ragged=True; there are rectangular values only. Pad the rows to "
+            "one length."
         )
     layer = InputLayer(
         shape, batch_size, dtype, sparse, batch_shape, name, optional, input_tensor=tensor

@@ -16,8 +16,8 @@ class Lambda(Layer):
 
     Args:
         function: A function of the inputs; it may also take `mask` and `training`.
-        output_shape: Not needed: shapes are found by tracing. Used by `compute_output_shape` if given, without the batch
-            dimension, or as a function of the input shape.
+        output_shape: Not needed: shapes are found by tracing. Used by `compute_output_shape` if
+            given, without the batch dimension, or as a function of the input shape.
         mask: The mask of the outputs, or a function of `(inputs, mask)` that returns it.
         arguments: Further named arguments for the function.
         **kwargs: `name`, `dtype`.
@@ -78,7 +78,9 @@ class Lambda(Layer):
         return _call_context.map_shapes(lambda shape: (batch, *shape), self._output_shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again; functions are written by their registered name."""
+        """Return the arguments that make this layer again; functions are written by their
+        registered name.
+        """
         config = super().get_config() | {
             "function": _function_config(self.function),
             "arguments": self.arguments,
@@ -121,7 +123,9 @@ def _function_from(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
             else f"the function {value['config']!r}, which is not registered"
         )
         raise ValueError(
-            f"This Lambda layer runs {what}; a config can only name functions, so it cannot be made again. Write the function "
-            "with `def` and decorate it with `@podium.saving.register_keras_serializable()`, or write a Layer."
+            f"This Lambda layer runs {what}; a config can only name functions, so it cannot be "
+            "made again. Write the function "
+            "with `def` and decorate it with `@podium.saving.register_keras_serializable()`, or "
+            "write a Layer."
         )
     return found

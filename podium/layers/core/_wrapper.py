@@ -28,7 +28,8 @@ class Wrapper(Layer):
         super().__init__(**kwargs)
         if not isinstance(layer, Layer):
             raise ValueError(
-                f"{type(self).__name__} was given layer={layer!r}; a layer was expected, such as podium.layers.Dense(8)."
+                f"{type(self).__name__} was given layer={layer!r}; a layer was expected, such as "
+                "podium.layers.Dense(8)."
             )
         self.layer = layer
 

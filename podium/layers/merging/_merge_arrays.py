@@ -1,7 +1,7 @@
 """The arithmetic of the merging layers: pure functions of lists of arrays.
 
-`masks` is None, or a list with a mask or None for every input. Mixed dtypes promote as in NumPy; shapes were checked
-by the layers in `_merging.py`.
+`masks` is None, or a list with a mask or None for every input. Mixed dtypes promote as in NumPy;
+shapes were checked by the layers in `_merging.py`.
 """
 
 from __future__ import annotations

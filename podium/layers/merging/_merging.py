@@ -1,7 +1,9 @@
-"""Layers that make one value of several: Concatenate, Add, Subtract, Multiply, Average, Maximum, Minimum, Dot.
+"""Layers that make one value of several: Concatenate, Add, Subtract, Multiply, Average, Maximum,
+Minimum, Dot.
 
-All take a list. Elementwise layers broadcast as NumPy does, except that a shorter shape gets its missing dimensions
-behind the batch. Where every input carries a mask, the output's mask is true where one of them is.
+All take a list. Elementwise layers broadcast as NumPy does, except that a shorter shape gets its
+missing dimensions behind the batch. Where every input carries a mask, the output's mask is true
+where one of them is.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def _common_batch(sizes: Sequence[int | None]) -> int | None:
 
 
 class _Merge(Layer):
-    """What all merging layers share: a list comes in, shapes are checked at every call, masks are joined."""
+    """What all merging layers share: a list comes in, shapes are checked at every call, masks are
+    joined.
+    """
 
     _function: ClassVar[Callable]
     _count: ClassVar[int | None] = None  # how many inputs it takes, if that is fixed
@@ -73,18 +77,22 @@ class _Merge(Layer):
 
     def _not_a_list(self, shape: Any) -> ValueError:
         return ValueError(
-            f"Layer {self.name!r} ({type(self).__name__}) was called with one input of shape {tuple(shape)}; a list of inputs "
+            f"Layer {self.name!r} ({type(self).__name__}) was called with one input of shape "
+            f"{tuple(shape)}; a list of inputs "
             "was expected. Call it as `layer([x, y])`."
         )
 
     def _misfit(self, shapes: Sequence[Any], problem: str) -> ValueError:
         listed = ", ".join(str(tuple(shape)) for shape in shapes)
         return ValueError(
-            f"Layer {self.name!r} ({type(self).__name__}) was called with shapes {listed}: {problem}"
+            f"Layer {self.name!r} ({type(self).__name__}) was called with shapes {listed}: "
+            f"{problem}"
         )
 
     def _listed(self, input_shape: Any) -> list[tuple[int | None, ...]]:
-        """Return the shapes of a list of inputs, or refuse what is no list or has the wrong length."""
+        """Return the shapes of a list of inputs, or refuse what is no list or has the wrong
+        length.
+        """
         if input_shape is None or _call_context.is_shape(input_shape):
             if not input_shape:
                 raise self._misfit([], "the list is empty. Give at least one input.")
@@ -118,7 +126,8 @@ class _Merge(Layer):
                 )
                 raise self._misfit(
                     input_shape,
-                    f"they differ in dimension {axis}{widened}. Give all inputs the same shape, or length 1 where they shall be "
+                    f"they differ in dimension {axis}{widened}. Give all inputs the same shape, "
+                    "or length 1 where they shall be "
                     "repeated; to join inputs of different lengths use Concatenate.",
                 )
         return (*batch, *lengths)
@@ -142,13 +151,16 @@ class _Merge(Layer):
             or len(mask) != len(inputs)
         ):
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was given a mask that does not belong to its inputs; a list "
+                f"Layer {self.name!r} ({type(self).__name__}) was given a mask that does not "
+                "belong to its inputs; a list "
                 "with one mask or None for every input was expected."
             )
         return list(mask)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return a mask that is true where one of the inputs' masks is; None if one of them has none."""
+        """Return a mask that is true where one of the inputs' masks is; None if one of them has
+        none.
+        """
         masks = self._masks_for(inputs, mask)
         if masks is None or any(m is None for m in masks):
             return None
@@ -185,7 +197,8 @@ class Subtract(_Merge):
 
 
 class Multiply(_Merge):
-    """Multiplies inputs, element by element. Masked steps count as 1, and as 0 where all inputs are masked.
+    """Multiplies inputs, element by element. Masked steps count as 1, and as 0 where all inputs are
+    masked.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
@@ -218,7 +231,8 @@ class Average(_Merge):
 
 
 class Maximum(_Merge):
-    """Keeps the largest of inputs, element by element. A masked step gives way to the other inputs'.
+    """Keeps the largest of inputs, element by element. A masked step gives way to the other
+    inputs'.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
@@ -233,7 +247,8 @@ class Maximum(_Merge):
 
 
 class Minimum(_Merge):
-    """Keeps the smallest of inputs, element by element. A masked step gives way to the other inputs'.
+    """Keeps the smallest of inputs, element by element. A masked step gives way to the other
+    inputs'.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
@@ -266,7 +281,8 @@ class Concatenate(_Merge):
         super().__init__(**kwargs)
         if isinstance(axis, bool) or not isinstance(axis, int):
             raise TypeError(
-                f"Concatenate was given axis={axis!r}; a whole number was expected, such as -1 for the last one."
+                f"Concatenate was given axis={axis!r}; a whole number was expected, such as -1 "
+                "for the last one."
             )
         self.axis = axis
 
@@ -294,7 +310,8 @@ class Concatenate(_Merge):
             if len(lengths) > 1:
                 raise self._misfit(
                     input_shape,
-                    f"they may differ only in dimension {joined} (axis={self.axis}), and differ in dimension {axis}. Join along "
+                    f"they may differ only in dimension {joined} (axis={self.axis}), and differ "
+                    f"in dimension {axis}. Join along "
                     "another axis, or crop, pad or reshape the inputs.",
                 )
             output.append(lengths.pop() if lengths else None)
@@ -317,7 +334,8 @@ class Dot(_Merge):
 
     Args:
         axes: The dimension to sum over, in both inputs or as a pair, counted with the batch as 0.
-        normalize: Whether to scale to length 1 along that dimension first; the result is then the cosine similarity.
+        normalize: Whether to scale to length 1 along that dimension first; the result is then the
+            cosine similarity.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Raises:
@@ -341,11 +359,13 @@ class Dot(_Merge):
         ):
             kind = ValueError if isinstance(given, (list, tuple)) else TypeError
             raise kind(
-                f"Dot was given axes={axes!r}; a whole number or a pair of them was expected, such as axes=(2, 1)."
+                f"Dot was given axes={axes!r}; a whole number or a pair of them was expected, "
+                "such as axes=(2, 1)."
             )
         if 0 in given:
             raise ValueError(
-                f"Dot was given axes={axes!r}; dimension 0 is the batch and cannot be summed over. Count from 1."
+                f"Dot was given axes={axes!r}; dimension 0 is the batch and cannot be summed "
+                "over. Count from 1."
             )
         self.axes = axes
         self.normalize = normalize
@@ -375,7 +395,8 @@ class Dot(_Merge):
         if len(batch) > 1 or (None not in summed and summed[0] != summed[1]):
             raise self._misfit(
                 input_shape,
-                f"dimension {axes[0]} of the first and {axes[1]} of the second (axes={self.axes}) must be equally long, and so "
+                f"dimension {axes[0]} of the first and {axes[1]} of the second "
+                f"(axes={self.axes}) must be equally long, and so "
                 "must the batches. Give other axes, or reshape the inputs.",
             )
         rest = [
@@ -519,7 +540,8 @@ def concatenate(inputs: Sequence[Any], axis: int = -1, **kwargs: Any) -> Any:
 
 
 def dot(inputs: Sequence[Any], axes: int | tuple[int, int] = -1, **kwargs: Any) -> Any:
-    """Multiply two inputs and sum over one dimension of each, sample by sample; `Dot` as a function.
+    """Multiply two inputs and sum over one dimension of each, sample by sample; `Dot` as a
+    function.
 
     Args:
         inputs: A list of two arrays or symbolic values.

@@ -1,7 +1,7 @@
 """BatchNormalization: statistics of the batch in training, their running averages otherwise.
 
-In training one pure function gives the outputs and the new averages; the layer assigns them. The averages carry no
-gradient.
+In training one pure function gives the outputs and the new averages; the layer assigns them. The
+averages carry no gradient.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from podium.layers._layer import Layer
 
 
 class BatchNormalization(Layer):
-    """Brings each feature to mean 0 and variance 1 over the batch, then scales it by `gamma` and shifts it by `beta`.
+    """Brings each feature to mean 0 and variance 1 over the batch, then scales it by `gamma` and
+    shifts it by `beta`.
 
-    In training it uses the batch's statistics and moves their running averages; otherwise, and always when
-    `trainable` is False, it uses the running averages.
+    In training it uses the batch's statistics and moves their running averages; otherwise, and
+    always when `trainable` is False, it uses the running averages.
 
     Args:
         axis: The axis of the features; 1 for channels first.
@@ -45,10 +46,12 @@ class BatchNormalization(Layer):
         gamma_regularizer: A penalty on `gamma`.
         beta_constraint: Applied to `beta` after updates.
         gamma_constraint: Applied to `gamma` after updates.
-        renorm: Whether to correct the batch's statistics towards long-term ones (batch renormalization).
+        renorm: Whether to correct the batch's statistics towards long-term ones (batch
+            renormalization).
         renorm_clipping: Limits of that correction: a dictionary with any of "rmin", "rmax", "dmax".
         renorm_momentum: How much of the long-term statistics stays at each step.
-        synchronized: Accepted as in Keras. The batch is one global array, so its statistics always span all devices.
+        synchronized: Accepted as in Keras. The batch is one global array, so its statistics always
+            span all devices.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -89,7 +92,8 @@ class BatchNormalization(Layer):
         axes = axes_of(self, axis)
         if len(axes) != 1:
             raise ValueError(
-                f"BatchNormalization was given axis={axis!r}; one axis was expected, such as axis=-1."
+                f"BatchNormalization was given axis={axis!r}; one axis was expected, such as "
+                "axis=-1."
             )
         self.axis = axes[0]
         self.momentum = float(fraction(self, "momentum", momentum))
@@ -158,11 +162,15 @@ class BatchNormalization(Layer):
         return dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        """Normalise the inputs; `mask` (one dimension less) leaves entries out of the statistics."""
+        """Normalise the inputs; `mask` (one dimension less) leaves entries out of the
+        statistics.
+        """
         if mask is not None and len(mask.shape) != len(inputs.shape) - 1:
             raise ValueError(
-                f"Layer {self.name!r} (BatchNormalization) was given a mask of shape {tuple(mask.shape)} for inputs of shape "
-                f"{tuple(inputs.shape)}. The mask must have one dimension less: {tuple(inputs.shape)[:-1]}."
+                f"Layer {self.name!r} (BatchNormalization) was given a mask of shape "
+                f"{tuple(mask.shape)} for inputs of shape "
+                f"{tuple(inputs.shape)}. The mask must have one dimension less: "
+                f"{tuple(inputs.shape)[:-1]}."
             )
         common = {"axis": self.axis, "epsilon": self.epsilon, "dtype": self.compute_dtype}
         if not (training and self.trainable):
@@ -279,7 +287,9 @@ def _renormalize_batch(
     clipping: Any,
     **common: Any,
 ) -> Any:
-    """Normalise by the batch's statistics, corrected towards long-term ones without a gradient through the correction."""
+    """Normalise by the batch's statistics, corrected towards long-term ones without a gradient
+    through the correction.
+    """
     moving_mean, moving_stddev, renorm_mean, renorm_stddev = averages
     mean, variance = _moments(at_least_float32(x), mask, common["axis"])
     stddev = jnp.sqrt(variance + common["epsilon"])

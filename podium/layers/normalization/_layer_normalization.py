@@ -1,4 +1,6 @@
-"""Normalization without statistics of the batch: LayerNormalization, RMS, Group and Unit, and SpectralNormalization."""
+"""Normalization without statistics of the batch: LayerNormalization, RMS, Group and Unit, and
+SpectralNormalization.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from podium.layers.normalization._batch_normalization import at_least_float32
 
 
 class _ScaledNormalization(Layer):
-    """What layer and group normalization share: a learned scale `gamma` and shift `beta`, never cast to half precision."""
+    """What layer and group normalization share: a learned scale `gamma` and shift `beta`, never
+    cast to half precision.
+    """
 
     def __init__(
         self,
@@ -83,7 +87,8 @@ class LayerNormalization(_ScaledNormalization):
         gamma_regularizer: A penalty on `gamma`.
         beta_constraint: Applied to `beta` after updates.
         gamma_constraint: Applied to `gamma` after updates.
-        rms_scaling: Outdated, use `RMSNormalization`. Divides by the standard deviation without subtracting the mean.
+        rms_scaling: Outdated, use `RMSNormalization`. Divides by the standard deviation without
+            subtracting the mean.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -118,7 +123,8 @@ class LayerNormalization(_ScaledNormalization):
         super().__init__(axis, epsilon, center, scale, weights, kwargs)
         if rms_scaling:
             warnings.warn(
-                "LayerNormalization(rms_scaling=True) divides by the standard deviation, not the root mean square. Use "
+                "LayerNormalization(rms_scaling=True) divides by the standard deviation, not "
+                "the root mean square. Use "
                 "`RMSNormalization` for that.",
                 stacklevel=2,
             )
@@ -206,10 +212,12 @@ def _rms_normalize(x: Any, scale: Any, axes: tuple, epsilon: float) -> Any:
 
 
 class GroupNormalization(_ScaledNormalization):
-    """Splits the channels into groups and brings each group of each sample to mean 0 and variance 1.
+    """Splits the channels into groups and brings each group of each sample to mean 0 and variance
+    1.
 
     Args:
-        groups: How many groups; it must divide the number of channels. -1 gives each channel its own.
+        groups: How many groups; it must divide the number of channels. -1 gives each channel its
+            own.
         axis: The axis of the channels.
         epsilon: Added to the variance, against division by zero.
         center: Whether to add `beta`.
@@ -253,7 +261,8 @@ class GroupNormalization(_ScaledNormalization):
         super().__init__(axis, epsilon, center, scale, weights, kwargs)
         if len(self._axes) != 1:
             raise ValueError(
-                f"GroupNormalization was given axis={axis!r}; one axis was expected, such as axis=-1."
+                f"GroupNormalization was given axis={axis!r}; one axis was expected, such as "
+                "axis=-1."
             )
         self.groups = groups if groups == -1 else whole_number(self, "groups", groups)
 
@@ -263,8 +272,10 @@ class GroupNormalization(_ScaledNormalization):
         channels = input_shape[self.axis]
         if channels is None or (self.groups != -1 and channels % self.groups):
             raise ValueError(
-                f"Layer {self.name!r} (GroupNormalization) has groups={self.groups} and was given inputs of shape "
-                f"{tuple(input_shape)}, with {channels} channels in axis {self.axis}. The number of channels must be known and "
+                f"Layer {self.name!r} (GroupNormalization) has groups={self.groups} and was "
+                "given inputs of shape "
+                f"{tuple(input_shape)}, with {channels} channels in axis {self.axis}. The number "
+                "of channels must be known and "
                 "a multiple of `groups`; groups=-1 gives each channel its own."
             )
         self._add_scale_and_shift((channels,), self.scale, self.center)
@@ -338,7 +349,8 @@ class UnitNormalization(Layer):
 
 
 class SpectralNormalization(Wrapper):
-    """Divides a layer's kernel by its largest singular value at every training call, as GAN discriminators want.
+    """Divides a layer's kernel by its largest singular value at every training call, as GAN
+    discriminators want.
 
     Args:
         layer: A layer with a `kernel` or `embeddings`.
@@ -377,7 +389,8 @@ class SpectralNormalization(Wrapper):
             if weight is not None:
                 return weight
         raise ValueError(
-            f"Layer {self.name!r} (SpectralNormalization) wraps {self.layer!r}, which has neither `kernel` nor `embeddings`. "
+            f"Layer {self.name!r} (SpectralNormalization) wraps {self.layer!r}, which has "
+            "neither `kernel` nor `embeddings`. "
             "Wrap a layer such as Dense, Conv2D or Embedding."
         )
 
@@ -401,7 +414,9 @@ class SpectralNormalization(Wrapper):
 
 
 def _divide_by_norm(kernel: Any, u: Any, steps: int) -> Any:
-    """Return a better estimate of the first singular vector, and the kernel over its largest singular value."""
+    """Return a better estimate of the first singular vector, and the kernel over its largest
+    singular value.
+    """
     matrix = kernel.reshape(-1, kernel.shape[-1])
     u = u.astype(kernel.dtype)
     empty = jnp.all(kernel == 0)  # nothing to divide by: keep everything

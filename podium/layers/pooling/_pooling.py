@@ -1,6 +1,8 @@
-"""Pooling layers: the largest or the mean value of windows, of the whole input, or of a given number of windows.
+"""Pooling layers: the largest or the mean value of windows, of the whole input, or of a given
+number of windows.
 
-Every layer names its rank and its reduction; the three bases own arguments and shapes, `podium.ops` the arithmetic.
+Every layer names its rank and its reduction; the three bases own arguments and shapes, `podium.ops`
+the arithmetic.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ class MaxPooling1D(_Pooling):
     Args:
         pool_size: The length of the window.
         strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(length / strides)`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(length /
+            strides)`.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
         name: A name.
         **kwargs: `dtype`, `trainable`.
@@ -101,7 +104,8 @@ class MaxPooling2D(_Pooling):
         pool_size: Height and width of the window: a pair, or one number for both.
         strides: How far it moves each time; None for `pool_size`.
         padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         name: A name.
         **kwargs: `dtype`, `trainable`.
 
@@ -121,7 +125,8 @@ class MaxPooling3D(_Pooling):
         pool_size: Depth, height and width of the window, or one number for all.
         strides: How far it moves each time; None for `pool_size`.
         padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         name: A name.
         **kwargs: `dtype`, `trainable`.
 
@@ -140,7 +145,8 @@ class AveragePooling1D(_Pooling):
     Args:
         pool_size: The length of the window.
         strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(length / strides)`.
+        padding: "valid" for whole windows only, or "same" for an output of `ceil(length /
+            strides)`.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
         name: A name.
         **kwargs: `dtype`, `trainable`.
@@ -161,7 +167,8 @@ class AveragePooling2D(_Pooling):
         pool_size: Height and width of the window: a pair, or one number for both.
         strides: How far it moves each time; None for `pool_size`.
         padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         name: A name.
         **kwargs: `dtype`, `trainable`.
 
@@ -181,7 +188,8 @@ class AveragePooling3D(_Pooling):
         pool_size: Depth, height and width of the window, or one number for all.
         strides: How far it moves each time; None for `pool_size`.
         padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         name: A name.
         **kwargs: `dtype`, `trainable`.
 
@@ -273,7 +281,8 @@ class GlobalAveragePooling2D(_GlobalPooling):
     """Takes the mean over all pixels of an image, channel by channel.
 
     Args:
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         keepdims: Whether height and width stay as dimensions of length 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -290,7 +299,8 @@ class GlobalAveragePooling3D(_GlobalPooling):
     """Takes the mean over all voxels of a volume, channel by channel.
 
     Args:
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         keepdims: Whether depth, height and width stay as dimensions of length 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -324,7 +334,8 @@ class GlobalMaxPooling2D(_GlobalPooling):
     """Keeps the largest value over all pixels of an image, channel by channel.
 
     Args:
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         keepdims: Whether height and width stay as dimensions of length 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -341,7 +352,8 @@ class GlobalMaxPooling3D(_GlobalPooling):
     """Keeps the largest value over all voxels of a volume, channel by channel.
 
     Args:
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         keepdims: Whether depth, height and width stay as dimensions of length 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -411,7 +423,8 @@ class AdaptiveAveragePooling2D(_AdaptivePooling):
 
     Args:
         output_size: Height and width that come out: a pair, or one number for both.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -428,7 +441,8 @@ class AdaptiveAveragePooling3D(_AdaptivePooling):
 
     Args:
         output_size: Depth, height and width that come out, or one number for all.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -462,7 +476,8 @@ class AdaptiveMaxPooling2D(_AdaptivePooling):
 
     Args:
         output_size: Height and width that come out: a pair, or one number for both.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -479,7 +494,8 @@ class AdaptiveMaxPooling3D(_AdaptivePooling):
 
     Args:
         output_size: Depth, height and width that come out, or one number for all.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:

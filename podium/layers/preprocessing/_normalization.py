@@ -1,4 +1,6 @@
-"""Normalization: shift and scale features by a mean and variance that are given, or learned from data by `adapt`."""
+"""Normalization: shift and scale features by a mean and variance that are given, or learned from
+data by `adapt`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ class Normalization(Layer):
     Give the mean and the variance, or call `adapt` with data before training.
 
     Args:
-        axis: The axis or axes that keep statistics of their own; None for one mean and one variance over everything.
+        axis: The axis or axes that keep statistics of their own; None for one mean and one variance
+            over everything.
         mean: The mean, if known.
         variance: The variance, if known.
         invert: Whether to undo the normalization instead.
@@ -56,14 +59,17 @@ class Normalization(Layer):
     def _check_given(self, mean: Any, variance: Any) -> None:
         if (mean is None) != (variance is None):
             raise ValueError(
-                f"Normalization was given mean={mean!r} and variance={variance!r}; give both or neither."
+                f"Normalization was given mean={mean!r} and variance={variance!r}; give both or "
+                "neither."
             )
         if mean is not None and (
             np.shape(mean) != np.shape(variance) or np.ndim(mean) > len(self.axis)
         ):
             raise ValueError(
-                f"Normalization was given a mean of shape {np.shape(mean)} and a variance of shape {np.shape(variance)} for "
-                f"axis={self.axis}; equal shapes with at most {len(self.axis)} dimensions were expected."
+                f"Normalization was given a mean of shape {np.shape(mean)} and a variance of "
+                f"shape {np.shape(variance)} for "
+                f"axis={self.axis}; equal shapes with at most {len(self.axis)} dimensions were "
+                "expected."
             )
 
     def build(self, input_shape: Any) -> None:
@@ -72,7 +78,8 @@ class Normalization(Layer):
         self._kept_axes = tuple(sorted(axis % len(input_shape) for axis in self.axis))
         if any(input_shape[axis] is None for axis in self._kept_axes):
             raise ValueError(
-                f"Layer {self.name!r} (Normalization) keeps statistics along axis {self.axis}, whose length is unknown in "
+                f"Layer {self.name!r} (Normalization) keeps statistics along axis {self.axis}, "
+                "whose length is unknown in "
                 f"inputs of shape {tuple(input_shape)}. Give that length in `Input(shape=...)`."
             )
         shape = tuple(input_shape[axis] for axis in self._kept_axes)
@@ -117,17 +124,20 @@ class Normalization(Layer):
         """Learn mean and variance from data, forgetting what was learned before.
 
         Args:
-            data: An array, or an iterable of batches; of a batch that is a tuple, the first part counts.
+            data: An array, or an iterable of batches; of a batch that is a tuple, the first part
+                counts.
         """
         if self.input_mean is not None:
             raise ValueError(
-                f"Layer {self.name!r} (Normalization) was made with `mean` and `variance`: there is nothing to adapt."
+                f"Layer {self.name!r} (Normalization) was made with `mean` and `variance`: there "
+                "is nothing to adapt."
             )
         if isinstance(data, (np.ndarray, Tensor)) or hasattr(data, "__array__"):
             data = [np.asarray(data)]
         if not isinstance(data, Iterable):
             raise TypeError(
-                f"adapt was given a {type(data).__name__}; an array or an iterable of batches was expected."
+                f"adapt was given a {type(data).__name__}; an array or an iterable of batches "
+                "was expected."
             )
         totals = _Totals()
         for batch in data:
@@ -146,7 +156,8 @@ class Normalization(Layer):
             shape[axis] != self.built_shape[axis] for axis in self._kept_axes
         ):
             raise ValueError(
-                f"adapt on layer {self.name!r} (Normalization) met data of shape {shape}; it was built for shape "
+                f"adapt on layer {self.name!r} (Normalization) met data of shape {shape}; it was "
+                "built for shape "
                 f"{self.built_shape}. Give data of that shape, or make a new layer."
             )
 

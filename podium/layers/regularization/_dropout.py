@@ -1,4 +1,5 @@
-"""Layers that disturb their inputs in training and pass them on otherwise: the Dropout family and Gaussian noise.
+"""Layers that disturb their inputs in training and pass them on otherwise: the Dropout family and
+Gaussian noise.
 
 They share one base that owns the seed. Each layer adds a pure function of `(key, inputs)`.
 """
@@ -18,7 +19,9 @@ from podium.layers._layer import Layer
 
 
 class _Noise(Layer):
-    """The base: draws a key in training and calls `_disturb`; nothing is drawn for an amount of zero."""
+    """The base: draws a key in training and calls `_disturb`; nothing is drawn for an amount of
+    zero.
+    """
 
     def __init__(self, amount: float, seed: int | None, **kwargs: Any):
         super().__init__(**kwargs)
@@ -41,12 +44,13 @@ class _Noise(Layer):
 
 
 class Dropout(_Noise):
-    """Sets a random part of the inputs to zero in training, and scales up the rest so that the sum stays.
+    """Sets a random part of the inputs to zero in training, and scales up the rest so that the sum
+    stays.
 
     Args:
         rate: The share to drop, between 0 and 1.
-        noise_shape: The shape of the random choice, 1 where it shall be shared, such as (None, 1, 8); None for the
-            input's own length.
+        noise_shape: The shape of the random choice, 1 where it shall be shared, such as (None, 1,
+            8); None for the input's own length.
         seed: A whole number for repeatable draws.
         **kwargs: `name`, `dtype`.
 
@@ -72,8 +76,10 @@ class Dropout(_Noise):
             return x.shape
         if len(self.noise_shape) != x.ndim:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) has noise_shape={self.noise_shape} and was given inputs of shape "
-                f"{tuple(x.shape)}. Give `noise_shape` {x.ndim} entries, None for the input's own length."
+                f"Layer {self.name!r} ({type(self).__name__}) has noise_shape={self.noise_shape} "
+                "and was given inputs of shape "
+                f"{tuple(x.shape)}. Give `noise_shape` {x.ndim} entries, None for the input's "
+                "own length."
             )
         return tuple(
             own if length is None else length
@@ -108,7 +114,8 @@ def _checked_noise_shape(layer: Any, noise_shape: Any) -> tuple | None:
         n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1) for n in entries
     ):
         raise ValueError(
-            f"{type(layer).__name__} was given noise_shape={noise_shape!r}; a tuple of whole numbers above zero and None was "
+            f"{type(layer).__name__} was given noise_shape={noise_shape!r}; a tuple of whole "
+            "numbers above zero and None was "
             "expected, such as (None, 1, 8)."
         )
     return entries
@@ -119,7 +126,8 @@ class AlphaDropout(Dropout):
 
     Args:
         rate: The share to drop, between 0 and 1.
-        noise_shape: The shape of the random choice, 1 where it shall be shared; None for the input's own length.
+        noise_shape: The shape of the random choice, 1 where it shall be shared; None for the
+            input's own length.
         seed: A whole number for repeatable draws.
         **kwargs: `name`, `dtype`.
 
@@ -160,7 +168,8 @@ class GaussianDropout(_Noise):
         super().__init__(fraction(self, "rate", rate), seed, **kwargs)
         if rate == 1:
             raise ValueError(
-                "GaussianDropout was given rate=1, which spreads without limit; a rate below 1 was expected."
+                "GaussianDropout was given rate=1, which spreads without limit; a rate below 1 "
+                "was expected."
             )
         self.rate = rate
 

@@ -1,4 +1,5 @@
-"""Layers that change the borders and the size of images: Cropping, ZeroPadding and UpSampling, 1D to 3D.
+"""Layers that change the borders and the size of images: Cropping, ZeroPadding and UpSampling, 1D
+to 3D.
 
 Every family has one base; the layers of a family differ in rank and defaults only.
 """
@@ -104,8 +105,10 @@ class Cropping2D(_Cropping):
     """Cuts the borders off images.
 
     Args:
-        cropping: One number for all borders, `(height, width)`, or `((top, bottom), (left, right))`.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        cropping: One number for all borders, `(height, width)`, or `((top, bottom), (left,
+            right))`.
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -131,7 +134,8 @@ class Cropping3D(Cropping2D):
 
     Args:
         cropping: One number for all borders, one for each dimension, or a pair for each dimension.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -201,7 +205,8 @@ class ZeroPadding2D(_ZeroPadding):
 
     Args:
         padding: One number for all borders, `(height, width)`, or `((top, bottom), (left, right))`.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -221,7 +226,8 @@ class ZeroPadding3D(ZeroPadding2D):
 
     Args:
         padding: One number for all borders, one for each dimension, or a pair for each dimension.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -291,9 +297,10 @@ class UpSampling2D(_UpSampling):
 
     Args:
         size: Factors for height and width: a pair, or one number for both.
-        data_format: "channels_last" (default): `(batch, height, width, channels)`, or "channels_first".
-        interpolation: How values between pixels are found: "nearest" (repeats pixels), "bilinear", "bicubic",
-            "lanczos3" or "lanczos5".
+        data_format: "channels_last" (default): `(batch, height, width, channels)`, or
+            "channels_first".
+        interpolation: How values between pixels are found: "nearest" (repeats pixels), "bilinear",
+            "bicubic", "lanczos3" or "lanczos5".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -338,7 +345,8 @@ class UpSampling3D(_UpSampling):
 
     Args:
         size: Factors for depth, height and width, or one number for all.
-        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or "channels_first".
+        data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
+            "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:

@@ -32,8 +32,8 @@ class Flatten(_Rearrangement):
     """Makes one row of numbers of every sample.
 
     Args:
-        data_format: "channels_last" (default), or "channels_first" to move the channels last before flattening, so
-            that both layouts give the same row.
+        data_format: "channels_last" (default), or "channels_first" to move the channels last before
+            flattening, so that both layouts give the same row.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -64,7 +64,8 @@ class Reshape(_Rearrangement):
     """Gives every sample another shape with the same numbers in the same order.
 
     Args:
-        target_shape: The new shape without the batch dimension; one length may be -1 and follows from the others.
+        target_shape: The new shape without the batch dimension; one length may be -1 and follows
+            from the others.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Raises:
@@ -87,13 +88,16 @@ class Reshape(_Rearrangement):
         )
         if not valid or sum(n in free for n in lengths) > 1:
             raise ValueError(
-                f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, of which at most one is -1 (to "
+                f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, "
+                "of which at most one is -1 (to "
                 "be worked out), such as (-1, 3). Leave out the batch dimension."
             )
         self.target_shape = tuple(n if n is None else int(n) for n in lengths)
 
     def compute_output_shape(self, input_shape: Any) -> tuple:
-        """Return the shape of the outputs; a shape that holds another count of numbers is an error."""
+        """Return the shape of the outputs; a shape that holds another count of numbers is an
+        error.
+        """
         lengths = tuple(input_shape)[1:]
         known = math.prod(n for n in self.target_shape if n not in (None, -1))
         free = any(n in (None, -1) for n in self.target_shape)
@@ -103,8 +107,10 @@ class Reshape(_Rearrangement):
         if numbers != known and not (free and known and numbers % known == 0):
             needs = f"a multiple of {known}" if free else known
             raise ValueError(
-                f"Layer {self.name!r} (Reshape) was called with shape {tuple(input_shape)}, {numbers} numbers a sample; its "
-                f"target_shape={self.target_shape} holds {needs}. Change target_shape, or the layer before it."
+                f"Layer {self.name!r} (Reshape) was called with shape {tuple(input_shape)}, "
+                f"{numbers} numbers a sample; its "
+                f"target_shape={self.target_shape} holds {needs}. Change target_shape, or the "
+                "layer before it."
             )
         rest = numbers // known if known else 0
         return (input_shape[0], *(rest if n in (None, -1) else n for n in self.target_shape))
@@ -123,7 +129,8 @@ class Permute(_Rearrangement):
     """Changes the order of the dimensions behind the batch.
 
     Args:
-        dims: The new order, counted from 1; `(2, 1)` swaps the first two dimensions behind the batch.
+        dims: The new order, counted from 1; `(2, 1)` swaps the first two dimensions behind the
+            batch.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -139,7 +146,8 @@ class Permute(_Rearrangement):
             self.dims = ()
         if not self.dims or sorted(self.dims) != list(range(1, len(self.dims) + 1)):
             raise ValueError(
-                f"Permute was given dims={dims!r}; every number from 1 to the number of dimensions was expected once, such as "
+                f"Permute was given dims={dims!r}; every number from 1 to the number of "
+                "dimensions was expected once, such as "
                 "(2, 1). The batch dimension stays first and is not counted."
             )
         self.input_spec = InputSpec(ndim=len(self.dims) + 1)

@@ -1,4 +1,6 @@
-"""Bidirectional: one recurrent layer reads the sequence forwards, another backwards, and their outputs are merged."""
+"""Bidirectional: one recurrent layer reads the sequence forwards, another backwards, and their
+outputs are merged.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,12 @@ class Bidirectional(Layer):
 
     Args:
         layer: The recurrent layer, such as `LSTM(8)`. Two new layers are made from its config.
-        merge_mode: How the two outputs become one: "concat", "sum", "mul" or "ave"; None returns both.
-        weights: Values for all weights, first those of the forward layer; set when the layer is built.
-        backward_layer: A layer for the other direction, made with `go_backwards=True`; by default like `layer`.
+        merge_mode: How the two outputs become one: "concat", "sum", "mul" or "ave"; None returns
+            both.
+        weights: Values for all weights, first those of the forward layer; set when the layer is
+            built.
+        backward_layer: A layer for the other direction, made with `go_backwards=True`; by default
+            like `layer`.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -47,7 +52,8 @@ class Bidirectional(Layer):
         for name, given in (("layer", layer), ("backward_layer", backward_layer or layer)):
             if not isinstance(given, Layer) or not hasattr(given, "go_backwards"):
                 raise ValueError(
-                    f"Bidirectional was given {name}={given!r}; a recurrent layer was expected, such as podium.layers.LSTM(8)."
+                    f"Bidirectional was given {name}={given!r}; a recurrent layer was expected, "
+                    "such as podium.layers.LSTM(8)."
                 )
         self.merge_mode = check_choice("merge_mode", merge_mode, [*_MERGE, None])
         self.forward_layer = _copy(layer, "forward_", go_backwards=layer.go_backwards)
@@ -71,13 +77,15 @@ class Bidirectional(Layer):
         ahead, back = self.forward_layer, self.backward_layer
         if ahead.go_backwards == back.go_backwards:
             raise ValueError(
-                f"Bidirectional was given two layers with go_backwards={ahead.go_backwards}; they must differ. Make the backward "
+                f"Bidirectional was given two layers with go_backwards={ahead.go_backwards}; "
+                "they must differ. Make the backward "
                 "layer with go_backwards=True."
             )
         for name in ("stateful", "return_sequences", "return_state"):
             if getattr(ahead, name) != getattr(back, name):
                 raise ValueError(
-                    f"Bidirectional was given layers with {name}={getattr(ahead, name)} and {name}={getattr(back, name)}; they "
+                    f"Bidirectional was given layers with {name}={getattr(ahead, name)} and "
+                    f"{name}={getattr(back, name)}; they "
                     "must agree. Make both layers with the same value."
                 )
 
@@ -117,8 +125,10 @@ class Bidirectional(Layer):
         half = len(self.forward_layer.state_size)
         if len(initial_state) != half + len(self.backward_layer.state_size):
             raise ValueError(
-                f"Layer {self.name!r} (Bidirectional) was given {len(initial_state)} initial states; "
-                f"{half + len(self.backward_layer.state_size)} were expected, those of the forward layer first."
+                f"Layer {self.name!r} (Bidirectional) was given {len(initial_state)} initial "
+                "states; "
+                f"{half + len(self.backward_layer.state_size)} were expected, those of the "
+                "forward layer first."
             )
         return list(initial_state[:half]), list(initial_state[half:])
 
@@ -138,7 +148,9 @@ class Bidirectional(Layer):
         self.reset_state()
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """Return the masks of the outputs: that of the inputs if all steps are returned. States have none."""
+        """Return the masks of the outputs: that of the inputs if all steps are returned. States
+        have none.
+        """
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         masks = [mask if self.return_sequences else None] * (2 if self.merge_mode is None else 1)
         sizes = [self.forward_layer.state_size, self.backward_layer.state_size]

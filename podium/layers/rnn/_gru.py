@@ -30,7 +30,8 @@ class GRUCell(RecurrentCell):
         bias_constraint: Applied to the bias after updates.
         dropout: The share of the inputs to drop in training, the same at every step.
         recurrent_dropout: The share of the states to drop in training, the same at every step.
-        reset_after: Whether the reset gate acts after the recurrent product (as cuDNN does) or before it.
+        reset_after: Whether the reset gate acts after the recurrent product (as cuDNN does) or
+            before it.
         seed: A whole number for repeatable dropout.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`.
 
@@ -152,9 +153,11 @@ class GRU(RecurrentLayer):
         return_sequences: Return the outputs of all steps instead of the last.
         return_state: Return the last states behind the output.
         go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with. The batch size is then fixed.
+        stateful: Start each call with the states the last one ended with. The batch size is then
+            fixed.
         unroll: Write the loop out: faster for short sequences, slower to compile.
-        reset_after: Whether the reset gate acts after the recurrent product (as cuDNN does) or before it.
+        reset_after: Whether the reset gate acts after the recurrent product (as cuDNN does) or
+            before it.
         use_cudnn: Accepted as in Keras; XLA chooses the kernels.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`, `zero_output_for_mask`.
 

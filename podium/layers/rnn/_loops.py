@@ -1,4 +1,5 @@
-"""Running layers step after step inside one compiled loop, also when they assign Variables (seeds, statistics).
+"""Running layers step after step inside one compiled loop, also when they assign Variables (seeds,
+statistics).
 
 What a step assigns rides along in the loop's carry and is assigned once, after the loop.
 """
@@ -17,9 +18,11 @@ from podium.core.tensor._tensor import wrap
 
 
 def dispatch_loop(run: Callable, *args: Any) -> Any:
-    """Run `run(scan, *args)` on bare arrays as one step of an open tape. `scan` is `jax.lax.scan`, and its body may call layers.
+    """Run `run(scan, *args)` on bare arrays as one step of an open tape. `scan` is `jax.lax.scan`,
+    and its body may call layers.
 
-    Without `podium.function` around it the loop is compiled at every call: its body is a new program to JAX each time.
+    Without `podium.function` around it the loop is compiled at every call: its body is a new
+    program to JAX each time.
     """
     written: list[Variable] = []
 
@@ -86,7 +89,9 @@ def _written_by(body: Callable, *args: Any) -> list[Variable]:
 
 
 def _run(body: Callable, variables: list[Variable], values: list, *args: Any) -> tuple[Any, list]:
-    """Run a loop's body with given values of some Variables; returns its result and their new values."""
+    """Run a loop's body with given values of some Variables; returns its result and their new
+    values.
+    """
     inputs = {
         id(variable): (variable, value) for variable, value in zip(variables, values, strict=True)
     }

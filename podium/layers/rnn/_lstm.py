@@ -15,7 +15,8 @@ from podium.layers.rnn._recurrent_loop import Step
 
 
 class LSTMCell(RecurrentCell):
-    """One step of a long short-term memory: a state and a carry behind input, forget and output gates.
+    """One step of a long short-term memory: a state and a carry behind input, forget and output
+    gates.
 
     Args:
         units: The size of the state and of the output.
@@ -121,7 +122,9 @@ def _lstm(z: Any, states: list, activations: tuple) -> list:
 
 
 def _lstm_vjp(z: Any, states: list) -> tuple[list, Any]:
-    """Compute the step with tanh and sigmoid, and its pullback, which keeps no more than it needs."""
+    """Compute the step with tanh and sigmoid, and its pullback, which keeps no more than it
+    needs.
+    """
     i, f, c, o = jnp.split(z, 4, axis=-1)
     i, f, c, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(c), jax.nn.sigmoid(o)
     carry = f * states[1] + i * c
@@ -171,7 +174,8 @@ class LSTM(RecurrentLayer):
         return_sequences: Return the outputs of all steps instead of the last.
         return_state: Return the last states behind the output.
         go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with. The batch size is then fixed.
+        stateful: Start each call with the states the last one ended with. The batch size is then
+            fixed.
         unroll: Write the loop out: faster for short sequences, slower to compile.
         use_cudnn: Accepted as in Keras; XLA chooses the kernels.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`, `zero_output_for_mask`.

@@ -1,7 +1,9 @@
-"""What the built-in recurrent cells share: weights, dropout, one step, and how the loop over time is called.
+"""What the built-in recurrent cells share: weights, dropout, one step, and how the loop over time
+is called.
 
-A cell is a pure function of two products, `inputs @ kernel` and `state @ recurrent_kernel`, and of the states. This
-file owns weights and dropout; `_recurrent_loop.py` owns the compiled loop, `_rnn.py` everything else about sequences.
+A cell is a pure function of two products, `inputs @ kernel` and `state @ recurrent_kernel`, and of
+the states. This file owns weights and dropout; `_recurrent_loop.py` owns the compiled loop,
+`_rnn.py` everything else about sequences.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class RecurrentCell(Layer):
         self.recurrent_dropout = fraction(self, "recurrent_dropout", recurrent_dropout)
         if implementation not in (0, 1, 2):
             raise ValueError(
-                f"{type(self).__name__} was given implementation={implementation!r}; 1 or 2 was expected."
+                f"{type(self).__name__} was given implementation={implementation!r}; 1 or 2 was "
+                "expected."
             )
         # As in Keras: with 1, each gate has dropout masks of its own. Nothing else depends on it.
         self.implementation = 1 if self.recurrent_dropout > 0 else implementation
@@ -111,7 +114,9 @@ class RecurrentCell(Layer):
         return new[0], new if nested else new[0]
 
     def run(self, sequences: Any, states: Any, mask: Any, training: bool, **options: Any) -> tuple:
-        """Compute all steps of `(batch, time, features)`: returns last output, all outputs (or None) and states."""
+        """Compute all steps of `(batch, time, features)`: returns last output, all outputs (or
+        None) and states.
+        """
         weights, *masks = self._weights_and_masks(sequences, training)
         options["plain"] = current.forward_mode or not self._is_pure()
         return self._dispatch(all_steps, sequences, states, weights, mask, *masks, **options)
@@ -120,7 +125,9 @@ class RecurrentCell(Layer):
         return (self.kernel, self.recurrent_kernel, self.bias), *self.draw_masks(inputs, training)
 
     def _is_pure(self) -> bool:
-        """Tell whether the activations are ours: they read no Variables then, and JAX may keep the compiled loop."""
+        """Tell whether the activations are ours: they read no Variables then, and JAX may keep the
+        compiled loop.
+        """
         return all(
             activation is None
             or (
@@ -140,7 +147,9 @@ class RecurrentCell(Layer):
         return dispatch_closure(functools.partial(fn.__wrapped__, **options), *args)
 
     def draw_masks(self, inputs: Any, training: bool) -> tuple[Any, Any]:
-        """Draw what dropout keeps of inputs and states: `(count, batch, width)` arrays, or None where nothing drops."""
+        """Draw what dropout keeps of inputs and states: `(count, batch, width)` arrays, or None
+        where nothing drops.
+        """
         if not training or self.seed_generator is None:
             return None, None
         count = self._gates if self.implementation == 1 else 1

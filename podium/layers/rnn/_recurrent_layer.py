@@ -1,4 +1,6 @@
-"""The base of SimpleRNN, GRU and LSTM: an RNN around a built-in cell, with the cell's arguments as its own."""
+"""The base of SimpleRNN, GRU and LSTM: an RNN around a built-in cell, with the cell's arguments as
+its own.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,18 @@
 """The loop of the built-in recurrent cells, as pure compiled functions.
 
-Measured on XLA:CPU (2 cores, JAX 0.10.2, float32, 3 cells x 5 sizes from (32, 200, 16, 32) to (16, 50, 256, 256)), as
-geometric means against the plain loop:
-- Taking `inputs @ kernel` out of the loop as one large product does not pay: forward 0.7 times the speed (LSTM 0.66, GRU
-  0.47), value and gradient 0.99. The step then reads a slice of a large array, and XLA's fusion of that slice with the
-  gates is not vectorised. So the product stays in the loop.
-- Taking the *gradients of the weights* out of the loop does pay. JAX adds them up step by step; as one product over all
-  steps, after the loop, value and gradient run 1.2 times as fast (0.7 to 1.8). That is `_deferred`'s backward rule. It is
-  JAX code itself, so second derivatives work. Forward mode uses the plain loop, and so do activations of the user's,
-  which may read Variables.
-- There, one product of inputs and state side by side, and a pullback by hand that keeps 6 arrays of each step of an LSTM
+Measured on XLA:CPU (2 cores, JAX 0.10.2, float32, 3 cells x 5 sizes from (32, 200, 16, 32) to (16,
+50, 256, 256)), as geometric means against the plain loop:
+- Taking `inputs @ kernel` out of the loop as one large product does not pay: forward 0.7 times the
+    speed (LSTM 0.66, GRU
+  0.47), value and gradient 0.99. The step then reads a slice of a large array, and XLA's fusion of
+  that slice with the gates is not vectorised. So the product stays in the loop.
+- Taking the *gradients of the weights* out of the loop does pay. JAX adds them up step by step; as
+    one product over all
+  steps, after the loop, value and gradient run 1.2 times as fast (0.7 to 1.8). That is
+  `_deferred`'s backward rule. It is JAX code itself, so second derivatives work. Forward mode uses
+  the plain loop, and so do activations of the user's, which may read Variables.
+- There, one product of inputs and state side by side, and a pullback by hand that keeps 6 arrays of
+    each step of an LSTM
   where JAX keeps 11, save another tenth.
 """
 
@@ -31,13 +34,17 @@ _scan: Any = jax.lax.scan  # its types cannot tell what a body returns
 
 
 class Step(NamedTuple):
-    """A cell's pure step, and what it takes. Functions of modules only: compiled loops are found again by them.
+    """A cell's pure step, and what it takes. Functions of modules only: compiled loops are found
+    again by them.
 
     Attributes:
-        fn: `fn(x + h, states, activations)` returns the new states, for the products `x` of the inputs and `h` of the state.
+        fn: `fn(x + h, states, activations)` returns the new states, for the products `x` of the
+            inputs and `h` of the state.
         summed: If False, `fn(x, h, states, activations)`.
-        own_product: If True, `fn(x, recurrent_kernel, state_masks, states, activations)` makes its product itself.
-        vjp: Does what `jax.vjp` does with `fn`, of the product and the states, for the activations of `vjp_with`.
+        own_product: If True, `fn(x, recurrent_kernel, state_masks, states, activations)` makes its
+            product itself.
+        vjp: Does what `jax.vjp` does with `fn`, of the product and the states, for the activations
+            of `vjp_with`.
         vjp_with: The activations it is for.
     """
 
@@ -104,7 +111,9 @@ def all_steps(
     zero_output_for_mask: bool,
     plain: bool,
 ) -> tuple:
-    """Run over `(batch, time, features)`: returns the last output, all outputs (or None) and the last states."""
+    """Run over `(batch, time, features)`: returns the last output, all outputs (or None) and the
+    last states.
+    """
     inputs = jnp.swapaxes(sequences, 0, 1)
     keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
     if input_masks is not None and input_masks.shape[0] == 1:

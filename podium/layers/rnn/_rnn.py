@@ -1,7 +1,8 @@
 """RNN: runs a cell over the steps of a sequence, and StackedRNNCells.
 
-It owns sequences, masks, direction and kept states; cells own what happens in a step. Built-in cells run as one
-compiled loop (`_recurrent_cell.py`), other cells step by step inside a loop of the same meaning.
+It owns sequences, masks, direction and kept states; cells own what happens in a step. Built-in
+cells run as one compiled loop (`_recurrent_cell.py`), other cells step by step inside a loop of the
+same meaning.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class StackedRNNCells(Layer):
         super().__init__(**kwargs)
         if not isinstance(cells, (list, tuple)) or not cells:
             raise ValueError(
-                f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was expected."
+                f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was "
+                "expected."
             )
         self.cells = [_checked_cell("StackedRNNCells", cell) for cell in cells]
 
@@ -91,15 +93,16 @@ class StackedRNNCells(Layer):
 class RNN(Layer):
     """Runs a cell over the steps of sequences `(batch, time, ...)`.
 
-    A cell has `call(inputs, states)`, which returns `(output, new_states)`, and a `state_size`. Dropout inside a cell of
-    your own draws anew at every step.
+    A cell has `call(inputs, states)`, which returns `(output, new_states)`, and a `state_size`.
+    Dropout inside a cell of your own draws anew at every step.
 
     Args:
         cell: A cell, or a list of cells to stack.
         return_sequences: Return the outputs of all steps instead of the last.
         return_state: Return the last states behind the output.
         go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with, sample by sample. The batch size is then fixed.
+        stateful: Start each call with the states the last one ended with, sample by sample. The
+            batch size is then fixed.
         unroll: Write the loop out: faster for short sequences, slower to compile.
         zero_output_for_mask: Give zeros at masked steps instead of the output before.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer`.
@@ -124,7 +127,8 @@ class RNN(Layer):
     ):
         if kwargs.pop("time_major", False):
             raise ValueError(
-                f"{type(self).__name__} was given time_major=True; inputs of shape (batch, time, features) are expected. Swap "
+                f"{type(self).__name__} was given time_major=True; inputs of shape (batch, time, "
+                "features) are expected. Swap "
                 "the first two axes of the data: `np.swapaxes(x, 0, 1)`."
             )
         super().__init__(**kwargs)
@@ -157,21 +161,27 @@ class RNN(Layer):
         """Build the cell, and the states that a stateful layer keeps."""
         if len(sequences_shape) < 3:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was called with shape {tuple(sequences_shape)}; sequences of shape "
-                "(batch, time, features) were expected. Add the missing dimension, for example with `x[..., None]`."
+                f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
+                f"{tuple(sequences_shape)}; sequences of shape "
+                "(batch, time, features) were expected. Add the missing dimension, for example "
+                "with `x[..., None]`."
             )
         if self.unroll and sequences_shape[1] is None:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) has unroll=True, and the number of time steps is unknown in "
-                f"{tuple(sequences_shape)}. Give it in `Input(shape=(time, features))`, or leave `unroll` out."
+                f"Layer {self.name!r} ({type(self).__name__}) has unroll=True, and the number of "
+                "time steps is unknown in "
+                f"{tuple(sequences_shape)}. Give it in `Input(shape=(time, features))`, or leave "
+                "`unroll` out."
             )
         if isinstance(self.cell, Layer):
             self.cell.build_from_config({"input_shape": (sequences_shape[0], *sequences_shape[2:])})
         if self.stateful:
             if sequences_shape[0] is None:
                 raise ValueError(
-                    f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and was given shape "
-                    f"{tuple(sequences_shape)}, whose batch size is unknown. It keeps states for each sample of the batch: "
+                    f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and was "
+                    "given shape "
+                    f"{tuple(sequences_shape)}, whose batch size is unknown. It keeps states for "
+                    "each sample of the batch: "
                     "give the batch size with `Input(batch_shape=(batch, time, features))`."
                 )
             self._kept.make(self, sequences_shape[0])
@@ -191,7 +201,9 @@ class RNN(Layer):
         self.reset_state()
 
     def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run over sequences; a list `[sequences, state, ...]`, as in Keras 2, names the initial states too."""
+        """Run over sequences; a list `[sequences, state, ...]`, as in Keras 2, names the initial
+        states too.
+        """
         if (
             isinstance(sequences, (list, tuple))
             and len(sequences) > 1
@@ -222,8 +234,10 @@ class RNN(Layer):
     def _first_states(self, sequences: Any, initial_state: Any) -> list:
         if self.stateful and sequences.shape[0] != self._kept.batch_size:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states for "
-                f"{self._kept.batch_size} samples; it was called with shape {tuple(sequences.shape)}. Use that batch size, or "
+                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states "
+                "for "
+                f"{self._kept.batch_size} samples; it was called with shape "
+                f"{tuple(sequences.shape)}. Use that batch size, or "
                 "make a new layer."
             )
         if initial_state is None:
@@ -238,8 +252,10 @@ class RNN(Layer):
             )
         if len(states) != len(self.state_size):
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was given {len(states)} initial states; its cell has "
-                f"{len(self.state_size)}, of sizes {self.state_size}. Pass a list of {len(self.state_size)}."
+                f"Layer {self.name!r} ({type(self).__name__}) was given {len(states)} initial "
+                "states; its cell has "
+                f"{len(self.state_size)}, of sizes {self.state_size}. Pass a list of "
+                f"{len(self.state_size)}."
             )
         return map_structure(lambda value: dispatch(_cast, value, self.compute_dtype), states)
 
@@ -254,7 +270,8 @@ class RNN(Layer):
     ) -> tuple:
         """Run a cell over all steps: returns last output, all outputs if asked, and states."""
         if type(cell) is StackedRNNCells:
-            # Each cell runs over the whole sequence before the next one starts: the same numbers, in larger products.
+            # Each cell runs over the whole sequence before the next one starts: the same numbers,
+            # in larger products.
             new_states = []
             for position, (one, own) in enumerate(zip(cell.cells, states, strict=True)):
                 wanted = return_sequences or position < len(cell.cells) - 1
@@ -275,7 +292,9 @@ class RNN(Layer):
         return last, outputs, new if nested else new[0]
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """Return the mask of the outputs: that of the inputs if all steps are returned. States have none."""
+        """Return the mask of the outputs: that of the inputs if all steps are returned. States have
+        none.
+        """
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         mask = mask if self.return_sequences else None
         return [mask, *[None] * len(leaves_of(self.state_size))] if self.return_state else mask
@@ -317,7 +336,9 @@ class RNN(Layer):
 
 
 class _KeptStates:
-    """The Variables of a stateful layer. They are no weights: an object of its own hides them from the layer's list."""
+    """The Variables of a stateful layer. They are no weights: an object of its own hides them from
+    the layer's list.
+    """
 
     def __init__(self) -> None:
         self.variables: Any = None
@@ -339,13 +360,15 @@ class _KeptStates:
 def _checked_cell(owner: str, cell: Any) -> Any:
     if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
         raise ValueError(
-            f"{owner} was given {cell!r} as a cell; an object with `call(inputs, states)` and `state_size` was expected, such "
+            f"{owner} was given {cell!r} as a cell; an object with `call(inputs, states)` and "
+            "`state_size` was expected, such "
             "as podium.layers.LSTMCell(8)."
         )
     sizes = jax.tree.leaves(cell.state_size)
     if not sizes or not all(isinstance(size, int) for size in sizes):
         raise ValueError(
-            f"{owner} was given a cell whose state_size is {cell.state_size!r}; whole numbers were expected."
+            f"{owner} was given a cell whose state_size is {cell.state_size!r}; whole numbers "
+            "were expected."
         )
     return cell
 
@@ -381,7 +404,9 @@ def _reversed(sequences: Any, mask: Any) -> Any:
 def _run_custom(
     cell: Any, sequences: Any, states: list, mask: Any, training: bool, options: dict[str, Any]
 ) -> tuple:
-    """Run a cell of the user's over all steps, in a loop in which it sees Tensors and may draw random numbers."""
+    """Run a cell of the user's over all steps, in a loop in which it sees Tensors and may draw
+    random numbers.
+    """
 
     def step(x: Any, states: list) -> tuple:
         output, new = on_tensors(_call_cell)(cell, x, states, training)

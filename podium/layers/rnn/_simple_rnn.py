@@ -10,7 +10,8 @@ from podium.layers.rnn._recurrent_loop import Step
 
 
 class SimpleRNNCell(RecurrentCell):
-    """One step of a plain recurrent network: `activation(inputs @ kernel + state @ recurrent_kernel + bias)`.
+    """One step of a plain recurrent network: `activation(inputs @ kernel + state @ recurrent_kernel
+    + bias)`.
 
     Args:
         units: The size of the state and of the output.
@@ -107,7 +108,8 @@ class SimpleRNN(RecurrentLayer):
         return_sequences: Return the outputs of all steps instead of the last.
         return_state: Return the last states behind the output.
         go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with. The batch size is then fixed.
+        stateful: Start each call with the states the last one ended with. The batch size is then
+            fixed.
         unroll: Write the loop out: faster for short sequences, slower to compile.
         seed: A whole number for repeatable dropout.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`, `zero_output_for_mask`.

@@ -14,7 +14,8 @@ from podium.layers.rnn._loops import dispatch_loop, on_tensors
 class TimeDistributed(Wrapper):
     """Applies a layer to every step of `(batch, time, ...)`, each step for itself.
 
-    Steps are computed side by side; if the layer keeps state (running averages, random draws), one after another.
+    Steps are computed side by side; if the layer keeps state (running averages, random draws), one
+    after another.
 
     Args:
         layer: The layer for one step.
@@ -33,7 +34,8 @@ class TimeDistributed(Wrapper):
     def _step_shape(self, shape: Any) -> tuple:
         if len(shape) < 3:
             raise ValueError(
-                f"Layer {self.name!r} (TimeDistributed) was called with shape {tuple(shape)}; at least (batch, time, features) "
+                f"Layer {self.name!r} (TimeDistributed) was called with shape {tuple(shape)}; at "
+                "least (batch, time, features) "
                 "was expected. Add the missing dimension, for example with `x[..., None]`."
             )
         return (shape[0], *shape[2:])
@@ -46,7 +48,8 @@ class TimeDistributed(Wrapper):
         """Apply the layer to every step."""
         if mask is not None and tuple(mask.shape[:2]) != tuple(inputs.shape[:2]):
             raise ValueError(
-                f"Layer {self.name!r} (TimeDistributed) was given a mask of shape {tuple(mask.shape)} for inputs of shape "
+                f"Layer {self.name!r} (TimeDistributed) was given a mask of shape "
+                f"{tuple(mask.shape)} for inputs of shape "
                 f"{tuple(inputs.shape)}. The first two lengths (batch, time) must be equal."
             )
         signature = self.layer._call_signature

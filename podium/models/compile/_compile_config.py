@@ -11,7 +11,9 @@ from podium.saving.serialization._serialization import revive
 
 
 def compile_config(model: Any) -> dict[str, Any] | None:
-    """Return the arguments of `compile` as plain data; None, with a warning, if they cannot be written."""
+    """Return the arguments of `compile` as plain data; None, with a warning, if they cannot be
+    written.
+    """
     arguments = dict(vars(model._compile_arguments))
     if arguments.get("steps_per_execution") == "auto":
         del arguments[
@@ -26,7 +28,8 @@ def compile_config(model: Any) -> dict[str, Any] | None:
         }
     except (TypeError, ValueError, NotImplementedError) as error:
         warn_user(
-            f"How model {model.name!r} was compiled is not saved, nor the state of its optimizer: {error} Compile the model "
+            f"How model {model.name!r} was compiled is not saved, nor the state of its "
+            f"optimizer: {error} Compile the model "
             "again after loading it."
         )
         return None
@@ -36,7 +39,8 @@ def compile_from_config(model: Any, config: Mapping[str, Any], has_own_compile: 
     """Compile a model with arguments from a file, and make the optimizer's slots."""
     if has_own_compile:
         warn_user(
-            f"Model {model.name!r} was not compiled: {type(model).__name__} has a `compile` of its own. Call it after loading, "
+            f"Model {model.name!r} was not compiled: {type(model).__name__} has a `compile` of "
+            "its own. Call it after loading, "
             "or override `get_compile_config` and `compile_from_config` as well."
         )
         return

@@ -1,4 +1,6 @@
-"""The losses given to `compile`, one per output, added up with their weights and averaged over the epoch."""
+"""The losses given to `compile`, one per output, added up with their weights and averaged over the
+epoch.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class CompiledLoss:
     """`model.compiled_loss`: computes the loss of a batch and keeps its mean over the epoch.
 
     Args:
-        loss: A loss (name, function or object) for all outputs, a list or a dictionary by output name; or None.
+        loss: A loss (name, function or object) for all outputs, a list or a dictionary by output
+            name; or None.
         loss_weights: How much each output's loss counts: a list or a dictionary of numbers.
         outputs: The model's symbolic outputs, where they are known already.
 
@@ -111,7 +114,8 @@ class CompiledLoss:
     def __call__(
         self, y_true: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
     ) -> Any:
-        """Return the total loss of a batch, and take it into the running means, weighted by the batch's size.
+        """Return the total loss of a batch, and take it into the running means, weighted by the
+        batch's size.
 
         Args:
             y_true: Targets in the structure of the outputs.
@@ -149,7 +153,8 @@ class CompiledLoss:
             value = loss(target, prediction, sample_weight=weight)
             if value is None:
                 raise ValueError(
-                    f"The loss {loss_name(loss)!r} returned None. A loss function must return its values."
+                    f"The loss {loss_name(loss)!r} returned None. A loss function must return "
+                    "its values."
                 )
             if mean is not None:
                 mean.update_state(value, sample_weight=batch_size)
@@ -169,7 +174,9 @@ class CompiledLoss:
 
 
 class LossMean(Mean):
-    """The running mean named `loss`. A step that hands it the total once more, as steps for Keras 3 do, changes nothing."""
+    """The running mean named `loss`. A step that hands it the total once more, as steps for Keras 3
+    do, changes nothing.
+    """
 
     def __init__(self) -> None:
         super().__init__(name="loss")
@@ -181,7 +188,9 @@ class LossMean(Mean):
         self._tracked = weakref.ref(total)
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Take values into the mean, unless they are the total that `compiled_loss` has tracked already."""
+        """Take values into the mean, unless they are the total that `compiled_loss` has tracked
+        already.
+        """
         if self._tracked is None or self._tracked() is not values:
             super().update_state(values, sample_weight)
 
@@ -227,11 +236,13 @@ def _missing_target(name: str, y_true: Any, loss: Any) -> str:
     if isinstance(y_true, Mapping):
         given = ", ".join(repr(key) for key in y_true)
         return (
-            f"The target of output {name!r} is missing: `y` has the keys {given}, and the output has the loss "
+            f"The target of output {name!r} is missing: `y` has the keys {given}, and the output "
+            "has the loss "
             f"{loss_name(loss)!r}. Add it to `y`, or give the output no loss in `compile`."
         )
     return (
-        f"The target `y` is missing (None): the model was compiled with the loss {loss_name(loss)!r}, which needs one. Pass "
+        "The target `y` is missing (None): the model was compiled with the loss "
+        f"{loss_name(loss)!r}, which needs one. Pass "
         "`y=...` to fit or evaluate; a generator or Dataset must yield tuples `(x, y)`."
     )
 
@@ -253,7 +264,9 @@ def flat_weights(sample_weight: Any, y_pred: Any, names: list[str]) -> list[Any]
 
 
 def matched(target: Any, prediction: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Give target and weight the prediction's rank and type where Keras does: `(n,)` becomes `(n, 1)`, floats one type."""
+    """Give target and weight the prediction's rank and type where Keras does: `(n,)` becomes `(n,
+    1)`, floats one type.
+    """
     target = convert_to_tensor(target)
     if not isinstance(prediction, Tensor) and not hasattr(prediction, "_keras_mask"):
         prediction = convert_to_tensor(prediction)

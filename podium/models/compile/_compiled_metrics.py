@@ -25,7 +25,8 @@ class CompiledMetrics:
     """`model.compiled_metrics`: the metrics of every output.
 
     Args:
-        metrics: A metric (name, function or object), a list for all outputs, a list of lists or a dictionary by name.
+        metrics: A metric (name, function or object), a list for all outputs, a list of lists or a
+            dictionary by name.
         weighted_metrics: The same, for metrics that take the sample weights into account.
         outputs: The model's symbolic outputs, where they are known already.
 
@@ -165,7 +166,9 @@ def _as_metric(metric: Any) -> Metric:
 
 
 class ByShape(Mean):
-    """`"accuracy"` or `"crossentropy"`: which one is meant shows in the shapes of the first batch."""
+    """`"accuracy"` or `"crossentropy"`: which one is meant shows in the shapes of the first
+    batch.
+    """
 
     def __init__(self, name: str):
         super().__init__(name=name)
@@ -197,7 +200,8 @@ def _named(metric: Metric, prefix: str, taken: dict[str, Metric], if_taken: str)
         name = prefix + if_taken + own
     if name in taken or name == "loss" or (prefix and own == "loss"):
         raise ValueError(
-            f"Two metrics have the name {name!r}. The name is the key in the logs, so it must be unique: give one of "
+            f"Two metrics have the name {name!r}. The name is the key in the logs, so it must be "
+            "unique: give one of "
             "them another, as in `podium.metrics.Mean(name='other')`."
         )
     metric.name = name

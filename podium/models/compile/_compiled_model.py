@@ -1,6 +1,8 @@
-"""CompiledModel: a network with what `compile` gave it: optimizer, losses, metrics, settings; and its files.
+"""CompiledModel: a network with what `compile` gave it: optimizer, losses, metrics, settings; and
+its files.
 
-It owns what is known before training. What happens with data is the conductor's business, in `_model.py`.
+It owns what is known before training. What happens with data is the conductor's business, in
+`_model.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ from podium.saving.formats._weights_file import read_weights, write_weights
 
 
 class CompiledModel(Network):
-    """A network that can be told how to train, and be saved with that. `Model` adds the training."""
+    """A network that can be told how to train, and be saved with that. `Model` adds the
+    training.
+    """
 
     def __init__(self, inputs: Any = None, outputs: Any = None, *args: Any, **kwargs: Any):
         super().__init__(inputs, outputs, *args, **kwargs)
@@ -73,15 +77,18 @@ class CompiledModel(Network):
 
         Args:
             optimizer: A name, an Optimizer, or any optax transformation.
-            loss: A name, a function `(y_true, y_pred)` or a Loss, for all outputs; or a list or dictionary of them,
-                one per output. None if `train_step` or `add_loss` do it all.
-            metrics: Names, functions or Metrics: a list for all outputs, or a list of lists or dictionary per output.
+            loss: A name, a function `(y_true, y_pred)` or a Loss, for all outputs; or a list or
+                dictionary of them, one per output. None if `train_step` or `add_loss` do it all.
+            metrics: Names, functions or Metrics: a list for all outputs, or a list of lists or
+                dictionary per output.
             loss_weights: How much each output's loss counts: a list or dictionary of numbers.
             weighted_metrics: Like `metrics`, for those that shall take sample weights into account.
             run_eagerly: Run steps as plain Python, for debugging.
-            steps_per_execution: How many steps one compiled call takes. Per-batch callbacks are called once per call. "auto"
-                fuses as many quick steps as pays when nobody listens to single batches, and changes nothing else.
-            jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless `run_eagerly`.
+            steps_per_execution: How many steps one compiled call takes. Per-batch callbacks are
+                called once per call. "auto" fuses as many quick steps as pays when nobody listens
+                to single batches, and changes nothing else.
+            jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless
+                `run_eagerly`.
             **kwargs: Nothing else is accepted, but for Keras's `auto_scale_loss`.
 
         Raises:
@@ -102,7 +109,8 @@ class CompiledModel(Network):
         self._check_initialized()
         outputs = self.output if self.outputs else None
         with self.distribute_strategy.scope():
-            # Everything is made before anything is replaced: a wrong argument leaves the model as it was.
+            # Everything is made before anything is replaced: a wrong argument leaves the model as
+            # it was.
             made = optimizers.get(optimizer)
             compiled_loss = CompiledLoss(loss, loss_weights, outputs)
             compiled_metrics = CompiledMetrics(metrics, weighted_metrics, outputs)
@@ -134,25 +142,29 @@ class CompiledModel(Network):
     def save(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any
     ) -> None:
-        """Save the whole model to one file: description, weights, compiled state; a failed save leaves an old file whole.
+        """Save the whole model to one file: description, weights, compiled state; a failed save
+        leaves an old file whole.
 
         Args:
-            filepath: Where to. Names that end in `.h5` get Keras 2's format; all others are `.keras` archives at exactly that
-                path. A name without an extension needs `save_format`.
+            filepath: Where to. Names that end in `.h5` get Keras 2's format; all others are
+                `.keras` archives at exactly that path. A name without an extension needs
+                `save_format`.
             overwrite: Whether an existing file may be replaced.
             save_format: "keras" or "h5", to overrule the name.
-            **kwargs: `include_optimizer=False` leaves the compiled state out; see `saving.save_model`.
+            **kwargs: `include_optimizer=False` leaves the compiled state out; see
+                `saving.save_model`.
         """
         if self.distribute_strategy.is_chief:
             save_model(self, filepath, overwrite, save_format, **kwargs)
 
     def export(self, filepath: Any, format: str = "jax", **kwargs: Any) -> None:
-        """Write the model as a program that runs without its code: any batch size, weights inside, `training=False`.
+        """Write the model as a program that runs without its code: any batch size, weights inside,
+        `training=False`.
 
         Args:
             filepath: A file; for "tf_saved_model" a directory.
-            format: "jax" for `jax.export`'s form, which `saving.load_exported` or plain JAX runs; "tf_saved_model" (needs
-                tensorflow) or "onnx" (needs jax2onnx).
+            format: "jax" for `jax.export`'s form, which `saving.load_exported` or plain JAX runs;
+                "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
             **kwargs: `input_signature`, `platforms`, `overwrite`; see `saving.export_model`.
 
         Example:
@@ -168,11 +180,15 @@ class CompiledModel(Network):
             export_model(self, filepath, format, **kwargs)
 
     def get_compile_config(self) -> dict[str, Any] | None:
-        """Return as plain data how the model was compiled, or None if it was not; override it with `compile_from_config`."""
+        """Return as plain data how the model was compiled, or None if it was not; override it with
+        `compile_from_config`.
+        """
         return compile_config(self)
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compile the model as `get_compile_config` says; override it together with a `compile` of your own."""
+        """Compile the model as `get_compile_config` says; override it together with a `compile` of
+        your own.
+        """
         compile_from_config(
             self, config, has_own_compile=type(self).compile is not CompiledModel.compile
         )
@@ -180,11 +196,13 @@ class CompiledModel(Network):
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None
     ) -> None:
-        """Write all weights to a file at exactly this path; a failed write leaves an old file whole.
+        """Write all weights to a file at exactly this path; a failed write leaves an old file
+        whole.
 
         Args:
-            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout of HDF5, `.safetensors` that format, all
-                others Keras 2's layout. With a slash at the end it is a checkpoint directory.
+            filepath: Where to; any suffix, or none. `.weights.h5` gets Keras 3's layout of HDF5,
+                `.safetensors` that format, all others Keras 2's layout. With a slash at the end it
+                is a checkpoint directory.
             overwrite: Whether an existing file may be replaced.
             save_format: None, "h5" or "safetensors".
             options: Accepted for Keras's signature: None.
@@ -195,11 +213,14 @@ class CompiledModel(Network):
     def load_weights(
         self, filepath: Any, by_name: bool = False, skip_mismatch: bool = False, options: Any = None
     ) -> LoadReport:
-        """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes unless everything fits.
+        """Read weights from a file of weights or of a whole model, ours or Keras's. Nothing changes
+        unless everything fits.
 
         Args:
-            filepath: The file; or a directory of checkpoints; or, if tensorflow is installed, its checkpoint or SavedModel.
-            by_name: Match layers by name instead of order, and leave out those that only one side has.
+            filepath: The file; or a directory of checkpoints; or, if tensorflow is installed, its
+                checkpoint or SavedModel.
+            by_name: Match layers by name instead of order, and leave out those that only one side
+                has.
             skip_mismatch: Leave out weights of other shapes, with a warning.
             options: Accepted for Keras's signature: None.
 
@@ -210,9 +231,11 @@ class CompiledModel(Network):
 
     @property
     def metrics(self) -> list[Any]:
-        """All metrics: the loss, those given to `compile`, those of layers and of the model's own attributes.
+        """All metrics: the loss, those given to `compile`, those of layers and of the model's own
+        attributes.
 
-        They are reset at the start of every epoch and of every `evaluate`. Override it to list metrics kept elsewhere.
+        They are reset at the start of every epoch and of every `evaluate`. Override it to list
+        metrics kept elsewhere.
         """
         found = []
         if self.compiled_loss is not None and self.compiled_metrics is not None:
@@ -282,7 +305,9 @@ class CompiledModel(Network):
 
     @contextlib.contextmanager
     def _metrics_apart(self) -> Iterator[None]:
-        """Keep what the metrics have gathered in a running epoch, while they are used for an evaluation inside it."""
+        """Keep what the metrics have gathered in a running epoch, while they are used for an
+        evaluation inside it.
+        """
         kept = []
         if is_fitting(self):
             gathered = [*self.metrics, self._train_means]
@@ -296,7 +321,9 @@ class CompiledModel(Network):
                 variable.assign(value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave compiled functions out of copies: they belong to this model, and are made anew when needed."""
+        """Leave compiled functions out of copies: they belong to this model, and are made anew when
+        needed.
+        """
         return {
             **vars(self),
             "train_function": None,

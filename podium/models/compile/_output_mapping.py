@@ -1,8 +1,8 @@
 """Which loss, metric, target or weight belongs to which output of a model.
 
-What users give per output (one thing for all, a list, a dictionary by name, or the outputs' own nesting) is spread here over
-the flat list of outputs, in the order in which they were written; names that no output has, and lists of the wrong
-length, are refused.
+What users give per output (one thing for all, a list, a dictionary by name, or the outputs' own
+nesting) is spread here over the flat list of outputs, in the order in which they were written;
+names that no output has, and lists of the wrong length, are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from podium.core import nearest
 
 
 def flat(structure: Any) -> list[Any]:
-    """List the leaves of nested outputs in the order in which they were written; JAX would sort the keys of dictionaries."""
+    """List the leaves of nested outputs in the order in which they were written; JAX would sort the
+    keys of dictionaries.
+    """
     if isinstance(structure, Mapping):
         return [leaf for part in structure.values() for leaf in flat(part)]
     if isinstance(structure, (list, tuple)):
@@ -23,7 +25,9 @@ def flat(structure: Any) -> list[Any]:
 
 
 def output_names(structure: Any, known: list[str] | None = None) -> list[str]:
-    """Name the outputs: the keys of a dictionary, the layers' names if they are known, or `output_1`, `output_2`, ..."""
+    """Name the outputs: the keys of a dictionary, the layers' names if they are known, or
+    `output_1`, `output_2`, ...
+    """
     if isinstance(structure, Mapping) and not _is_nested(structure):
         return [str(key) for key in structure]
     count = len(flat(structure))
@@ -33,7 +37,9 @@ def output_names(structure: Any, known: list[str] | None = None) -> list[str]:
 
 
 def layer_names(outputs: Any) -> list[str]:
-    """Name symbolic outputs by the layers they come from, with `_1`, `_2`, ... where a layer made several."""
+    """Name symbolic outputs by the layers they come from, with `_1`, `_2`, ... where a layer made
+    several.
+    """
     seen: dict[str, int] = {}
     made = []
     for symbol in flat(outputs):
@@ -51,7 +57,8 @@ def spread(
 
     Args:
         argument: The argument's name, for messages.
-        given: A dictionary by output name, a list in the outputs' order, or either in the outputs' own nesting.
+        given: A dictionary by output name, a list in the outputs' order, or either in the outputs'
+            own nesting.
         structure: The outputs, where they are known; otherwise None.
         names: The outputs' names.
         aliases: Other names for the outputs, in the same order.
@@ -68,7 +75,8 @@ def spread(
     given = list(given)
     if len(given) != len(names):
         raise ValueError(
-            f"`{argument}` is a list of length {len(given)}; the model has {len(names)} output{'s' * (len(names) != 1)} "
+            f"`{argument}` is a list of length {len(given)}; the model has {len(names)} "
+            f"output{'s' * (len(names) != 1)} "
             f"({_listed(names)}). Give one entry per output, or a dictionary by output name."
         )
     return given
@@ -88,7 +96,8 @@ def flat_targets(argument: str, given: Any, structure: Any, names: list[str]) ->
     found = flat(given) if isinstance(given, (list, tuple)) else [given]
     if len(found) != count:
         raise ValueError(
-            f"The model has {count} output{'s' * (count != 1)} ({_listed(names)}) and was given {len(found)} arrays as "
+            f"The model has {count} output{'s' * (count != 1)} ({_listed(names)}) and was given "
+            f"{len(found)} arrays as "
             f"`{argument}`. Give one per output, in a list or in a dictionary by output name."
         )
     return found
@@ -107,14 +116,17 @@ def _is_nested(structure: Any) -> bool:
 
 
 def _along(argument: str, given: Any, structure: Any) -> list[Any]:
-    """Take `given` apart along the nesting of the outputs; what is no container counts for everything below it."""
+    """Take `given` apart along the nesting of the outputs; what is no container counts for
+    everything below it.
+    """
     if given is None or not isinstance(given, (Mapping, list, tuple)):
         return [given] * len(flat(structure))
     if isinstance(structure, Mapping) and isinstance(given, Mapping):
         unknown = [key for key in given if key not in structure]
         if unknown:
             raise ValueError(
-                f"`{argument}` has an entry for {unknown[0]!r}; the outputs have the keys {_listed(structure)}."
+                f"`{argument}` has an entry for {unknown[0]!r}; the outputs have the keys "
+                f"{_listed(structure)}."
             )
         return [
             leaf
@@ -134,7 +146,8 @@ def _along(argument: str, given: Any, structure: Any) -> list[Any]:
     if not isinstance(structure, (Mapping, list, tuple)):
         return [given]
     raise ValueError(
-        f"`{argument}` does not have the nesting of the outputs: {given!r} was given for {len(flat(structure))} outputs."
+        f"`{argument}` does not have the nesting of the outputs: {given!r} was given for "
+        f"{len(flat(structure))} outputs."
     )
 
 
@@ -152,7 +165,8 @@ def _by_name(
             close = nearest(str(key), keys)
             hint = f" Did you mean {close!r}?" if close else ""
             raise ValueError(
-                f"`{argument}` has an entry for {key!r}, which is no output of the model.{hint} Its outputs are {_listed(keys)}."
+                f"`{argument}` has an entry for {key!r}, which is no output of the model.{hint} "
+                f"Its outputs are {_listed(keys)}."
             )
     return [given.get(key) for key in keys]
 

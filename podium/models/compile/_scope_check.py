@@ -35,6 +35,8 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
                     else f"in the scope of {variable.placement.scope}"
                 )
                 raise ValueError(
-                    f"Variable {variable.path!r} of {owner} was made {found}, and model {model.name!r} {wanted}. Make the model, "
-                    "its optimizer and its metrics in one scope: `with strategy.scope(): model = ...; model.compile(...)`."
+                    f"Variable {variable.path!r} of {owner} was made {found}, and model "
+                    f"{model.name!r} {wanted}. Make the model, "
+                    "its optimizer and its metrics in one scope: `with strategy.scope(): model "
+                    "= ...; model.compile(...)`."
                 )

@@ -1,4 +1,6 @@
-"""Which layers were trainable when a model was compiled, and that they stay so while it is trained."""
+"""Which layers were trainable when a model was compiled, and that they stay so while it is
+trained.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class TrainableState:
 
     @contextlib.contextmanager
     def respected(self, trains: bool) -> Iterator[None]:
-        """Hold to what was trainable at `compile`, whatever was changed since; warn of such changes once, when training."""
+        """Hold to what was trainable at `compile`, whatever was changed since; warn of such changes
+        once, when training.
+        """
         changed = [
             (layer, now)
             for layer, at_compile in self._compiled
@@ -29,8 +33,10 @@ class TrainableState:
             self._warned = True
             names = ", ".join(f"{layer.name!r} (now trainable={now})" for layer, now in shown)
             warn_user(
-                f"`trainable` was changed after `compile()`: {names}. Which layers are trained is fixed when a model is "
-                "compiled, so the change has no effect yet. Call `compile()` again to train with it."
+                f"`trainable` was changed after `compile()`: {names}. Which layers are trained "
+                "is fixed when a model is "
+                "compiled, so the change has no effect yet. Call `compile()` again to train "
+                "with it."
             )
         for layer, now in changed:
             layer._set_own_trainable(not now)

@@ -8,7 +8,9 @@ from podium.core import warn_user
 
 
 def available_memory() -> int | None:
-    """Return how many bytes can be taken without swapping, or None where the system does not say."""
+    """Return how many bytes can be taken without swapping, or None where the system does not
+    say.
+    """
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -29,8 +31,10 @@ def warn_if_too_large(size: int) -> None:
     available = available_memory()
     if available is not None and size > available:
         warn_user(
-            f"The outputs of `predict` will take {_written(size)}, and {_written(available)} of memory are available. Take them "
-            "batch by batch, `for outputs in model.predict_iter(x)`, or have them written to a file as they come, "
+            f"The outputs of `predict` will take {_written(size)}, and {_written(available)} of "
+            "memory are available. Take them "
+            "batch by batch, `for outputs in model.predict_iter(x)`, or have them written to a "
+            "file as they come, "
             "`model.predict(x, out=np.memmap(...))`."
         )
 

@@ -1,4 +1,5 @@
-"""Collector: puts the outputs of `predict` together, batch behind batch, into one array for each. What is one batch is here too.
+"""Collector: puts the outputs of `predict` together, batch behind batch, into one array for each.
+What is one batch is here too.
 
 Rows are written once, where they stay: `_output_rows.py` says where that is.
 """
@@ -89,7 +90,8 @@ class Collector:
             leaves, structure = _flat(outputs)
             if structure != self._structure:
                 raise ValueError(
-                    f"`predict_step` returned {structure} after {self._structure}. It must return the same structure for "
+                    f"`predict_step` returned {structure} after {self._structure}. It must "
+                    "return the same structure for "
                     "every batch, so that the batches can be put together."
                 )
             for place, leaf in zip(self._places, leaves, strict=True):
@@ -112,7 +114,8 @@ class Collector:
             return self._structure.flatten_up_to(in_order(self._out))
         except (ValueError, TypeError):
             raise ValueError(
-                f"`out` is {jax.tree.structure(in_order(self._out))}, and the outputs are {self._structure}. Give what shall be "
+                f"`out` is {jax.tree.structure(in_order(self._out))}, and the outputs are "
+                f"{self._structure}. Give what shall be "
                 "filled in the structure of the outputs."
             ) from None
 
@@ -153,7 +156,9 @@ def _blocks(values: Any) -> list[tuple[Any, int | None]]:
 
 
 def _rows(leaf: Any, turns: int | None) -> np.ndarray:
-    """Return the rows of a batch, or of several that lie in a row; a number is one row. Where the host can, nothing is copied."""
+    """Return the rows of a batch, or of several that lie in a row; a number is one row. Where the
+    host can, nothing is copied.
+    """
     array = np.asarray(leaf)
     if turns is None:
         return array[None] if array.ndim == 0 else array

@@ -1,4 +1,6 @@
-"""Where the rows of one output of `predict` go: into an array of ours, made at once if it is known how long, or a given sink."""
+"""Where the rows of one output of `predict` go: into an array of ours, made at once if it is known
+how long, or a given sink.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,18 @@ import numpy as np
 
 _CHUNK = (
     2**26
-)  # bytes: what is added when the length is not known. Memory of that size goes back to the system when freed
+    # bytes: what is added when the length is not known. Memory of that size goes back to the system
+    # when freed
+)
 _PIECE = 2**22  # bytes: what is copied at a time at the end
 
 
 class NewRows:
     """The rows of one output in memory of ours.
 
-    If their number is known, they are written where they stay. If not, they wait in chunks, each as long as all before it up
-    to a limit; at the end they are copied together, and what has been copied is freed: little more memory than for them once.
+    If their number is known, they are written where they stay. If not, they wait in chunks, each as
+    long as all before it up to a limit; at the end they are copied together, and what has been
+    copied is freed: little more memory than for them once.
 
     Args:
         row: The shape of one row.
@@ -46,8 +51,10 @@ class NewRows:
         """Copy rows behind those that are there."""
         if rows.shape[1:] != self._row:
             raise ValueError(
-                f"`predict_step` returned rows of shape {rows.shape[1:]} after rows of shape {self._row}. All dimensions of an "
-                "output but the first must match exactly, so that the batches can be put together. Pad the batches to one "
+                f"`predict_step` returned rows of shape {rows.shape[1:]} after rows of shape "
+                f"{self._row}. All dimensions of an "
+                "output but the first must match exactly, so that the batches can be put "
+                "together. Pad the batches to one "
                 "shape, or take the outputs one by one: `for outputs in model.predict_iter(x)`."
             )
         if rows.dtype != self._dtype:
@@ -114,8 +121,10 @@ class GivenRows:
             sink, jax.Array
         ):
             raise TypeError(
-                f"`out` is a {type(sink).__name__}; something to fill was expected, with a `shape` and a `dtype`, that takes "
-                "`out[a:b] = rows`: a NumPy array, an np.memmap, a dataset of h5py or zarr. Give such a one for each output."
+                f"`out` is a {type(sink).__name__}; something to fill was expected, with a "
+                "`shape` and a `dtype`, that takes "
+                "`out[a:b] = rows`: a NumPy array, an np.memmap, a dataset of h5py or zarr. "
+                "Give such a one for each output."
             )
         dtype = np.dtype(dtype)
         length, *others = sink.shape or (0,)
@@ -124,18 +133,21 @@ class GivenRows:
                 "as many rows as there are samples" if count is None else f"at least {count:,} rows"
             )
             raise ValueError(
-                f"`out` has the shape {tuple(sink.shape)}, and the output has rows of shape {tuple(row)}; {least} of that shape "
+                f"`out` has the shape {tuple(sink.shape)}, and the output has rows of shape "
+                f"{tuple(row)}; {least} of that shape "
                 f"were expected. Make it so: `np.empty({(count or length, *row)}, {str(dtype)!r})`."
             )
         self._dtype = _number_type(sink.dtype)
         if self._dtype is not None and not np.can_cast(dtype, self._dtype, "safe"):
             raise ValueError(
-                f"`out` has the dtype {self._dtype}, and the output {dtype}, which it cannot hold without loss. Make it of dtype "
+                f"`out` has the dtype {self._dtype}, and the output {dtype}, which it cannot "
+                "hold without loss. Make it of dtype "
                 f"{str(dtype)!r}, or let `predict_step` return {self._dtype}."
             )
         if isinstance(sink, np.ndarray) and not sink.flags.writeable:
             raise ValueError(
-                "`out` is an array that cannot be written to. Open a memmap with mode='r+' or 'w+'; copy any other array."
+                "`out` is an array that cannot be written to. Open a memmap with mode='r+' or "
+                "'w+'; copy any other array."
             )
         self._sink = sink
         self._row = tuple(row)
@@ -147,7 +159,8 @@ class GivenRows:
         end = self._total + len(rows)
         if rows.shape[1:] != self._row or end > self._length:
             raise ValueError(
-                f"`out` has {self._length:,} rows of shape {self._row}, and `predict_step` returned an output of shape "
+                f"`out` has {self._length:,} rows of shape {self._row}, and `predict_step` "
+                "returned an output of shape "
                 f"{rows.shape} after {self._total:,} rows. Give a larger one, or fewer `steps`."
             )
         self._sink[self._total : end] = (

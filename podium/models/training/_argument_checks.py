@@ -62,15 +62,18 @@ def check_fit(
     check_verbose(verbose)
     if isinstance(validation_split, bool) or not isinstance(validation_split, numbers.Real):
         raise TypeError(
-            f"validation_split={validation_split!r} was given; a fraction between 0 and 1 was expected."
+            f"validation_split={validation_split!r} was given; a fraction between 0 and 1 was "
+            "expected."
         )
     if not 0 <= float(validation_split) < 1:
         raise ValueError(
-            f"validation_split={validation_split!r} was given; a fraction from 0 to below 1 was expected."
+            f"validation_split={validation_split!r} was given; a fraction from 0 to below 1 was "
+            "expected."
         )
     if validation_split and validation_data is not None:
         raise ValueError(
-            "Both validation_split and validation_data were given. Give one: `validation_split` takes the end of the "
+            "Both validation_split and validation_data were given. Give one: `validation_split` "
+            "takes the end of the "
             "training arrays, `validation_data` is data of its own."
         )
     check_validation_freq(validation_freq)
@@ -80,16 +83,20 @@ def check_verbose(verbose: Any) -> None:
     """Check the `verbose` argument."""
     if not (verbose == "auto" or (isinstance(verbose, numbers.Integral) and verbose in (0, 1, 2))):
         raise ValueError(
-            f"verbose={verbose!r} was given; 0 (silent), 1 (a bar), 2 (a line per epoch) or 'auto' was expected."
+            f"verbose={verbose!r} was given; 0 (silent), 1 (a bar), 2 (a line per epoch) or "
+            "'auto' was expected."
         )
 
 
 def check_validation_freq(value: Any) -> None:
-    """Check `validation_freq`: a number of epochs, a collection of epochs, or a number of steps such as '100 steps'."""
+    """Check `validation_freq`: a number of epochs, a collection of epochs, or a number of steps
+    such as '100 steps'.
+    """
     if isinstance(value, str):
         if steps_between_validations(value) is None:
             raise ValueError(
-                f"validation_freq={value!r} was given; a number, a list of epochs or '100 steps' was expected."
+                f"validation_freq={value!r} was given; a number, a list of epochs or '100 steps' "
+                "was expected."
             )
     elif isinstance(value, Collection):
         for epoch in value:

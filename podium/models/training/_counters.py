@@ -1,4 +1,6 @@
-"""The three counters of a model: how many steps the running fit, evaluate or predict has completed."""
+"""The three counters of a model: how many steps the running fit, evaluate or predict has
+completed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from podium.core import Variable
 
 
 class Counters:
-    """Counters made when first asked for: most layers inside a model are never trained on their own."""
+    """Counters made when first asked for: most layers inside a model are never trained on their
+    own.
+    """
 
     def __init__(self) -> None:
         self._made: dict[str, Variable] = {}

@@ -1,7 +1,7 @@
 """Checks of the first batch and of the labels against the model, before anything is traced.
 
-What only the losses can know (shapes of targets) they check themselves while a step is traced, which is before
-anything is compiled too.
+What only the losses can know (shapes of targets) they check themselves while a step is traced,
+which is before anything is compiled too.
 """
 
 from __future__ import annotations
@@ -40,20 +40,24 @@ def rows_of(x: Any) -> int | None:
 
 
 def with_feature_axis(model: Any, x: Any) -> Any:
-    """Give one-dimensional inputs a second dimension of 1, unless the model's graph knows which rank it wants."""
+    """Give one-dimensional inputs a second dimension of 1, unless the model's graph knows which
+    rank it wants.
+    """
     return x if model.inputs is not None else expand_1d(x)
 
 
 def check_batch(
     model: Any, batch: Any, caller: str, default_step: bool, needs_target: bool
 ) -> None:
-    """Check a batch against the inputs of the model, and that there is a target if its loss needs one.
+    """Check a batch against the inputs of the model, and that there is a target if its loss needs
+    one.
 
     Args:
         model: The model.
         batch: A batch as the data source gives it.
         caller: The method that was called, for messages.
-        default_step: Whether the model uses its built-in step; any other may do with a batch what it likes.
+        default_step: Whether the model uses its built-in step; any other may do with a batch what
+            it likes.
         needs_target: Whether a loss will be computed.
     """
     if not default_step:
@@ -63,8 +67,10 @@ def check_batch(
         model._graph.check(x)
     if needs_target and y is None and model.loss is not None:
         raise ValueError(
-            f"`{caller}` was given no target: `y` is None (missing), and the model was compiled with a loss, which needs one. "
-            "Pass `y=...`; a generator or Dataset must yield tuples `(x, y)`, and validation_data must be `(x, y)`."
+            f"`{caller}` was given no target: `y` is None (missing), and the model was compiled "
+            "with a loss, which needs one. "
+            "Pass `y=...`; a generator or Dataset must yield tuples `(x, y)`, and "
+            "validation_data must be `(x, y)`."
         )
 
 
@@ -78,7 +84,8 @@ def check_loss(model: Any, loss: Any) -> None:
         and type(model).compute_loss is _default_compute_loss(model)
     ):
         raise ValueError(
-            "There is no loss to train with: `compile` was given none, and no layer added one. Pass `loss=...` to "
+            "There is no loss to train with: `compile` was given none, and no layer added one. "
+            "Pass `loss=...` to "
             "`compile`, use `add_loss`, or override `compute_loss` or `train_step`."
         )
 
@@ -93,7 +100,9 @@ def _default_compute_loss(model: Any) -> Any:
 
 
 def check_labels(model: Any, y: Any) -> None:
-    """Check that class labels lie in the range of the classes, for the losses that count classes by number."""
+    """Check that class labels lie in the range of the classes, for the losses that count classes by
+    number.
+    """
     if y is None or model.outputs is None or model.compiled_loss is None:
         return
     structure = model.output
@@ -127,7 +136,8 @@ def check_labels(model: Any, y: Any) -> None:
             isinstance(loss, losses.BinaryCrossentropy) or function is losses.binary_crossentropy
         ) and _beyond_unit(array):
             warn_user(
-                f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary crossentropy expects values from 0 "
+                f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary "
+                "crossentropy expects values from 0 "
                 "to 1. Use labels 0 and 1, or `sparse_categorical_crossentropy` for class numbers."
             )
 
@@ -150,13 +160,17 @@ def _check_class_numbers(array: np.ndarray, shape: tuple, where: str, ignored: i
     if bad.any():
         first = array[bad].flat[0]
         raise ValueError(
-            f"The labels `y`{where} hold the class {first}, at {int(bad.sum())} of {array.size} places; the output has {classes} "
-            f"classes, so labels from 0 to {classes - 1} were expected. Number the classes from 0, or make the output wider."
+            f"The labels `y`{where} hold the class {first}, at {int(bad.sum())} of {array.size} "
+            f"places; the output has {classes} "
+            f"classes, so labels from 0 to {classes - 1} were expected. Number the classes from "
+            "0, or make the output wider."
         )
 
 
 def as_plain_list(logs: Mapping[str, float], names: list[str]) -> Any:
-    """Return the values of `evaluate` as a list in the order of the metrics, or the one value alone."""
+    """Return the values of `evaluate` as a list in the order of the metrics, or the one value
+    alone.
+    """
     ordered = [logs[name] for name in names if name in logs]
     ordered += [value for name, value in logs.items() if name not in names]
     return ordered[0] if len(ordered) == 1 else ordered

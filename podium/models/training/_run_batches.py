@@ -1,4 +1,5 @@
-"""The walk of `evaluate`, `predict` and `predict_iter`: once through the data, execution by execution, and who listens is told.
+"""The walk of `evaluate`, `predict` and `predict_iter`: once through the data, execution by
+execution, and who listens is told.
 
 `fit` has its own in `_model.py`: it goes through many epochs and may be stopped.
 """
@@ -24,7 +25,8 @@ def walk(
 ) -> Generator[Any, None, None]:
     """Run a step on all of the data, and yield what each execution returned.
 
-    The caller holds `data`, `pace` and `listeners.ending(kind)` open, and tells of the beginning and the end.
+    The caller holds `data`, `pace` and `listeners.ending(kind)` open, and tells of the beginning
+    and the end.
 
     Args:
         kind: "test" or "predict".
@@ -51,12 +53,15 @@ def walk(
         if values is _END:
             doing = "evaluate" if kind == "test" else "predict"
             raise ValueError(
-                f"The dataset must contain at least one batch of samples; there was none to {doing}."
+                "The dataset must contain at least one batch of samples; there was none to "
+                f"{doing}."
             )
 
 
 def _outputs_for(listeners: CallbackList, values: Any) -> dict[str, Any]:
-    """Return the logs of an execution of `predict`: its outputs, unless nobody would look at them."""
+    """Return the logs of an execution of `predict`: its outputs, unless nobody would look at
+    them.
+    """
     wanted = listeners.listens_to("on_predict_batch_end") and any(
         type(one) is not ProgbarLogger for one in listeners
     )
@@ -66,9 +71,11 @@ def _outputs_for(listeners: CallbackList, values: Any) -> dict[str, Any]:
 def batchwise(
     model: Any, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace
 ) -> Iterator[Any]:
-    """Return a generator of the outputs of each batch; whatever it holds ends when it is closed or dropped, begun or not.
+    """Return a generator of the outputs of each batch; whatever it holds ends when it is closed or
+    dropped, begun or not.
 
-    The model is held only while a batch is computed. In between the caller may do with it what he likes.
+    The model is held only while a batch is computed. In between the caller may do with it what he
+    likes.
     """
     batches = _batches(model, data, listeners, run, pace)
     next(batches)

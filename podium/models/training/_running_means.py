@@ -1,7 +1,9 @@
-"""Means over the epoch of what a step returns, so that bar, History and callbacks show the same numbers.
+"""Means over the epoch of what a step returns, so that bar, History and callbacks show the same
+numbers.
 
-A metric's `result()`, and what is computed from results alone, is a figure of the epoch already and is left as it is. Any
-other number in the logs, such as a loss returned as it was computed, is averaged here, weighted by the size of its batch.
+A metric's `result()`, and what is computed from results alone, is a figure of the epoch already and
+is left as it is. Any other number in the logs, such as a loss returned as it was computed, is
+averaged here, weighted by the size of its batch.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class RunningMeans:
             sums.clear()
 
     def collect(self, logs: Any, results: dict[int, Any], data: Any) -> dict[str, dict[str, Any]]:
-        """Take the logs of a step on `data` into the means; returns this batch's values and the running ones.
+        """Take the logs of a step on `data` into the means; returns this batch's values and the
+        running ones.
 
         Args:
             logs: What the step returned.

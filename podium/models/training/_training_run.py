@@ -1,7 +1,8 @@
 """Course: where a `fit` is, as something that can be saved and continued.
 
-It knows what belongs to a run: the model's state, the place in the data, what callbacks remember, random numbers. When it
-is saved, and to where, is decided by callbacks that keep runs, such as `BackupAndRestore`. Without one it costs nothing.
+It knows what belongs to a run: the model's state, the place in the data, what callbacks remember,
+random numbers. When it is saved, and to where, is decided by callbacks that keep runs, such as
+`BackupAndRestore`. Without one it costs nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from podium.saving._object_paths import held, put_back, variables_by_path
 from podium.saving.checkpoints._checkpoint_directory import Contents
 
 _OTHER_DATA = (
-    "{where} was saved while training on other data: {then} then, {now} now. The place in the data would be another one. Give "
+    "{where} was saved while training on other data: {then} then, {now} now. The place "
+    "in the data would be another one. Give "
     "`fit` the same data and batch size, or begin anew in another directory."
 )
 
@@ -89,7 +91,8 @@ class Course:
                 if error is None:
                     raise
                 error.add_note(
-                    f"Then {type(keeper).__name__} failed as well: {type(failure).__name__}: {failure}"
+                    f"Then {type(keeper).__name__} failed as well: {type(failure).__name__}: "
+                    f"{failure}"
                 )
 
     def most_steps(self, other: int | None) -> int | None:
@@ -104,7 +107,9 @@ class Course:
     # --- the way of `fit`
 
     def resume(self) -> dict[str, Any]:
-        """Continue from what was found, if anything was; returns the figures of the last epoch that has ended."""
+        """Continue from what was found, if anything was; returns the figures of the last epoch that
+        has ended.
+        """
         if self._saved is None:
             for keeper in self.keepers:
                 keeper.run_begins(self)
@@ -136,7 +141,8 @@ class Course:
         forgotten = self._listeners.set_state(states)
         if forgotten:
             warn_user(
-                f"{where} has the state of callbacks that are not here any more: {', '.join(forgotten)}."
+                f"{where} has the state of callbacks that are not here any more: "
+                f"{', '.join(forgotten)}."
             )
 
     def begin_epoch(self, epoch: int) -> Any:
@@ -154,7 +160,9 @@ class Course:
         return figures
 
     def after_step(self, values: Any, count: int) -> None:
-        """Hear that an execution has ended, everybody has heard of it, and validation, if due, is over."""
+        """Hear that an execution has ended, everybody has heard of it, and validation, if due, is
+        over.
+        """
         self._values, self._position, self._before_validation = values, self._data.position(), None
         self._taken += count
         for keeper in self.keepers:
@@ -184,7 +192,9 @@ class Course:
         return Contents({}, {"fresh": True, "callbacks": self._listeners.get_state()})
 
     def state(self, ended: bool = False) -> Contents:
-        """Return all that is needed to go on from here, after `after_step` or, with `ended`, after `after_epoch`."""
+        """Return all that is needed to go on from here, after `after_step` or, with `ended`, after
+        `after_epoch`.
+        """
         figures = (
             self._figures
             if ended
@@ -208,7 +218,9 @@ class Course:
         )
 
     def state_after_error(self) -> Contents | None:
-        """Return where the run was when something broke it off, or None if it was in the middle of something."""
+        """Return where the run was when something broke it off, or None if it was in the middle of
+        something.
+        """
         if self._before_validation is not None:
             return self._before_validation
         told = self._listeners.listens_to("on_train_batch_begin")
@@ -226,7 +238,9 @@ class Course:
         return self._before_validation
 
     def continue_from(self, contents: Contents, where: str) -> None:
-        """Take what was saved as the place to go on from; files that callbacks write are left as they are."""
+        """Take what was saved as the place to go on from; files that callbacks write are left as
+        they are.
+        """
         self._saved = contents, where
         for callback in self._listeners:
             callback._resumes = True
@@ -236,7 +250,8 @@ class Course:
         put_back(self._variables(), contents.arrays, where)
 
     def replay(self, contents: Contents, where: str) -> None:
-        """Take one step from what was saved, twice, and see that it comes to the same; then stand there again.
+        """Take one step from what was saved, twice, and see that it comes to the same; then stand
+        there again.
 
         Raises:
             RuntimeError: It does not.
@@ -254,8 +269,10 @@ class Course:
         ]
         if others:
             raise RuntimeError(
-                f"verify_resume: the same step, taken twice from {where}, came to other values of {', '.join(others[:5])}. "
-                "Something that the step depends on is not in the checkpoint. Keep it in a Variable of the model, and draw "
+                f"verify_resume: the same step, taken twice from {where}, came to other values "
+                f"of {', '.join(others[:5])}. "
+                "Something that the step depends on is not in the checkpoint. Keep it in a "
+                "Variable of the model, and draw "
                 "random numbers with `podium.random`."
             )
 
@@ -264,7 +281,9 @@ class Course:
         return variables_by_path(self.model, met)
 
     def _make_variables(self, batch: Any) -> None:
-        """Make what comes into being with the first step: slots, sums; a step that runs eagerly must be run for that."""
+        """Make what comes into being with the first step: slots, sums; a step that runs eagerly
+        must be run for that.
+        """
         function = self._function
         with self._data._truncate_execution_to_epoch():
             if isinstance(function, Execution) and not function.runs_eagerly:

@@ -101,7 +101,8 @@ def _unpacked(data: Any) -> tuple[Any, Any, Any]:
         return data, None, None
     if len(data) not in (1, 2, 3):
         raise ValueError(
-            f"validation_data is a tuple of {len(data)} parts; `(x, y)` or `(x, y, sample_weight)` was expected, or a "
+            f"validation_data is a tuple of {len(data)} parts; `(x, y)` or `(x, y, "
+            "sample_weight)` was expected, or a "
             "generator or Dataset of batches."
         )
     return (*data, *[None] * (3 - len(data)))

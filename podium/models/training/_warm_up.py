@@ -1,4 +1,6 @@
-"""Compiling a model's steps before there is anything to train: from examples, or from shapes and types alone."""
+"""Compiling a model's steps before there is anything to train: from examples, or from shapes and
+types alone.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,16 @@ def warm_up(
     batch_size: int | None,
     kinds: str | Sequence[str],
 ) -> dict[str, float]:
-    """Compile what `fit`, `evaluate` and `predict` would for these arguments; see `Model.warm_up`."""
+    """Compile what `fit`, `evaluate` and `predict` would for these arguments; see
+    `Model.warm_up`.
+    """
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     for kind in kinds:
         check_choice("kinds", kind, list(_CALLERS))
     if hasattr(type(x), "__next__"):
         raise TypeError(
-            f"warm_up was given x={x!r}, which can be read only once: the batch that is looked at would be lost to training. "
+            f"warm_up was given x={x!r}, which can be read only once: the batch that is looked "
+            "at would be lost to training. "
             "Give arrays, a Dataset, or TensorSpecs."
         )
     x, y, sample_weight, batch_size = _examples(
@@ -77,7 +82,8 @@ def _examples(x: Any, y: Any, sample_weight: Any, batch_size: int | None, execut
             return leaf
         if not leaf.shape or any(not isinstance(length, int) for length in leaf.shape[1:]):
             raise ValueError(
-                f"warm_up was given {leaf!r}; a program is compiled for fixed lengths. Give all but the first, which is the "
+                f"warm_up was given {leaf!r}; a program is compiled for fixed lengths. Give all "
+                "but the first, which is the "
                 "batch size if it is None: `TensorSpec((None, 8))`."
             )
         zero = np.zeros((), leaf.dtype)

@@ -1,4 +1,6 @@
-"""Keras 2's `optimizers.legacy`: the same optimizers, which all take `lr=` and `decay=` as Keras 2 did."""
+"""Keras 2's `optimizers.legacy`: the same optimizers, which all take `lr=` and `decay=` as Keras 2
+did.
+"""
 
 from podium.optimizers._adagrad import Adadelta as Adadelta
 from podium.optimizers._adagrad import Adagrad as Adagrad

@@ -1,4 +1,6 @@
-"""Schedules along half a cosine: one descent, with a warmup if wanted, or descents that start again."""
+"""Schedules along half a cosine: one descent, with a warmup if wanted, or descents that start
+again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Schedules that only go down, or step from value to value: exponential, inverse-time, polynomial, piecewise constant."""
+"""Schedules that only go down, or step from value to value: exponential, inverse-time, polynomial,
+piecewise constant.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,8 @@ class PolynomialDecay(LearningRateSchedule):
         decay_steps: When `end_learning_rate` is reached.
         end_learning_rate: The rate from then on.
         power: The power of `1 - step / decay_steps`.
-        cycle: Whether to start again after `decay_steps`, over an ever longer stretch, instead of staying.
+        cycle: Whether to start again after `decay_steps`, over an ever longer stretch, instead of
+            staying.
         name: A name.
 
     Example:
@@ -210,7 +213,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     ):
         if len(boundaries) != len(values) - 1:
             raise ValueError(
-                f"PiecewiseConstantDecay was given {len(boundaries)} boundaries and {len(values)} values; one boundary fewer "
+                f"PiecewiseConstantDecay was given {len(boundaries)} boundaries and "
+                f"{len(values)} values; one boundary fewer "
                 f"than values was expected. boundaries={list(boundaries)}, values={list(values)}."
             )
         self.boundaries = [
@@ -219,7 +223,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         self.values = [number("values", value, 0) for value in values]
         if sorted(self.boundaries) != self.boundaries:
             raise ValueError(
-                f"PiecewiseConstantDecay was given boundaries={self.boundaries}; ascending steps were expected."
+                f"PiecewiseConstantDecay was given boundaries={self.boundaries}; ascending steps "
+                "were expected."
             )
         self.name = name
 

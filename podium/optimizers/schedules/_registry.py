@@ -1,4 +1,6 @@
-"""Learning rates as configs: schedules by their class, plain functions by the name they were registered under."""
+"""Learning rates as configs: schedules by their class, plain functions by the name they were
+registered under.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +58,17 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
 
 
 def function_config(function: Any) -> dict[str, Any]:
-    """Return the config of a plain function of the step, which is found again by its registered name."""
+    """Return the config of a plain function of the step, which is found again by its registered
+    name.
+    """
     name = get_registered_name(function)
     return {"module": "builtins", "class_name": "function", "config": name, "registered_name": name}
 
 
 def rate_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Return the learning rate of an optimizer's config: a number, or a schedule or function made of its own config."""
+    """Return the learning rate of an optimizer's config: a number, or a schedule or function made
+    of its own config.
+    """
     if not isinstance(config, Mapping):
         return config
     if config.get("class_name") != "function":
@@ -70,7 +76,8 @@ def rate_from_config(config: Any, custom_objects: Mapping[str, Any] | None = Non
     found = get_registered_object(config["config"], custom_objects)
     if found is None:
         raise ValueError(
-            f"The learning rate of this optimizer is the function {config['config']!r}, which is not known. Register it with "
+            f"The learning rate of this optimizer is the function {config['config']!r}, which is "
+            "not known. Register it with "
             "`register_keras_serializable`, or pass it in `custom_objects`."
         )
     return found

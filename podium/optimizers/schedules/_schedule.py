@@ -1,4 +1,6 @@
-"""The base of all learning-rate schedules: functions of the step that optimizers call inside the compiled step."""
+"""The base of all learning-rate schedules: functions of the step that optimizers call inside the
+compiled step.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from typing import Any
 class LearningRateSchedule:
     """A learning rate that changes with the step. Subclass it for a schedule of your own.
 
-    A subclass writes `__call__(step)`. The step is a whole-number Tensor, so compute with operators and `podium.ops`,
-    and choose with `ops.where` instead of `if`: the schedule is part of the compiled step. `get_config` lets models
-    that use it be saved.
+    A subclass writes `__call__(step)`. The step is a whole-number Tensor, so compute with operators
+    and `podium.ops`, and choose with `ops.where` instead of `if`: the schedule is part of the
+    compiled step. `get_config` lets models that use it be saved.
 
     Example:
         >>> class Warmup(podium.optimizers.schedules.LearningRateSchedule):
@@ -38,7 +40,8 @@ class LearningRateSchedule:
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of `__init__` as a dict, so that "
+            f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of "
+            "`__init__` as a dict, so that "
             "an optimizer that uses it can be saved."
         )
 

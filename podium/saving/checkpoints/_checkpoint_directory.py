@@ -1,11 +1,13 @@
 """One checkpoint on the disk: a folder that is absent, or complete and verified.
 
-    manifest.json            sizes and digests of all other files, and of itself; written last. Of files of arrays it has the
+    manifest.json            sizes and digests of all other files, and of itself; written last. Of
+    files of arrays it has the
                              digest of the header, which has those of the arrays
-    arrays.safetensors       the arrays by path; or `arrays/`, written by Orbax, with `arrays.json` for their paths
-    state.json               plain data, with its own arrays in `state.safetensors`
+    arrays.safetensors       the arrays by path; or `arrays/`, written by Orbax, with `arrays.json`
+    for their paths state.json               plain data, with its own arrays in `state.safetensors`
 
-It is written under another name in the same folder, flushed, and renamed. `_checkpoint_manager.py` owns a row of them.
+It is written under another name in the same folder, flushed, and renamed. `_checkpoint_manager.py`
+owns a row of them.
 """
 
 from __future__ import annotations
@@ -113,7 +115,9 @@ def write(path: str, contents: Contents, with_orbax: bool) -> None:
 
 
 def beside_name(path: str) -> str:
-    """Return the name under which a checkpoint is written: of all processes the same, if there are several."""
+    """Return the name under which a checkpoint is written: of all processes the same, if there are
+    several.
+    """
     token = secrets.token_hex(4) if jax.process_count() == 1 else "shared"
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{token}.tmp")
 
@@ -180,7 +184,9 @@ def verify(path: str) -> None:
 
 
 class _Listed(NamedTuple):
-    """What a manifest says of a file: its size, and a digest: of the header of a file of arrays, otherwise of all of it."""
+    """What a manifest says of a file: its size, and a digest: of the header of a file of arrays,
+    otherwise of all of it.
+    """
 
     size: int
     sha256: str
@@ -270,11 +276,14 @@ def _verify(path: str, name: str, listed: _Listed) -> None:
 
 @contextlib.contextmanager
 def _verified(path: str, name: str, listed: _Listed) -> Iterator[Any]:
-    """Open a file, after its size and its digest were compared. What turns out later is told in the same way."""
+    """Open a file, after its size and its digest were compared. What turns out later is told in the
+    same way.
+    """
     with _opened(path, name) as file:
         if os.fstat(file.fileno()).st_size != listed.size:
             raise Damaged(
-                f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and {listed.size} were written"
+                f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and "
+                f"{listed.size} were written"
             )
         digest = (
             hashlib.file_digest(file, "sha256")

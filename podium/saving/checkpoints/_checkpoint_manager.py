@@ -1,4 +1,5 @@
-"""CheckpointManager: a row of checkpoints in one directory. It saves, keeps the last few, and restores the newest whole one.
+"""CheckpointManager: a row of checkpoints in one directory. It saves, keeps the last few, and
+restores the newest whole one.
 
 What one checkpoint looks like on the disk is `_checkpoint_directory.py`'s affair.
 """
@@ -48,18 +49,21 @@ class Restored(NamedTuple):
 class CheckpointManager:
     """Keeps the last few checkpoints of a model in a directory, each absent or whole.
 
-    A checkpoint is a folder with all state of a model by its paths: weights, optimizer slots, seeds, sums of metrics; and
-    plain data of yours. It is written under another name, flushed and renamed, with a manifest of sizes and digests; a
-    process that is killed while it saves leaves the ones before as they were. `fit` does this by itself, for the whole run,
-    with `callbacks.BackupAndRestore`.
+    A checkpoint is a folder with all state of a model by its paths: weights, optimizer slots,
+    seeds, sums of metrics; and plain data of yours. It is written under another name, flushed and
+    renamed, with a manifest of sizes and digests; a process that is killed while it saves leaves
+    the ones before as they were. `fit` does this by itself, for the whole run, with
+    `callbacks.BackupAndRestore`.
 
     Args:
         directory: Where to. It is made when something is saved.
-        max_to_keep: How many checkpoints to keep; the oldest are deleted after a new one is whole. None keeps all.
-        asynchronous: Whether `save` returns at once and a thread writes. What goes wrong there is raised by the next `save`,
-            `check` or `wait`, whichever comes first.
-        format: "safetensors" for one file of all arrays, "orbax" for arrays written by Orbax, or "auto": Orbax if arrays
-            have parts in other processes, which one process cannot write alone.
+        max_to_keep: How many checkpoints to keep; the oldest are deleted after a new one is whole.
+            None keeps all.
+        asynchronous: Whether `save` returns at once and a thread writes. What goes wrong there is
+            raised by the next `save`, `check` or `wait`, whichever comes first.
+        format: "safetensors" for one file of all arrays, "orbax" for arrays written by Orbax, or
+            "auto": Orbax if arrays have parts in other processes, which one process cannot write
+            alone.
 
     Example:
         >>> import tempfile
@@ -84,7 +88,8 @@ class CheckpointManager:
             isinstance(max_to_keep, bool) or not isinstance(max_to_keep, int) or max_to_keep < 1
         ):
             raise ValueError(
-                f"CheckpointManager was given max_to_keep={max_to_keep!r}; a whole number from 1, or None."
+                f"CheckpointManager was given max_to_keep={max_to_keep!r}; a whole number from "
+                "1, or None."
             )
         self.directory = os.path.abspath(os.fsdecode(directory))
         self.max_to_keep = max_to_keep
@@ -110,7 +115,8 @@ class CheckpointManager:
         """
         if isinstance(step, bool) or not isinstance(step, int) or step < 0:
             raise ValueError(
-                f"CheckpointManager.save was given step={step!r}; a whole number from 0 was expected."
+                f"CheckpointManager.save was given step={step!r}; a whole number from 0 was "
+                "expected."
             )
         self.wait()
         contents = Contents(_values(target), state)
@@ -157,18 +163,21 @@ class CheckpointManager:
     # --- restoring
 
     def restore(self, target: Any = None, step: int | None = None) -> Restored | None:
-        """Restore the newest whole checkpoint, and say with a warning which newer ones were skipped and why.
+        """Restore the newest whole checkpoint, and say with a warning which newer ones were skipped
+        and why.
 
         Args:
-            target: A model, whose state is set to the saved one: all of it, or nothing changes. Its weights must exist. Sums
-                of metrics that do not are left out: an epoch begins them anew. None reads the arrays alone.
+            target: A model, whose state is set to the saved one: all of it, or nothing changes. Its
+                weights must exist. Sums of metrics that do not are left out: an epoch begins them
+                anew. None reads the arrays alone.
             step: The number of a certain checkpoint; that one must be whole.
 
         Returns:
             What was found, or None if the directory has no checkpoint.
 
         Raises:
-            ValueError: There are checkpoints and none of them is whole; or what was found does not fit `target`.
+            ValueError: There are checkpoints and none of them is whole; or what was found does not
+                fit `target`.
         """
         if target is not None and getattr(target, "optimizer", None) is not None:
             target.optimizer.build(target.trainable_variables)
@@ -247,7 +256,8 @@ class CheckpointManager:
     # --- one process at a time
 
     def hold(self) -> None:
-        """Keep other processes from saving here, until `release`; what killed ones have left is deleted.
+        """Keep other processes from saving here, until `release`; what killed ones have left is
+        deleted.
 
         Raises:
             RuntimeError: Another process does so.
@@ -276,7 +286,9 @@ class CheckpointManager:
                 self.release()
 
     def _sweep(self) -> None:
-        """Delete what a process that was killed while saving has left; nobody else is at work here."""
+        """Delete what a process that was killed while saving has left; nobody else is at work
+        here.
+        """
         for name in os.listdir(self.directory):
             if _TEMPORARY.fullmatch(name):
                 shutil.rmtree(os.path.join(self.directory, name), ignore_errors=True)

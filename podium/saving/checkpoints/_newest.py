@@ -1,4 +1,6 @@
-"""The newest of several files that can be read: for what `ModelCheckpoint` has written, when the last one is damaged."""
+"""The newest of several files that can be read: for what `ModelCheckpoint` has written, when the
+last one is damaged.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,15 @@ def load_latest(
     custom_objects: Mapping[str, Any] | None = None,
     compile: bool = True,
 ) -> Any:
-    """Load the newest file that `ModelCheckpoint` has written and that is whole; a warning says which were skipped, and why.
+    """Load the newest file that `ModelCheckpoint` has written and that is whole; a warning says
+    which were skipped, and why.
 
     Args:
-        filepath: What `ModelCheckpoint` was given, such as `"run/{epoch:02d}-{val_loss:.2f}.keras"`; or a directory, all of
-            whose files are meant; or a pattern such as `"run/*.keras"`.
-        model: A model to load weights into, for files of weights alone. By default whole models are loaded.
+        filepath: What `ModelCheckpoint` was given, such as
+            `"run/{epoch:02d}-{val_loss:.2f}.keras"`; or a directory, all of whose files are meant;
+            or a pattern such as `"run/*.keras"`.
+        model: A model to load weights into, for files of weights alone. By default whole models are
+            loaded.
         custom_objects: Your own classes and functions by name, for whole models.
         compile: Whether to compile a whole model as it was.
 
@@ -59,7 +64,8 @@ def load_latest(
             warn_user(f"{path!r} was loaded; newer files were skipped: {listed(skipped)}")
         return loaded
     raise ValueError(
-        f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: {listed(skipped)}"
+        f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: "
+        f"{listed(skipped)}"
     )
 
 

@@ -1,4 +1,6 @@
-"""Arrays written and read by Orbax: each process writes its own parts of arrays that lie on devices of several."""
+"""Arrays written and read by Orbax: each process writes its own parts of arrays that lie on devices
+of several.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def synchronize(what: str) -> None:
 
 
 def is_needed(arrays: Sequence[Any]) -> bool:
-    """Tell whether an array has parts that only other processes have, so that one process cannot write it alone."""
+    """Tell whether an array has parts that only other processes have, so that one process cannot
+    write it alone.
+    """
     return any(
         isinstance(array, jax.Array)
         and not array.is_fully_addressable
@@ -49,7 +53,9 @@ def is_needed(arrays: Sequence[Any]) -> bool:
 
 
 def can_write(array: Any) -> bool:
-    """Tell whether an array is one of all processes; it does not take one that each process has for itself."""
+    """Tell whether an array is one of all processes; it does not take one that each process has for
+    itself.
+    """
     return jax.process_count() == 1 or (
         isinstance(array, jax.Array) and not array.is_fully_addressable
     )

@@ -1,6 +1,8 @@
-"""The `.keras` archive: a zip of `metadata.json`, `config.json` and `model.weights.h5`, as Keras 3 writes and reads it.
+"""The `.keras` archive: a zip of `metadata.json`, `config.json` and `model.weights.h5`, as Keras 3
+writes and reads it.
 
-Members are read one by one into memory and never extracted. Names, links, sizes and checksums are looked at first.
+Members are read one by one into memory and never extracted. Names, links, sizes and checksums are
+looked at first.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ _MOST_EXPANSION = 100  # times the packed size; weights hardly shrink at all
 
 
 def write_archive(out: Any, texts: dict[str, bytes], image: Hdf5Image) -> None:
-    """Write an archive of these texts and of the weights, stored without compression: the weights straight to their place."""
+    """Write an archive of these texts and of the weights, stored without compression: the weights
+    straight to their place.
+    """
     directory, place = [], 0
     for name, content in texts.items():
         out.write(_header(name, len(content), zlib.crc32(content), False) + content)
@@ -70,7 +74,9 @@ def _header(name: str, size: int, crc: int, large: bool) -> bytes:
 
 
 def _entry(name: str, size: int, crc: int, offset: int, large: bool) -> bytes:
-    """Return what the directory says of a member. Members before the weights are small, so offsets always fit."""
+    """Return what the directory says of a member. Members before the weights are small, so offsets
+    always fit.
+    """
     told = 0xFFFFFFFF if large else size
     extra = struct.pack("<HHQQ", 1, 16, size, size) if large else b""
     version = 45 if large else 20
@@ -81,7 +87,9 @@ def _entry(name: str, size: int, crc: int, offset: int, large: bool) -> bytes:
 
 
 def _end(count: int, size: int, offset: int) -> bytes:
-    """Return what closes an archive; with the longer form before it if the directory stands beyond four gigabytes."""
+    """Return what closes an archive; with the longer form before it if the directory stands beyond
+    four gigabytes.
+    """
     longer = b""
     if offset >= 0xFFFFFFFF:
         longer = struct.pack(
@@ -125,7 +133,8 @@ class Window(io.RawIOBase):
 
 
 def open_weights(file: Any) -> Any:
-    """Return the weights of an archive as a file: in place if they are stored as they are, otherwise in memory.
+    """Return the weights of an archive as a file: in place if they are stored as they are,
+    otherwise in memory.
 
     Those of others are compared with the checksum of the archive; ours have checksums of their own.
     """
@@ -171,14 +180,17 @@ def _opened(file: Any) -> Iterator[zipfile.ZipFile]:
         ValueError,
     ) as error:
         raise Unfit(
-            f"is corrupt or not a whole zip archive: its checksums or its directory do not fit ({error})."
+            "is corrupt or not a whole zip archive: its checksums or its directory do not fit "
+            f"({error})."
         ) from None
 
 
 def read_texts(
     file: Any, wanted: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, bytes]:
-    """Return the wanted texts of an archive that nobody vouches for, after looking over all of its members."""
+    """Return the wanted texts of an archive that nobody vouches for, after looking over all of its
+    members.
+    """
     with _opened(file) as archive:
         infos = archive.infolist()
         _check_ends(file, infos, archive.comment)
@@ -187,7 +199,8 @@ def read_texts(
         for name in (*wanted, WEIGHTS):
             if name not in by_name:
                 raise Unfit(
-                    f"was refused: {_missing(name, by_name)}: an archive with a member {name!r} was expected."
+                    f"was refused: {_missing(name, by_name)}: an archive with a member {name!r} "
+                    "was expected."
                 )
         return {
             name: archive.read(by_name[name]) for name in (*wanted, *optional) if name in by_name
@@ -208,7 +221,8 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
             or "\0" in info.orig_filename
         ):
             raise Unfit(
-                f"was refused: its member {name!r} has an unsafe path that could escape (traversal or absolute)."
+                f"was refused: its member {name!r} has an unsafe path that could escape "
+                "(traversal or absolute)."
             )
         if name.casefold() in seen:
             raise Unfit(f"was refused: it has a duplicate member {name!r}.")
@@ -216,7 +230,8 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise Unfit(
-                f"was refused: its member {name!r} is a link or a device; ordinary files were expected."
+                f"was refused: its member {name!r} is a link or a device; ordinary files were "
+                "expected."
             )
         if info.flag_bits & 0x1:
             raise Unfit(f"was refused: its member {name!r} is encrypted.")
@@ -232,7 +247,8 @@ def _check_ends(file: Any, infos: list[zipfile.ZipInfo], comment: bytes) -> None
         or min((info.header_offset for info in infos), default=0) != 0
     ):
         raise Unfit(
-            "is corrupt: it has unexpected bytes before or behind the archive (leading or trailing data)."
+            "is corrupt: it has unexpected bytes before or behind the archive (leading or "
+            "trailing data)."
         )
 
 
@@ -247,10 +263,12 @@ def _missing(name: str, there: Any) -> str:
 def _check_size(info: zipfile.ZipInfo) -> None:
     if info.filename.endswith(".json") and info.file_size > LARGEST_TEXT:
         raise Unfit(
-            f"was refused: its {info.filename!r} has a size of {info.file_size} bytes, over the limit of {LARGEST_TEXT}."
+            f"was refused: its {info.filename!r} has a size of {info.file_size} bytes, over the "
+            f"limit of {LARGEST_TEXT}."
         )
     if info.file_size > _MOST_EXPANSION * max(info.compress_size, 1) + (1 << 20):
         raise Unfit(
-            f"was refused: its member {info.filename!r} grows from {info.compress_size} to {info.file_size} bytes, over the "
+            f"was refused: its member {info.filename!r} grows from {info.compress_size} to "
+            f"{info.file_size} bytes, over the "
             f"limit of {_MOST_EXPANSION} times: a zip bomb."
         )

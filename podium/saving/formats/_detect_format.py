@@ -1,4 +1,6 @@
-"""What a path holds: told by its contents, and by its suffix where these say nothing. Nothing is read beyond the first bytes."""
+"""What a path holds: told by its contents, and by its suffix where these say nothing. Nothing is
+read beyond the first bytes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 def detect_tensorflow(filepath: str) -> str | None:
     """Return the prefix of a TensorFlow checkpoint that a path stands for, or None.
 
-    A path without a file of its own is one if there is an `.index` beside; a SavedModel is one by its `variables`.
+    A path without a file of its own is one if there is an `.index` beside; a SavedModel is one by
+    its `variables`.
 
     Raises:
         ValueError: It is a SavedModel without readable variables.
@@ -26,13 +29,16 @@ def detect_tensorflow(filepath: str) -> str | None:
         if os.path.isfile(f"{prefix}.index"):
             return prefix
         raise ValueError(
-            f"Unable to load weights from {filepath!r}: it is a SavedModel, and its checkpoint {f'{prefix}.index'!r} is missing."
+            f"Unable to load weights from {filepath!r}: it is a SavedModel, and its checkpoint "
+            f"{f'{prefix}.index'!r} is missing."
         )
     return None
 
 
 def detect_contents(filepath: str, file: Any) -> str:
-    """Return "keras", "h5" or "safetensors" for an open file; a damaged one is what its name says, and otherwise "h5"."""
+    """Return "keras", "h5" or "safetensors" for an open file; a damaged one is what its name says,
+    and otherwise "h5".
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     start = file.read(16)

@@ -1,6 +1,8 @@
-"""A model as one program for other places: `jax.export`'s form, which plain JAX runs; TensorFlow's and ONNX's through converters.
+"""A model as one program for other places: `jax.export`'s form, which plain JAX runs; TensorFlow's
+and ONNX's through converters.
 
-Weights are constants of the program. It is for running, not for keeping: a later JAX may refuse it. Save the model beside it.
+Weights are constants of the program. It is for running, not for keeping: a later JAX may refuse it.
+Save the model beside it.
 """
 
 from __future__ import annotations
@@ -84,7 +86,8 @@ def load_exported(filepath: Any) -> Callable:
         exported = jax.export.deserialize(bytearray(content))
     except Exception as error:
         raise ValueError(
-            f"{path!r} cannot be read as a program of jax.export: it is damaged, or of a version that this JAX "
+            f"{path!r} cannot be read as a program of jax.export: it is damaged, or of a version "
+            "that this JAX "
             f"({jax.__version__}) does not read ({str(error)[:300]})."
         ) from error
     run = jax.jit(exported.call)
@@ -115,10 +118,13 @@ def _check_inputs(path: str, exported: Any, inputs: tuple) -> None:
 
 
 def _specs(model: Any, signature: Any) -> Any:
-    """Return a structure of TensorSpecs like the model's input; the first length of each stays open."""
+    """Return a structure of TensorSpecs like the model's input; the first length of each stays
+    open.
+    """
     if not model.built:
         raise ValueError(
-            f"export was called on model {model.name!r} ({type(model).__name__}), which is not built: it has no weights yet. "
+            f"export was called on model {model.name!r} ({type(model).__name__}), which is not "
+            "built: it has no weights yet. "
             "Call it on a batch first."
         )
     if signature is not None:
@@ -136,7 +142,8 @@ def _specs(model: Any, signature: Any) -> Any:
         )
     if model.built_shape is None:
         raise ValueError(
-            f"export was called on model {model.name!r} ({type(model).__name__}), whose inputs are not known. Pass "
+            f"export was called on model {model.name!r} ({type(model).__name__}), whose inputs "
+            "are not known. Pass "
             "`input_signature=[podium.TensorSpec((None, 3))]`."
         )
     return jax.tree.map(
@@ -159,8 +166,10 @@ def _exported(model: Any, specs: Any, platforms: Any) -> Any:
         )
     except (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation) as error:
         raise ValueError(
-            f"Model {model.name!r} cannot be exported with an open batch size: it uses the size as a number while it runs (`if`, "
-            "`range`, `int`). Use `ops.shape(x)[0]` only in shapes, or pass an `input_signature` with fixed lengths. "
+            f"Model {model.name!r} cannot be exported with an open batch size: it uses the size "
+            "as a number while it runs (`if`, "
+            "`range`, `int`). Use `ops.shape(x)[0]` only in shapes, or pass an "
+            "`input_signature` with fixed lengths. "
             f"({str(error)[:300]})"
         ) from error
 
@@ -253,5 +262,6 @@ def _needed(module: str, package: str, asked: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"{asked} needs the package {package!r}, which is not installed: `pip install {package}`."
+            f"{asked} needs the package {package!r}, which is not installed: `pip install "
+            f"{package}`."
         ) from error

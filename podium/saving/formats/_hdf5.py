@@ -1,6 +1,8 @@
-"""HDF5 files of weights, read with suspicion: only ordinary files, groups and datasets that hold their own numbers.
+"""HDF5 files of weights, read with suspicion: only ordinary files, groups and datasets that hold
+their own numbers.
 
-Links to elsewhere, numbers kept in other files, and types that are not numbers are refused; nothing is unpickled.
+Links to elsewhere, numbers kept in other files, and types that are not numbers are refused; nothing
+is unpickled.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ class StoredWeight(NamedTuple):
         return bool(jnp.issubdtype(jnp.dtype(self.dtype), np.floating))
 
     def read(self, raw: Any, feed: Feed) -> np.ndarray:
-        """Return the numbers, and hand on their bytes; from the file itself if that is given and they stand there as they are."""
+        """Return the numbers, and hand on their bytes; from the file itself if that is given and
+        they stand there as they are.
+        """
         array = empty_array(self.shape, self.dataset.dtype)
         offset = None if raw is None else _place(self.dataset)
         if offset is None or not read_at(raw, offset, array, feed):
@@ -95,7 +99,9 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
 
 
 def seal(group: Any) -> None:
-    """Note that every weight below has a digest, so that one without is not taken for a sound one."""
+    """Note that every weight below has a digest, so that one without is not taken for a sound
+    one.
+    """
     group.attrs[SEALED] = np.bytes_(DIGEST)
 
 
@@ -116,7 +122,8 @@ def reading(path: str, raw: Any) -> Iterator[Any]:
         raise ValueError(f"{path!r} {error}") from None
     except Exception as error:
         raise OSError(
-            f"{path!r} cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file ({error})."
+            f"{path!r} cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file "
+            f"({error})."
         ) from error
 
 
@@ -128,7 +135,9 @@ def is_sealed(group: Any) -> bool:
 def read_all(
     file: Any, group: Any, stored: dict[str, StoredWeight], wanted: Iterable[str]
 ) -> dict[str, np.ndarray]:
-    """Read the numbers of the wanted weights of a group, and compare them with the digests if there are any."""
+    """Read the numbers of the wanted weights of a group, and compare them with the digests if there
+    are any.
+    """
     sealed = is_sealed(group)
     return read_pieces(_reading(file, name, stored[name], sealed) for name in wanted)
 
@@ -142,7 +151,9 @@ def _reading(file: Any, name: str, weight: StoredWeight, sealed: bool) -> Readin
 
 
 def _place(dataset: Any) -> int | None:
-    """Return where the numbers of a large dataset stand in its file, if they do so in one stretch, as memory has them."""
+    """Return where the numbers of a large dataset stand in its file, if they do so in one stretch,
+    as memory has them.
+    """
     import h5py
 
     kind, size = dataset.id.get_type(), dataset.size * dataset.dtype.itemsize
@@ -162,7 +173,8 @@ def _digest_of(weight: StoredWeight, sealed: bool) -> str | None:
     noted = weight.dataset.attrs.get(DIGEST)
     if noted is None and sealed:
         raise Unfit(
-            f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should have one."
+            f"is corrupt: {weight.name!r} has no checksum, and all weights of the file should "
+            "have one."
         )
     return (
         noted.decode("ascii", "replace")
@@ -174,7 +186,9 @@ def _digest_of(weight: StoredWeight, sealed: bool) -> str | None:
 
 
 def stored_tree(file: Any) -> dict[str, StoredWeight]:
-    """List all datasets below the groups `vars` of a file in Keras 3's layout, by path, without reading numbers."""
+    """List all datasets below the groups `vars` of a file in Keras 3's layout, by path, without
+    reading numbers.
+    """
     found: dict[str, StoredWeight] = {}
     _walk(file, "", found, ())
     return found
@@ -213,7 +227,9 @@ def is_keras_2(file: Any) -> bool:
 
 
 def weights_root(file: Any) -> Any:
-    """Return the group that lists the layers: the file itself, or within a whole model as Keras 2 writes it."""
+    """Return the group that lists the layers: the file itself, or within a whole model as Keras 2
+    writes it.
+    """
     whole = not _has_names(file, "layer_names") and _has(file, "model_weights")
     return _member(file, "model_weights") if whole else file
 
@@ -282,7 +298,8 @@ def _member(group: Any, name: str) -> Any:
             raise Unfit(f"is damaged: it lists {name!r} and has no such member.")
         if group.id.links.get_info(part.encode()).type != h5py.h5l.TYPE_HARD:
             raise Unfit(
-                f"was refused: its member {name!r} is a link to elsewhere. External or soft links are not followed."
+                f"was refused: its member {name!r} is a link to elsewhere. External or soft "
+                "links are not followed."
             )
         group = group[part]
     return group
@@ -295,7 +312,8 @@ def _checked(dataset: Any, name: str) -> Any:
         raise Unfit(f"is damaged: its member {name!r} holds no numbers.")
     if dataset.external or dataset.is_virtual:
         raise Unfit(
-            f"was refused: the numbers of {name!r} are kept in another file (external or virtual storage)."
+            f"was refused: the numbers of {name!r} are kept in another file (external or virtual "
+            "storage)."
         )
     settings = dataset.id.get_create_plist()
     if any(
@@ -306,7 +324,8 @@ def _checked(dataset: Any, name: str) -> Any:
         1 << 20
     ):
         raise Unfit(
-            f"was refused: {name!r} declares the shape {dataset.shape}, far larger than the size of what the file holds for it."
+            f"was refused: {name!r} declares the shape {dataset.shape}, far larger than the size "
+            "of what the file holds for it."
         )
     if _own_type(dataset) is None and dataset.dtype.kind not in "biufc":
         raise Unfit(f"was refused: {name!r} has the type {dataset.dtype}; numbers were expected.")

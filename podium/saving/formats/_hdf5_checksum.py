@@ -1,7 +1,9 @@
-"""What closes an HDF5 file of ours: a checksum of its structure, that is of all bytes that are not numbers.
+"""What closes an HDF5 file of ours: a checksum of its structure, that is of all bytes that are not
+numbers.
 
-HDF5 trusts its structure, and a flipped bit there can make it crash. So it is compared before HDF5 sees the file. Others read
-the file as ever: HDF5 does not look behind its own end. A file without the seal is one of others, or was changed since.
+HDF5 trusts its structure, and a flipped bit there can make it crash. So it is compared before HDF5
+sees the file. Others read the file as ever: HDF5 does not look behind its own end. A file without
+the seal is one of others, or was changed since.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ _END = struct.Struct("<Q32s8s")  # how many ranges of numbers, the digest, the m
 
 
 def seal_bytes(ranges: list[tuple[int, int]], structure: Any) -> bytes:
-    """Return the seal for a structure that has been hashed, and the places of numbers: offset and length."""
+    """Return the seal for a structure that has been hashed, and the places of numbers: offset and
+    length.
+    """
     places = b"".join(struct.pack("<QQ", *place) for place in ranges)
     structure.update(places)
     return places + _END.pack(len(ranges), structure.digest(), _MAGIC)
@@ -39,7 +43,8 @@ def check_seal(file: Any) -> bool:
     places = file.read(16 * count)
     if digest != _digest(file, list(struct.iter_unpack("<QQ", places)), places, stop):
         raise Unfit(
-            "is corrupt: its structure does not fit the checksum that was written with it, and nothing was loaded."
+            "is corrupt: its structure does not fit the checksum that was written with it, and "
+            "nothing was loaded."
         )
     return True
 

@@ -1,6 +1,8 @@
-"""HDF5 files written in one pass: the structure is made in memory without the numbers, whose bytes go straight to the disk.
+"""HDF5 files written in one pass: the structure is made in memory without the numbers, whose bytes
+go straight to the disk.
 
-So a full disk is a plain error and not HDF5's business, and no second copy of the weights is needed.
+So a full disk is a plain error and not HDF5's business, and no second copy of the weights is
+needed.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ _BLANK = np.bytes_(b"0" * 64)  # takes the place of a digest that is not known y
 
 
 class Hdf5Image:
-    """An HDF5 file in the making: fill `file` with groups and attributes, `put` arrays, then `write` it."""
+    """An HDF5 file in the making: fill `file` with groups and attributes, `put` arrays, then
+    `write` it.
+    """
 
     def __init__(self) -> None:
         import h5py  # here, because it would add a tenth to the time that `import podium` takes
@@ -42,7 +46,9 @@ class Hdf5Image:
         self._datasets: list[tuple[str, Any, np.ndarray]] = []
 
     def put(self, group: Any, key: str, name: str, array: np.ndarray) -> None:
-        """Give a dataset its place, for numbers that are written later; `name` is the one that the digest is for."""
+        """Give a dataset its place, for numbers that are written later; `name` is the one that the
+        digest is for.
+        """
         import h5py
 
         own = array.dtype.name in OWN_TYPES
@@ -92,7 +98,9 @@ class Hdf5Image:
     def _write_structure(
         self, out: Any, base: int, written: list[tuple[Piece, Note]]
     ) -> tuple[int, int]:
-        """Write what lies between the arrays, and the seal; return the size and the CRC-32 of all."""
+        """Write what lies between the arrays, and the seal; return the size and the CRC-32 of
+        all.
+        """
         place, crc, digest = 0, 0, hashlib.sha256()
         for piece, note in [
             *written,
@@ -116,7 +124,9 @@ def _offset(written: tuple[Piece, Note]) -> int:
 
 
 class _Pages:
-    """A file in memory with holes, as h5py wants one: where nothing was written, nothing is kept."""
+    """A file in memory with holes, as h5py wants one: where nothing was written, nothing is
+    kept.
+    """
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}

@@ -1,6 +1,8 @@
-"""Weights in Keras 2's layout: a group for each layer directly inside a model, a dataset for each weight of it.
+"""Weights in Keras 2's layout: a group for each layer directly inside a model, a dataset for each
+weight of it.
 
-What a file lists is compared with the model before numbers are read; `_hdf5.py` owns what is read and refused.
+What a file lists is compared with the model before numbers are read; `_hdf5.py` owns what is read
+and refused.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ def read_groups(
     pairs, report = _matched(parts, stored, by_name)
     if report.mismatched and not skip_mismatch:
         raise Unfit(
-            f"does not fit model {model.name!r}, and nothing was loaded: {listed(report.problems)}. Build the model as it was "
+            f"does not fit model {model.name!r}, and nothing was loaded: "
+            f"{listed(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     by_path = {f"{part.name}/{weight.name}": weight for part in stored for weight in part.weights}
@@ -63,17 +66,21 @@ def read_groups(
     if report.problems:
         left = listed(report.missing + report.mismatched)
         complaints.append(
-            f"load_weights took {len(pairs)} weights from the file. These were left as they were: {left}."
+            f"load_weights took {len(pairs)} weights from the file. These were left as they "
+            f"were: {left}."
         )
     return Loaded(assignments, [], complaints, report)
 
 
 def parts_of(model: Any, asked: str) -> Parts:
-    """List the layers directly inside with their weights, and last the weights that the model holds itself."""
+    """List the layers directly inside with their weights, and last the weights that the model holds
+    itself.
+    """
     inside = model._flatten_layers(include_self=False)
     if not model.built and (not model.weights or not all(layer.built for layer in inside)):
         raise ValueError(
-            f"{asked} was called on model {model.name!r} ({type(model).__name__}), which is not built: its weights do not exist "
+            f"{asked} was called on model {model.name!r} ({type(model).__name__}), which is not "
+            "built: its weights do not exist "
             "yet. Call it on a batch first, or `model.build(input_shape)`."
         )
     layers = list(model.layers)
@@ -89,7 +96,8 @@ def parts_of(model: Any, asked: str) -> Parts:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
-                f"{asked} was called on model {model.name!r}, which has {names.count(name)} layers named {name!r}. In a file of "
+                f"{asked} was called on model {model.name!r}, which has {names.count(name)} "
+                f"layers named {name!r}. In a file of "
                 "weights names must be unique: give one of them another `name=`."
             )
     return parts
@@ -118,7 +126,9 @@ def _names_in_file(weights: Sequence[Variable]) -> list[str]:
 def _matched(
     parts: Parts, stored: list[StoredPart], by_name: bool
 ) -> tuple[list[tuple[Variable, StoredWeight]], LoadReport]:
-    """Return what fits together, and what does not; with `by_name` what the file does not have is no error."""
+    """Return what fits together, and what does not; with `by_name` what the file does not have is
+    no error.
+    """
     found = {part.name: part for part in stored}
     missing: list[str] = []
     if by_name:
@@ -133,9 +143,11 @@ def _matched(
         theirs = [part for part in stored if part.weights and part.name != TOP]
         if len(own) != len(theirs):
             raise Unfit(
-                f"does not fit the model, and nothing was loaded: the file has {len(theirs)} layers with weights "
+                f"does not fit the model, and nothing was loaded: the file has {len(theirs)} "
+                "layers with weights "
                 f"({listed([repr(part.name) for part in theirs])}) and the model has {len(own)} "
-                f"({listed([repr(name) for name, _ in own])}). Build the model as it was when it was saved, and call it once so "
+                f"({listed([repr(name) for name, _ in own])}). Build the model as it was when it "
+                "was saved, and call it once so "
                 "that all layers have weights; or pass `by_name=True`."
             )
         couples = [(name, weights, part) for (name, weights), part in zip(own, theirs, strict=True)]
@@ -160,7 +172,9 @@ def _matched(
 
 
 def _in_order_of(weights: Sequence[Variable], stored: list[StoredWeight]) -> list[StoredWeight]:
-    """Sort stored weights like ours if their names say that the order differs: Keras 2 puts frozen ones elsewhere."""
+    """Sort stored weights like ours if their names say that the order differs: Keras 2 puts frozen
+    ones elsewhere.
+    """
     if [weight.plain_name.rpartition("/")[2] for weight in stored] == [
         variable.name for variable in weights
     ]:

@@ -1,4 +1,5 @@
-"""Whole models in Keras 2's HDF5 format: the description in attributes, the weights in groups of layers.
+"""Whole models in Keras 2's HDF5 format: the description in attributes, the weights in groups of
+layers.
 
 Layers are matched in order, which is Keras's on both sides: by distance from the outputs.
 """
@@ -84,7 +85,8 @@ def load_legacy(path: str, raw: Any, compile: bool) -> Any:
         noted = _text(file, _DIGEST)
         if config is None:
             raise Unfit(
-                "holds weights alone, and no `model_config`: make the model, and use `model.load_weights` for it."
+                "holds weights alone, and no `model_config`: make the model, and use "
+                "`model.load_weights` for it."
             )
         numbers = numbers_in(weight for part in stored_parts(file) for weight in part.weights)
     described = _parsed(config, "model_config")
@@ -115,7 +117,8 @@ def load_legacy(path: str, raw: Any, compile: bool) -> Any:
         *(text for text in texts.values() if text is not None)
     ):
         raise Unfit(
-            "is corrupt: its `model_config` or `training_config` does not fit the checksum that was written with it."
+            "is corrupt: its `model_config` or `training_config` does not fit the checksum that "
+            "was written with it."
         )
     loaded.assign()
     if state is not None:
@@ -153,8 +156,10 @@ def _optimizer_state(file: Any, model: Any) -> Loaded:
     pairs = _paired(variables, list(stored.values()))
     if pairs is None:
         told = (
-            f"The state of optimizer {model.optimizer.name!r} was not restored: it has {len(variables)} Variables, and the file "
-            f"has {len(stored)} of other number, order or shape. Training goes on with a fresh optimizer."
+            f"The state of optimizer {model.optimizer.name!r} was not restored: it has "
+            f"{len(variables)} Variables, and the file "
+            f"has {len(stored)} of other number, order or shape. Training goes on with a fresh "
+            "optimizer."
         )
         return Loaded([], [], [told], LoadReport([], [], [], [told]))
     values = read_all(file, file[_OPTIMIZER], stored, [weight.name for _, weight in pairs])

@@ -1,6 +1,7 @@
 """Whole models in files: `.keras` archives as Keras 3 writes them, and `.h5` files as Keras 2 does.
 
-Everything is described and put together in memory before a file is touched. What a file is, is told by its first bytes.
+Everything is described and put together in memory before a file is touched. What a file is, is told
+by its first bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from podium.saving.serialization._strict_json import BadJson, dump, parse
 
 KERAS_VERSION = "3.15.1"  # whose layout archives have
 
-# Suffixes that promise a format which is not written. Others, such as the `.25` of "model-0.25", are parts of names.
+# Suffixes that promise a format which is not written. Others, such as the `.25` of "model-0.25",
+# are parts of names.
 FOREIGN = (
     ".pickle", ".pkl", ".joblib", ".pt", ".pth", ".npz", ".npy", ".json", ".yaml", ".yml", ".zip", ".tar", ".gz", ".onnx",
     ".tflite", ".pb", ".txt", ".csv", ".py", ".mlmodel",
@@ -50,13 +52,15 @@ def check_suffix(asked: str, filepath: str) -> None:
     for suffix in (".weights.h5", SUFFIX):
         if filepath.lower().endswith(suffix):
             raise ValueError(
-                f"{asked} was given {filepath!r}: the suffix `{suffix}` is for weights alone, and a whole model was to be saved. "
+                f"{asked} was given {filepath!r}: the suffix `{suffix}` is for weights alone, "
+                "and a whole model was to be saved. "
                 "Use `.keras`, or save the weights: `save_weights`."
             )
     if filepath.lower().endswith(FOREIGN):
         suffix = os.path.splitext(filepath)[1]
         raise ValueError(
-            f"{asked} was given {filepath!r}; models are not written in the format that the extension {suffix!r} promises. Use "
+            f"{asked} was given {filepath!r}; models are not written in the format that the "
+            f"extension {suffix!r} promises. Use "
             "`.keras`, or `.h5` for Keras 2's format."
         )
 
@@ -64,22 +68,24 @@ def check_suffix(asked: str, filepath: str) -> None:
 def save_model(
     model: Any, filepath: Any, overwrite: bool = True, save_format: str | None = None, **kwargs: Any
 ) -> None:
-    """Save a whole model to one file: its description, weights, and how it was compiled, with the optimizer's state.
+    """Save a whole model to one file: its description, weights, and how it was compiled, with the
+    optimizer's state.
 
-    Names that end in `.h5` or `.hdf5` get Keras 2's format. All others get a `.keras` archive at exactly that path. A failed
-    save leaves an old file as it was.
+    Names that end in `.h5` or `.hdf5` get Keras 2's format. All others get a `.keras` archive at
+    exactly that path. A failed save leaves an old file as it was.
 
     Args:
         model: The model.
         filepath: Where to; the directory must exist.
         overwrite: Whether a file that is there may be replaced.
-        save_format: "keras" or "h5", to overrule the name, or for one without an extension. "tf" is accepted with a warning: an
-            archive is written.
-        **kwargs: `include_optimizer=False` leaves the compiled state out. Keras's `zipped`, `signatures`, `options` and
-            `save_traces` are accepted and change nothing.
+        save_format: "keras" or "h5", to overrule the name, or for one without an extension. "tf" is
+            accepted with a warning: an archive is written.
+        **kwargs: `include_optimizer=False` leaves the compiled state out. Keras's `zipped`,
+            `signatures`, `options` and `save_traces` are accepted and change nothing.
 
     Raises:
-        ValueError: Something cannot be described, or the name promises another format. Nothing has been written then.
+        ValueError: Something cannot be described, or the name promises another format. Nothing has
+            been written then.
 
     Example:
         >>> import os, tempfile
@@ -102,19 +108,22 @@ def save_model(
     }
     if unknown:
         raise TypeError(
-            f"save does not know the argument {min(unknown)!r}; it knows `overwrite` and `include_optimizer`."
+            f"save does not know the argument {min(unknown)!r}; it knows `overwrite` and "
+            "`include_optimizer`."
         )
     if save_format is not None:
         check_choice("save_format", save_format, ["h5", "hdf5", "keras", "tf"])
     if save_format == "tf":
         warn_user(
-            "save_format='tf' was given; a SavedModel cannot be written. A `.keras` archive is written at that path instead."
+            "save_format='tf' was given; a SavedModel cannot be written. A `.keras` archive is "
+            "written at that path instead."
         )
     else:
         check_suffix("save", given)
     if save_format is None and not os.path.splitext(given)[1] and not _is_script_of_keras_2():
         raise ValueError(
-            f"save was given {given!r}, a name without an extension; `.keras` was expected, or `.h5` for Keras 2's format. Use "
+            f"save was given {given!r}, a name without an extension; `.keras` was expected, or "
+            "`.h5` for Keras 2's format. Use "
             f"{given + '.keras'!r}, or pass save_format='keras' to keep the name."
         )
     with_optimizer = kwargs.get("include_optimizer", True)
@@ -132,7 +141,9 @@ def save_model(
 
 
 def _is_script_of_keras_2() -> bool:
-    """Tell whether `import tensorflow` means Podium: such scripts save to "model" and load "model"."""
+    """Tell whether `import tensorflow` means Podium: such scripts save to "model" and load
+    "model".
+    """
     module = sys.modules.get("tensorflow")
     return module is not None and module.__name__.startswith("podium.")
 
@@ -145,7 +156,8 @@ def _save_archive(model: Any, path: str, with_optimizer: bool) -> None:
         config = dump(described).encode()
     except ValueError as error:
         raise ValueError(
-            f"Model {model.name!r} cannot be saved: its config holds a number that JSON does not have ({error})."
+            f"Model {model.name!r} cannot be saved: its config holds a number that JSON does not "
+            f"have ({error})."
         ) from error
     digest = hashlib.sha256(config).hexdigest()
     metadata = dump(
@@ -160,13 +172,15 @@ def _tell_what_is_lost(model: Any) -> None:
     inside = model._flatten_layers()
     if not model.built and not all(layer.built for layer in inside[1:]):
         warn_user(
-            f"Model {model.name!r} is being saved before it is built: the file has no weights for layers that were never called. "
+            f"Model {model.name!r} is being saved before it is built: the file has no weights "
+            "for layers that were never called. "
             "Call the model on a batch first."
         )
     for layer in inside:
         if isinstance(layer, Lambda) and getattr(layer.function, "__name__", "") == "<lambda>":
             warn_user(
-                f"The Lambda layer {layer.name!r} runs a `lambda`, which is not written to files. To load the model, hand it in: "
+                f"The Lambda layer {layer.name!r} runs a `lambda`, which is not written to "
+                "files. To load the model, hand it in: "
                 f"`load_model(path, custom_objects={{{layer.name!r}: function}})`."
             )
 
@@ -177,13 +191,16 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Load a whole model: a `.keras` archive of ours or Keras 3's, or an `.h5` file of ours or Keras 2's.
+    """Load a whole model: a `.keras` archive of ours or Keras 3's, or an `.h5` file of ours or
+    Keras 2's.
 
-    No code from the file is run. Classes and functions are Podium's own, registered ones, or those of `custom_objects`.
+    No code from the file is run. Classes and functions are Podium's own, registered ones, or those
+    of `custom_objects`.
 
     Args:
         filepath: The file. Its contents say what it is, not its name.
-        custom_objects: Your own classes and functions by name. The function of a Lambda layer may stand under the layer's name.
+        custom_objects: Your own classes and functions by name. The function of a Lambda layer may
+            stand under the layer's name.
         compile: Whether to compile the model as it was, and to restore the optimizer's state.
         safe_mode: Accepted for Keras's signature. Code from a file is never run, whatever it says.
 
@@ -191,7 +208,8 @@ def load_model(
         The model.
 
     Raises:
-        ValueError: The file is refused: something in it is unknown, unsafe or does not fit; the message says what.
+        ValueError: The file is refused: something in it is unknown, unsafe or does not fit; the
+            message says what.
         OSError: The file is missing or damaged.
 
     Example:
@@ -239,7 +257,8 @@ def _check_digest(texts: Mapping[str, bytes]) -> None:
     noted = metadata.get("config_sha256") if isinstance(metadata, dict) else None
     if noted is not None and noted != hashlib.sha256(texts[CONFIG]).hexdigest():
         raise Unfit(
-            f"is corrupt: its {CONFIG!r} does not fit the checksum that was written with it. If you changed it on purpose, take "
+            f"is corrupt: its {CONFIG!r} does not fit the checksum that was written with it. If "
+            "you changed it on purpose, take "
             f"'config_sha256' out of its {METADATA!r}."
         )
 
@@ -254,7 +273,8 @@ def _parsed(texts: Mapping[str, bytes], name: str) -> Any:
 def _model_from(config: Any, compile: bool) -> Any:
     if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
         raise Unfit(
-            f"was refused: its config is {str(config)[:80]!r}; an object with `class_name` and `config` was expected."
+            f"was refused: its config is {str(config)[:80]!r}; an object with `class_name` and "
+            "`config` was expected."
         )
     if not compile:
         config = {key: value for key, value in config.items() if key != "compile_config"}

@@ -1,4 +1,5 @@
-"""Arrays as `.safetensors`: a header that says where each array lies, and their bytes. Other libraries read it too.
+"""Arrays as `.safetensors`: a header that says where each array lies, and their bytes. Other
+libraries read it too.
 
 Files of weights and checkpoints are written and read here. Digests stand in the header's metadata.
 """
@@ -66,14 +67,16 @@ def unknown_types(arrays: Mapping[str, Any]) -> dict[str, str]:
 
 
 def write_tensors(file: Any, arrays: Mapping[str, Any]) -> bytes:
-    """Write arrays of NumPy or JAX under their names; return the header, whose digests vouch for all that follows it.
+    """Write arrays of NumPy or JAX under their names; return the header, whose digests vouch for
+    all that follows it.
 
     Raises:
         ValueError: The format has no name for the type of one.
     """
     for name, dtype in unknown_types(arrays).items():
         raise ValueError(
-            f"Weight {name!r} has dtype {dtype!r}, which `.safetensors` files do not have; save to `.weights.h5`."
+            f"Weight {name!r} has dtype {dtype!r}, which `.safetensors` files do not have; save "
+            "to `.weights.h5`."
         )
     ordered = dict(
         sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize)
@@ -118,17 +121,21 @@ def is_safetensors(start: bytes, size: int) -> bool:
 
 
 def stored_tensors(file: Any) -> dict[str, StoredTensor]:
-    """List the arrays of a file that nobody vouches for, without reading numbers; raise `Unfit` if anything is odd."""
+    """List the arrays of a file that nobody vouches for, without reading numbers; raise `Unfit` if
+    anything is odd.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if size < 8:
         raise Unfit(
-            f"was refused: it is empty or too small ({size} bytes) for the header of a safetensors file."
+            f"was refused: it is empty or too small ({size} bytes) for the header of a "
+            "safetensors file."
         )
     length = struct.unpack("<Q", file.read(8))[0]
     if length > min(_LARGEST_HEADER, size - 8):
         raise Unfit(
-            f"was refused: its header claims a size of {length} bytes, more than the file has ({size}) or than the limit "
+            f"was refused: its header claims a size of {length} bytes, more than the file has "
+            f"({size}) or than the limit "
             f"({_LARGEST_HEADER}): corrupt, truncated, or not a safetensors file."
         )
     try:
@@ -186,29 +193,34 @@ def _described(
 ) -> StoredTensor:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise Unfit(
-            f"was refused: its header is invalid: {name!r} needs exactly `dtype`, `shape` and `data_offsets`."
+            f"was refused: its header is invalid: {name!r} needs exactly `dtype`, `shape` and "
+            "`data_offsets`."
         )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _TYPES:
         raise Unfit(
-            f"was refused: {name!r} has the unknown dtype {str(dtype)[:40]!r}; one of {', '.join(_TYPES)} was expected."
+            f"was refused: {name!r} has the unknown dtype {str(dtype)[:40]!r}; one of "
+            f"{', '.join(_TYPES)} was expected."
         )
     for what, numbers in (("shape", shape), ("data_offsets", offsets)):
         if not isinstance(numbers, list) or not all(
             type(number) is int and 0 <= number < 1 << 63 for number in numbers
         ):
             raise Unfit(
-                f"was refused: the {what} of {name!r} is invalid: a list of whole numbers was expected."
+                f"was refused: the {what} of {name!r} is invalid: a list of whole numbers was "
+                "expected."
             )
     needed = math.prod(shape) * jnp.dtype(_TYPES[dtype]).itemsize
     if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
         raise Unfit(
-            f"was refused: {name!r} has the shape {str(shape)[:80]} and dtype {dtype}, a size of {needed} bytes, and the invalid "
+            f"was refused: {name!r} has the shape {str(shape)[:80]} and dtype {dtype}, a size of "
+            f"{needed} bytes, and the invalid "
             f"offsets {str(offsets)[:80]}."
         )
     if digests is not None and name not in digests:
         raise Unfit(
-            f"is corrupt: {name!r} has no checksum in the header, and all tensors of the file should have one."
+            f"is corrupt: {name!r} has no checksum in the header, and all tensors of the file "
+            "should have one."
         )
     return StoredTensor(
         name,

@@ -1,6 +1,8 @@
-"""Weights of TensorFlow checkpoints and SavedModels, read through tensorflow if it is installed; never imported otherwise.
+"""Weights of TensorFlow checkpoints and SavedModels, read through tensorflow if it is installed;
+never imported otherwise.
 
-A checkpoint is a graph of objects. It is walked beside the model, by the names of attributes, as TensorFlow restores it.
+A checkpoint is a graph of objects. It is walked beside the model, by the names of attributes, as
+TensorFlow restores it.
 """
 
 from __future__ import annotations
@@ -40,10 +42,13 @@ class _StoredVariable(NamedTuple):
 
 
 def read_checkpoint(prefix: str, model: Any, by_name: bool, skip_mismatch: bool) -> Loaded:
-    """Read what fits a model from a TensorFlow checkpoint, or raise `Unfit`; nothing is assigned yet."""
+    """Read what fits a model from a TensorFlow checkpoint, or raise `Unfit`; nothing is assigned
+    yet.
+    """
     if by_name:
         raise Unfit(
-            "is a TensorFlow checkpoint, whose weights have places in a model and no names. Leave `by_name` out."
+            "is a TensorFlow checkpoint, whose weights have places in a model and no names. "
+            "Leave `by_name` out."
         )
     reader, nodes = _opened(prefix)
     start = (
@@ -56,7 +61,8 @@ def read_checkpoint(prefix: str, model: Any, by_name: bool, skip_mismatch: bool)
     pairs, report = _matched(places, nodes, start, reader)
     if report.problems and not skip_mismatch:
         raise Unfit(
-            f"does not fit model {model.name!r}, and nothing was loaded: {listed(report.problems)}. Build the model as it was "
+            f"does not fit model {model.name!r}, and nothing was loaded: "
+            f"{listed(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     values = [(variable, np.asarray(reader.get_tensor(stored.name))) for variable, stored in pairs]
@@ -72,14 +78,17 @@ def _opened(prefix: str) -> tuple[Any, Any]:
         from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
     except ImportError as error:
         raise ImportError(
-            f"load_weights was given {prefix!r}, a TensorFlow checkpoint. To read it, install tensorflow (`pip install "
-            "tensorflow-cpu`); or load it with Keras, and save its weights as `.h5` or `.weights.h5`."
+            f"load_weights was given {prefix!r}, a TensorFlow checkpoint. To read it, install "
+            "tensorflow (`pip install "
+            "tensorflow-cpu`); or load it with Keras, and save its weights as `.h5` or "
+            "`.weights.h5`."
         ) from error
     try:
         reader = tensorflow.train.load_checkpoint(prefix)
         if not reader.has_tensor(_GRAPH):
             raise Unfit(
-                "has no graph of objects: it was written by TensorFlow 1's Saver, whose names have no places in a model."
+                "has no graph of objects: it was written by TensorFlow 1's Saver, whose names "
+                "have no places in a model."
             )
         graph = TrackableObjectGraph()
         graph.ParseFromString(reader.get_tensor(_GRAPH))
@@ -87,7 +96,8 @@ def _opened(prefix: str) -> tuple[Any, Any]:
         raise
     except Exception as error:
         raise Unfit(
-            f"cannot be read as a TensorFlow checkpoint: it is damaged or incomplete ({str(error)[:300]})."
+            "cannot be read as a TensorFlow checkpoint: it is damaged or incomplete "
+            f"({str(error)[:300]})."
         ) from error
     return reader, graph.nodes
 
@@ -187,7 +197,9 @@ def _matched(
 
 
 def _weights_below(start: int, nodes: Any) -> Iterator[tuple[int, str]]:
-    """Yield the variables that belong to the model, and not to optimizers, metrics or random generators."""
+    """Yield the variables that belong to the model, and not to optimizers, metrics or random
+    generators.
+    """
     pending, seen = [start], {start}
     while pending:
         node = pending.pop()

@@ -1,6 +1,8 @@
-"""Weights in files: `.weights.h5` in Keras 3's layout, `.safetensors`, and other names in Keras 2's layout of HDF5.
+"""Weights in files: `.weights.h5` in Keras 3's layout, `.safetensors`, and other names in Keras 2's
+layout of HDF5.
 
-Writing replaces a file whole, or leaves it as it was. Reading looks at the contents, not at the name, and trusts nothing.
+Writing replaces a file whole, or leaves it as it was. Reading looks at the contents, not at the
+name, and trusts nothing.
 """
 
 from __future__ import annotations
@@ -37,11 +39,13 @@ def write_weights(
 
     Args:
         model: A model whose weights exist.
-        filepath: Where to; the directory must exist. A link is followed. Names that end in `.weights.h5` get Keras 3's layout,
-            `.safetensors` that format, all others Keras 2's layout. A slash at the end, or a directory that holds such weights
-            already, asks for a checkpoint directory.
+        filepath: Where to; the directory must exist. A link is followed. Names that end in
+            `.weights.h5` get Keras 3's layout, `.safetensors` that format, all others Keras 2's
+            layout. A slash at the end, or a directory that holds such weights already, asks for a
+            checkpoint directory.
         overwrite: Whether a file that is there may be replaced.
-        save_format: "safetensors", to overrule the name; "h5", "hdf5" and "keras" mean HDF5, in the layout of the name.
+        save_format: "safetensors", to overrule the name; "h5", "hdf5" and "keras" mean HDF5, in the
+            layout of the name.
         options: Accepted for Keras 2's signature: None.
 
     Raises:
@@ -51,7 +55,8 @@ def write_weights(
     """
     if options is not None or save_format == "tf":
         raise ValueError(
-            f"save_weights was given save_format={save_format!r}, options={options!r}. TensorFlow's checkpoints cannot be "
+            f"save_weights was given save_format={save_format!r}, options={options!r}. "
+            "TensorFlow's checkpoints cannot be "
             "written; weights are written as HDF5 or safetensors. Leave both arguments out."
         )
     if save_format is not None:
@@ -60,7 +65,8 @@ def write_weights(
     if is_folder(given):
         if save_format is not None:
             raise ValueError(
-                f"save_weights was given {given!r}, a directory, and save_format={save_format!r}. Leave one out."
+                f"save_weights was given {given!r}, a directory, and "
+                f"save_format={save_format!r}. Leave one out."
             )
         parts_of(model, "save_weights")  # refuses a model that is not built
         write_folder(model, given, overwrite)
@@ -88,13 +94,16 @@ def read_weights(
     skip_mismatch: bool = False,
     options: Any = None,
 ) -> LoadReport:
-    """Read the weights of a model from a file of weights or of a whole model: ours, Keras 2's or Keras 3's.
+    """Read the weights of a model from a file of weights or of a whole model: ours, Keras 2's or
+    Keras 3's.
 
     Args:
         model: A model whose weights exist.
-        filepath: The file; or a directory of checkpoints (`save_weights`, `CheckpointManager`, `BackupAndRestore`), whose newest
-            is taken, and all of it; or a TensorFlow checkpoint or SavedModel, if tensorflow is installed.
-        by_name: Take the layers whose names are in the file, and leave the others; otherwise layers are taken in order.
+        filepath: The file; or a directory of checkpoints (`save_weights`, `CheckpointManager`,
+            `BackupAndRestore`), whose newest is taken, and all of it; or a TensorFlow checkpoint or
+            SavedModel, if tensorflow is installed.
+        by_name: Take the layers whose names are in the file, and leave the others; otherwise layers
+            are taken in order.
         skip_mismatch: Leave weights that do not fit as they are. A warning lists them.
         options: Accepted for Keras 2's signature: None.
 
@@ -107,7 +116,8 @@ def read_weights(
     """
     if options is not None:
         raise ValueError(
-            f"load_weights was given options={options!r}; they are for TensorFlow's checkpoints. Leave it out."
+            f"load_weights was given options={options!r}; they are for TensorFlow's checkpoints. "
+            "Leave it out."
         )
     path = os.fsdecode(filepath)
     checkpoint = detect_tensorflow(path)
@@ -115,7 +125,8 @@ def read_weights(
     if holds_checkpoints(path):
         if by_name or skip_mismatch:
             raise ValueError(
-                f"load_weights was given {path!r}, a directory of checkpoints, which are loaded whole or not at all. Leave out "
+                f"load_weights was given {path!r}, a directory of checkpoints, which are loaded "
+                "whole or not at all. Leave out "
                 "`by_name` and `skip_mismatch`, or save the weights to a file."
             )
         return read_folder(model, path)
@@ -159,5 +170,6 @@ def _read(
 def _check_not_by_name(by_name: bool) -> None:
     if by_name:
         raise Unfit(
-            "names weights by their places in the model, and not by layers' names. Leave `by_name` out."
+            "names weights by their places in the model, and not by layers' names. Leave "
+            "`by_name` out."
         )

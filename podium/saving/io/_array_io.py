@@ -1,4 +1,5 @@
-"""Arrays on their way to a file and back: written without a copy, read into memory that JAX takes as it is.
+"""Arrays on their way to a file and back: written without a copy, read into memory that JAX takes
+as it is.
 
 Each has a digest (`_digests.py`), computed while the disk is at work.
 """
@@ -30,7 +31,9 @@ class Piece(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One array to be read, and the digest that the file has for it, or None. Bytes are handed on as they come."""
+    """One array to be read, and the digest that the file has for it, or None. Bytes are handed on
+    as they come.
+    """
 
     name: str
     dtype: str
@@ -45,7 +48,9 @@ def bytes_of(array: Any) -> memoryview:
 
 
 def value_of(variable: Variable) -> np.ndarray:
-    """Return the numbers of a Variable for the time of writing: on CPU the very memory that JAX holds."""
+    """Return the numbers of a Variable for the time of writing: on CPU the very memory that JAX
+    holds.
+    """
     return np.asarray(variable._peek())
 
 
@@ -84,7 +89,8 @@ def _written(piece: Piece, out: LargeWriter, digests: Digests) -> Digest:
 
 
 def read_pieces(readings: Iterable[Reading], keep: bool = True) -> dict[str, np.ndarray]:
-    """Read arrays one after the other, and compare their digests meanwhile; raise `Unfit` if one differs.
+    """Read arrays one after the other, and compare their digests meanwhile; raise `Unfit` if one
+    differs.
 
     Args:
         readings: What to read.
@@ -119,13 +125,17 @@ def _compare(reading: Reading, digest: Digest) -> None:
     found = digest.note().sha256
     if reading.sha256 is not None and reading.sha256 != found:
         raise Unfit(
-            f"is corrupt: the numbers of {reading.name!r} do not fit the checksum that was written with them (sha256 "
-            f"{reading.sha256[:16]}... was expected, and {found[:16]}... found). Nothing was loaded."
+            f"is corrupt: the numbers of {reading.name!r} do not fit the checksum that was "
+            "written with them (sha256 "
+            f"{reading.sha256[:16]}... was expected, and {found[:16]}... found). Nothing was "
+            "loaded."
         )
 
 
 def read_at(file: Any, offset: int, array: np.ndarray, feed: Feed) -> bool:
-    """Fill an array with the bytes that stand at a place of a file, and hand them on; False if the file ends before."""
+    """Fill an array with the bytes that stand at a place of a file, and hand them on; False if the
+    file ends before.
+    """
     content = array.reshape(-1).view("u1").data
     file.seek(offset)
     for start in range(0, len(content), PART):

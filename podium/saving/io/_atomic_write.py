@@ -1,4 +1,6 @@
-"""The place of a file on the disk: where it may be written, and how it is replaced whole or not at all."""
+"""The place of a file on the disk: where it may be written, and how it is replaced whole or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def place_for(asked: str, given: str, overwrite: bool) -> str:
         )
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(
-            f"{asked} was given {given!r}, which is a device or a pipe; an ordinary file was expected."
+            f"{asked} was given {given!r}, which is a device or a pipe; an ordinary file was "
+            "expected."
         )
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(
@@ -41,7 +44,9 @@ def place_for(asked: str, given: str, overwrite: bool) -> str:
 
 @contextlib.contextmanager
 def replacing(asked: str, path: str) -> Iterator[BinaryIO]:
-    """Open a file beside, and when it is written put it in place: at any instant the path holds the old file or the new one."""
+    """Open a file beside, and when it is written put it in place: at any instant the path holds the
+    old file or the new one.
+    """
     folder = os.path.dirname(path)
     start = os.path.join(folder, f".{os.path.basename(path)[:100]}.")
     beside = None
@@ -91,7 +96,9 @@ def _open_beside(start: str) -> Any:
 
 
 def sweep_leftovers(start: str) -> None:
-    """Delete what processes that were killed while writing have left beside a file; one that still writes holds a lock."""
+    """Delete what processes that were killed while writing have left beside a file; one that still
+    writes holds a lock.
+    """
     for leftover in glob.glob(f"{glob.escape(start)}{'[0-9a-f]' * 16}.tmp"):
         with contextlib.suppress(OSError):
             descriptor = os.open(
@@ -128,6 +135,7 @@ def open_regular(asked: str, path: str) -> Any:
         if os.path.exists(os.path.join(path, "saved_model.pb")):
             hint = " It is a TensorFlow SavedModel: build the model, and use `load_weights`, or save it as `.keras` with Keras."
         raise ValueError(
-            f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was expected.{hint}"
+            f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was "
+            f"expected.{hint}"
         )
     return os.fdopen(descriptor, "rb")

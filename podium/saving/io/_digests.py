@@ -1,4 +1,6 @@
-"""Digests of arrays: over name, type, shape and bytes. They are computed on threads, piece by piece, beside the disk's work."""
+"""Digests of arrays: over name, type, shape and bytes. They are computed on threads, piece by
+piece, beside the disk's work.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _THREADS = min(4, os.cpu_count() or 1)
 
 
 class Note(NamedTuple):
-    """What is noted of an array: its SHA-256, and the CRC-32 of its bytes alone if that was asked for."""
+    """What is noted of an array: its SHA-256, and the CRC-32 of its bytes alone if that was asked
+    for.
+    """
 
     sha256: str
     crc32: int
@@ -83,7 +87,9 @@ class Digest:
 
 
 class _Lane:
-    """A thread that takes pieces in the order in which they come, and how many bytes it was given."""
+    """A thread that takes pieces in the order in which they come, and how many bytes it was
+    given.
+    """
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(1)
@@ -91,9 +97,11 @@ class _Lane:
 
 
 def crc32_of_joined(first: int, second: int, length: int) -> int:
-    """Return the CRC-32 of two runs of bytes, one after the other, from theirs and the length of the second.
+    """Return the CRC-32 of two runs of bytes, one after the other, from theirs and the length of
+    the second.
 
-    A CRC is a remainder of polynomials: the first is multiplied by x to the 8 * length, and the second added.
+    A CRC is a remainder of polynomials: the first is multiplied by x to the 8 * length, and the
+    second added.
     """
     power, factor = 8 * length, 0x40000000  # x, with the highest bit for x^0
     while power:

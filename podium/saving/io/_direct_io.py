@@ -1,7 +1,9 @@
-"""Large runs of bytes on their way to the disk, past the kernel's cache where the system can do that.
+"""Large runs of bytes on their way to the disk, past the kernel's cache where the system can do
+that.
 
-The cache would take as much memory as the file has bytes, and filling it often takes longer than the disk does. Where direct
-writing is not known or refused, bytes go the usual way; what stands in the file is the same.
+The cache would take as much memory as the file has bytes, and filling it often takes longer than
+the disk does. Where direct writing is not known or refused, bytes go the usual way; what stands in
+the file is the same.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _REFUSED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 class LargeWriter:
-    """Writes runs of bytes to their places in an open file; a context, at whose end all of them are with the kernel.
+    """Writes runs of bytes to their places in an open file; a context, at whose end all of them are
+    with the kernel.
 
     Args:
         file: The file, new and open for writing.

@@ -1,4 +1,6 @@
-"""How a file is refused: one exception for the rooms of saving, and the path for what goes wrong in making a model."""
+"""How a file is refused: one exception for the rooms of saving, and the path for what goes wrong in
+making a model.
+"""
 
 from __future__ import annotations
 

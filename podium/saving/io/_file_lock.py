@@ -1,4 +1,6 @@
-"""Locks that end with the process that holds them, however it ends: whether somebody is still writing somewhere."""
+"""Locks that end with the process that holds them, however it ends: whether somebody is still
+writing somewhere.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ def lock_folder(folder: str) -> int:
     if try_lock(descriptor) is False:
         os.close(descriptor)
         raise RuntimeError(
-            f"Another process saves checkpoints in {folder!r}. Wait until it has ended, or give this one a directory of its own."
+            f"Another process saves checkpoints in {folder!r}. Wait until it has ended, or give "
+            "this one a directory of its own."
         )
     return descriptor
 

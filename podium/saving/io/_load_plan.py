@@ -37,7 +37,8 @@ class Stored(Protocol):
 class LoadReport(NamedTuple):
     """What `load_weights` did: paths of weights that were loaded, and in words what else was found.
 
-    All but `loaded` are empty, unless `skip_mismatch` or `by_name` allowed it: otherwise such a file is an error.
+    All but `loaded` are empty, unless `skip_mismatch` or `by_name` allowed it: otherwise such a
+    file is an error.
 
     Example:
         >>> podium.saving.LoadReport(["dense/kernel"], [], [], []).loaded
@@ -56,7 +57,9 @@ class LoadReport(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """Values for Variables, values for layers that read for themselves, what the user should be told, and a report."""
+    """Values for Variables, values for layers that read for themselves, what the user should be
+    told, and a report.
+    """
 
     assignments: list[tuple[Variable, jax.Array]]
     own_forms: list[tuple[Any, dict[str, np.ndarray]]]
@@ -96,12 +99,16 @@ def checked(
 
 
 def _as_array(value: np.ndarray, dtype: Any) -> jax.Array:
-    """Give memory that was just read, and that nobody else holds, to JAX as it is; convert it if the types differ."""
+    """Give memory that was just read, and that nobody else holds, to JAX as it is; convert it if
+    the types differ.
+    """
     return jax.device_put(value) if value.dtype == jnp.dtype(dtype) else jnp.asarray(value, dtype)
 
 
 def misfit(variable: Variable, weight: Stored) -> str | None:
-    """Say why a stored weight is not one for this Variable: its shape, or numbers of another kind."""
+    """Say why a stored weight is not one for this Variable: its shape, or numbers of another
+    kind.
+    """
     if variable.shape != weight.shape:
         return f"{variable.path!r} has shape {variable.shape}, and {weight.name!r} in the file has {weight.shape}"
     is_float = jnp.issubdtype(variable.dtype, np.floating)

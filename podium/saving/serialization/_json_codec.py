@@ -1,6 +1,8 @@
-"""Any plain Python data as strict JSON and back, bit for bit: infinities, tuples, keys that are no strings, NumPy arrays.
+"""Any plain Python data as strict JSON and back, bit for bit: infinities, tuples, keys that are no
+strings, NumPy arrays.
 
-Arrays are set apart under names, for a file of their own. What is not plain data is refused: nothing is pickled.
+Arrays are set apart under names, for a file of their own. What is not plain data is refused:
+nothing is pickled.
 """
 
 from __future__ import annotations

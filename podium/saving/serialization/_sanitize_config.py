@@ -1,4 +1,6 @@
-"""Descriptions from files, looked over before anything is made of them: code refused, foreign spellings put right."""
+"""Descriptions from files, looked over before anything is made of them: code refused, foreign
+spellings put right.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,10 @@ def prepared(config: Any) -> Any:
         return config
     if config.get("class_name") == "__lambda__":
         raise ValueError(
-            "The config holds the code of a lambda, and running code from files is not safe, so it is refused. Write the "
-            "function with `def`, register it with `@podium.saving.register_keras_serializable()`, and save the model again."
+            "The config holds the code of a lambda, and running code from files is not safe, so "
+            "it is refused. Write the "
+            "function with `def`, register it with "
+            "`@podium.saving.register_keras_serializable()`, and save the model again."
         )
     if config.get("class_name") == "Lambda" and isinstance(config.get("config"), Mapping):
         config = {**config, "config": _with_known_function(config["config"])}
@@ -60,7 +64,9 @@ def prepared(config: Any) -> Any:
 
 
 def _with_known_function(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the function that the caller handed in, under the layer's name, in the place of code in the file."""
+    """Put the function that the caller handed in, under the layer's name, in the place of code in
+    the file.
+    """
     given = config.get("function")
     legacy = isinstance(given, (list, tuple)) or config.get("function_type") == "lambda"
     is_code = legacy or (isinstance(given, Mapping) and given.get("class_name") == "__lambda__")
@@ -77,8 +83,10 @@ def _with_known_function(config: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(name, str) and get_registered_object(name) is not None:
         return kept | {"function": {"class_name": "function", "config": name}}
     raise ValueError(
-        f"The Lambda layer {name!r} holds the code of a function, and running code from files is not safe, so it is refused. "
-        f"Hand the function in under the layer's name, `custom_objects={{{name!r}: function}}`; or write a Layer and save the "
+        f"The Lambda layer {name!r} holds the code of a function, and running code from "
+        "files is not safe, so it is refused. "
+        f"Hand the function in under the layer's name, `custom_objects={{{name!r}: "
+        f"function}}`; or write a Layer and save the "
         "model again."
     )
 

@@ -1,7 +1,8 @@
-"""Objects as plain data and back, in Keras 3's form: `{"module", "class_name", "config", "registered_name"}`.
+"""Objects as plain data and back, in Keras 3's form: `{"module", "class_name", "config",
+"registered_name"}`.
 
-Names are looked up in tables: our own classes by family, users' classes in the registry. A module that a config names is
-never imported; it only says which table to look in.
+Names are looked up in tables: our own classes by family, users' classes in the registry. A module
+that a config names is never imported; it only says which table to look in.
 """
 
 from __future__ import annotations
@@ -68,10 +69,12 @@ _BASES: tuple[tuple[type, str], ...] = (
 
 
 def serialize_keras_object(obj: Any) -> Any:
-    """Return plain data that `deserialize_keras_object` turns back into the object, without its state.
+    """Return plain data that `deserialize_keras_object` turns back into the object, without its
+    state.
 
     Args:
-        obj: A layer, model, loss, metric, optimizer, initializer, ..., a function with a name, or a structure of them.
+        obj: A layer, model, loss, metric, optimizer, initializer, ..., a function with a name, or a
+            structure of them.
 
     Raises:
         TypeError: Something cannot be written as plain data.
@@ -103,7 +106,8 @@ def serialize_keras_object(obj: Any) -> Any:
     if hasattr(obj, "get_config") and not isinstance(obj, type):
         return _object_config(obj)
     raise TypeError(
-        f"{obj!r} cannot be serialized: it is a {type(obj).__name__}. Numbers, strings, lists, dictionaries, registered "
+        f"{obj!r} cannot be serialized: it is a {type(obj).__name__}. Numbers, strings, "
+        "lists, dictionaries, registered "
         "functions and objects with `get_config` can."
     )
 
@@ -127,7 +131,8 @@ def _constant(value: Any) -> dict[str, Any]:
     array = value.numpy() if isinstance(value, Tensor) else value
     if array.size > _MOST_NUMBERS:
         raise TypeError(
-            f"A constant of shape {array.shape} cannot be serialized: it has more than {_MOST_NUMBERS} numbers. Make it a "
+            f"A constant of shape {array.shape} cannot be serialized: it has more than "
+            f"{_MOST_NUMBERS} numbers. Make it a "
             "weight of a layer."
         )
     kind = "__tensor__" if isinstance(value, Tensor) else "__numpy__"
@@ -139,7 +144,8 @@ def _function_config(function: Any) -> dict[str, Any]:
     name = get_registered_name(function) if hasattr(function, "__name__") else None
     if name is None or name == "<lambda>":
         raise TypeError(
-            f"{function!r} cannot be serialized: it has no name to find it again by. Write it with `def`, and decorate it with "
+            f"{function!r} cannot be serialized: it has no name to find it again by. Write it "
+            "with `def`, and decorate it with "
             "`@podium.saving.register_keras_serializable()`."
         )
     room = function.__module__.split(".")[1] if function.__module__.startswith("podium.") else None
@@ -183,7 +189,8 @@ def _object_config(obj: Any) -> dict[str, Any]:
         if f"`{name}" in str(error) or "This object cannot be serialized" in str(error):
             raise
         raise type(error)(
-            f"This object cannot be serialized: {who}. {error} Return plain data from its `get_config`, and turn it back in "
+            f"This object cannot be serialized: {who}. {error} Return plain data from its "
+            "`get_config`, and turn it back in "
             "`from_config`."
         ) from error
     described: dict[str, Any] = {
@@ -207,7 +214,9 @@ def _object_config(obj: Any) -> dict[str, Any]:
 
 
 def _builds_from_several(layer: Any) -> bool:
-    """Tell whether `build` takes several shapes: Keras has another form for those, and a graph builds layers by calling them."""
+    """Tell whether `build` takes several shapes: Keras has another form for those, and a graph
+    builds layers by calling them.
+    """
     return len(inspect.signature(type(layer).build).parameters) > 2
 
 
@@ -221,8 +230,10 @@ def deserialize_keras_object(
 
     Args:
         config: The plain data.
-        custom_objects: Your own classes and functions by name; registered ones are found without it.
-        safe_mode: Accepted for Keras's signature. Code from a config is never run, whatever it says.
+        custom_objects: Your own classes and functions by name; registered ones are found without
+            it.
+        safe_mode: Accepted for Keras's signature. Code from a config is never run, whatever it
+            says.
 
     Raises:
         ValueError: A class or function is not known, or the data is not of the expected form.
@@ -313,7 +324,8 @@ def _instance(name: Any, inner: Any, config: Mapping[str, Any]) -> Any:
         instance = cls.from_config(dict(inner))
     except (KeyError, AttributeError, IndexError) as error:
         raise ValueError(
-            f"The config of {name!r} does not have the expected form ({type(error).__name__}: {error})."
+            f"The config of {name!r} does not have the expected form ({type(error).__name__}: "
+            f"{error})."
         ) from error
     build_config = config.get("build_config")
     if build_config and hasattr(instance, "get_layer") and not instance.built:
@@ -328,7 +340,8 @@ def _build(model: Any, build_config: Mapping[str, Any]) -> None:
         model.build_from_config({key: _with_tuples(value) for key, value in build_config.items()})
     except Exception as error:
         raise ValueError(
-            f"Model {model.name!r} ({type(model).__name__}) could not be built for the shapes in the file, {build_config}: "
+            f"Model {model.name!r} ({type(model).__name__}) could not be built for the shapes in "
+            f"the file, {build_config}: "
             f"{error} Define `build(self, input_shape)`, or `build_from_config`, in the class."
         ) from error
 
@@ -378,7 +391,9 @@ def class_named(config: Mapping[str, Any]) -> Any:
 
 
 def _models() -> dict[str, type]:
-    """Return the classes of models by Keras's names. They stand above this room, and are asked for at the front door."""
+    """Return the classes of models by Keras's names. They stand above this room, and are asked for
+    at the front door.
+    """
     door = sys.modules["podium"]
     return {"Model": door.Model, "Functional": door.Model, "Sequential": door.Sequential}
 
@@ -391,6 +406,8 @@ def unknown(kind: str, name: Any, config: Mapping[str, Any]) -> ValueError:
     close = nearest(name, dir(room)) if isinstance(name, str) and room is not None else None
     hint = f" Did you mean {close!r}?" if close else ""
     return ValueError(
-        f"The config names the {kind} {name!r}{where}, which is not registered.{hint} Files cannot import code: if it is your "
-        f"own, decorate it with `@podium.saving.register_keras_serializable()`, or pass `custom_objects={{{str(name)!r}: ...}}`."
+        f"The config names the {kind} {name!r}{where}, which is not registered.{hint} Files "
+        "cannot import code: if it is your "
+        "own, decorate it with `@podium.saving.register_keras_serializable()`, or pass "
+        f"`custom_objects={{{str(name)!r}: ...}}`."
     )

@@ -1,4 +1,6 @@
-"""JSON with limits: strict text out, and in only what is of a sensible size and depth, without doubled keys."""
+"""JSON with limits: strict text out, and in only what is of a sensible size and depth, without
+doubled keys.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def parse(text: bytes | str) -> Any:
     """Read JSON from a text that nobody vouches for."""
     if len(text) > LARGEST_TEXT:
         raise BadJson(
-            f"is {len(text)} bytes long, over the limit of {LARGEST_TEXT}: too large for a description"
+            f"is {len(text)} bytes long, over the limit of {LARGEST_TEXT}: too large for a "
+            "description"
         )
     raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
     _check_depth(raw)
@@ -38,7 +41,9 @@ def parse(text: bytes | str) -> Any:
 
 
 def _check_depth(raw: bytes) -> None:
-    """Count brackets outside of strings, so that a deep text never reaches the parser's own recursion."""
+    """Count brackets outside of strings, so that a deep text never reaches the parser's own
+    recursion.
+    """
     unquoted = raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
     depth = 0
     for byte in b"".join(unquoted).translate(None, _OTHER_BYTES):
