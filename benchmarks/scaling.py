@@ -288,9 +288,8 @@ def page(rows):
     seconds = 6 * 1e9 * 8192 / 125e12
     lines += [
         "",
-        "A device that computes 125 TFLOP/s and takes 8,192 tokens a step is busy for 6 x "
-        "1e9 x 8192 / 125e12 = "
-        f"{seconds:.2f} s.",
+        "A device that computes 125 TFLOP/s and takes 8,192 tokens a step is busy for 6 x 1e9 x "
+        f"8192 / 125e12 = {seconds:.2f} s.",
         "To hide the exchange behind that, each device's network must sustain",
         "",
         "| preset | GB/s | Gbit/s |",

@@ -19,9 +19,7 @@ import jax
 from podium.callbacks._callback import Callback
 from podium.callbacks._console import write
 from podium.saving import CheckpointManager
-from podium.saving.checkpoints._checkpoint_directory import Contents
-from podium.saving.serialization._json_codec import encoded
-from podium.saving.serialization._strict_json import dump
+from podium.saving.internal import Contents, dump, encoded
 
 
 class BackupAndRestore(Callback):
@@ -307,8 +305,7 @@ def _refuse_keras_backup(folder: str) -> None:
     if os.path.lexists(os.path.join(folder, "training_metadata.json")):
         raise ValueError(
             f"backup_dir={folder!r} holds training_metadata.json, the metadata of a backup by "
-            "Keras, whose epoch cannot be "
-            "continued here: it has no place in the data and no state of callbacks. Load its "
-            "weights with `load_weights`, give "
-            "`fit` an initial_epoch, and back up to another directory."
+            "Keras, whose epoch cannot be continued here: it has no place in the data and no state "
+            "of callbacks. Load its weights with `load_weights`, give `fit` an initial_epoch, and "
+            "back up to another directory."
         )

@@ -18,7 +18,7 @@ from podium.callbacks._progbar_logger import ProgbarLogger
 from podium.callbacks._step_logs import StepLogs
 from podium.callbacks._validation import check_signature, flatten
 from podium.core import check_choice
-from podium.core._context import current, setting
+from podium.core.internal import current, setting
 from podium.execution import StepValues
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from podium.saving.serialization._json_codec import is_plain
+from podium.saving.internal import is_plain
 
 _NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_resumes"})
 

@@ -93,8 +93,7 @@ class CSVLogger(Callback):
         if there < state["length"]:
             warn_user(
                 f"CSVLogger goes on with {self.filename!r}, which has {there} bytes and had "
-                f"{state['length']} when the run was "
-                "saved: lines are missing."
+                f"{state['length']} when the run was saved: lines are missing."
             )
         else:
             self.csv_file.truncate(state["length"])

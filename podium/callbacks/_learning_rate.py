@@ -39,8 +39,8 @@ def settable_optimizers(callback: Callback) -> dict[str, Any]:
             kind = getattr(schedule, "__name__", type(schedule).__name__)
             raise ValueError(
                 f"{who} sets the learning rate, but the optimizer was made with a schedule, "
-                f"learning_rate={kind}, which sets "
-                f"it at every step. Give the optimizer a number, or leave {who} out."
+                f"learning_rate={kind}, which sets it at every step. Give the optimizer a number, "
+                f"or leave {who} out."
             )
     return found
 

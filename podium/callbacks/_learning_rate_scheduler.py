@@ -79,8 +79,7 @@ class LearningRateScheduler(Callback):
         if not _is_float(rate):
             raise ValueError(
                 f"The `schedule` of LearningRateScheduler returned {rate!r} for epoch {epoch}; a "
-                "float, the learning rate, "
-                "was expected. Return one in every case."
+                "float, the learning rate, was expected. Return one in every case."
             )
         return float(rate)
 

@@ -13,7 +13,7 @@ from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import nearest, warn_user
 from podium.layers import Layer
-from podium.saving.formats._model_file import FOREIGN, check_suffix
+from podium.saving.internal import FOREIGN, check_suffix
 
 _SUFFIXES = (
     ".weights.h5",
@@ -134,22 +134,22 @@ class ModelCheckpoint(MonitorCallback):
             }
         except ValueError as error:
             raise ValueError(
-                f"ModelCheckpoint was given filepath={self.filepath!r}, which has a brace "
-                f"without its counterpart ({error}). "
-                "Write placeholders as `{epoch:02d}`, and literal braces doubled: `{{`."
+                f"ModelCheckpoint was given filepath={self.filepath!r}, which has a brace without "
+                f"its counterpart ({error}). Write placeholders as `{{epoch:02d}}`, and literal "
+                "braces doubled: `{{`."
             ) from None
         for field in fields:
             if not field or field.isdigit() or "." in field or "[" in field:
                 raise ValueError(
                     f"ModelCheckpoint was given filepath={self.filepath!r} with the placeholder "
-                    f"{{{field}}}; a name was "
-                    "expected: `{epoch}`, `{batch}`, or that of a logged figure."
+                    f"{{{field}}}; a name was expected: `{{epoch}}`, `{{batch}}`, or that of a "
+                    "logged figure."
                 )
         if "batch" in fields and self.save_freq == "epoch":
             raise ValueError(
-                f"ModelCheckpoint was given filepath={self.filepath!r} and save_freq='epoch'; "
-                f"the placeholder {{batch}} has a "
-                "value only when saving after batches. Use `{epoch}`, or a number as `save_freq`."
+                f"ModelCheckpoint was given filepath={self.filepath!r} and save_freq='epoch'; the "
+                f"placeholder {{batch}} has a value only when saving after batches. Use "
+                "`{epoch}`, or a number as `save_freq`."
             )
         return fields
 
@@ -171,9 +171,8 @@ class ModelCheckpoint(MonitorCallback):
             folder = os.path.dirname(folder)
         if folder and not os.path.isdir(folder):
             raise NotADirectoryError(
-                f"ModelCheckpoint was given filepath={self.filepath!r}, and {folder!r} is a "
-                "file, not a directory. Choose "
-                "another path."
+                f"ModelCheckpoint was given filepath={self.filepath!r}, and {folder!r} is a file, "
+                "not a directory. Choose another path."
             )
 
     def get_state(self) -> dict[str, Any]:

@@ -71,8 +71,7 @@ class MonitorCallback(Callback):
                 hint = " Give `fit` some `validation_data`, or watch another one."
             warn_user(
                 f"{type(self).__name__} watches {self.monitor!r}, which is not among the figures "
-                "of this epoch. "
-                f"Available: {there}.{hint}"
+                f"of this epoch. Available: {there}.{hint}"
             )
         return None
 
@@ -97,8 +96,8 @@ class MonitorCallback(Callback):
             return -1.0
         warn_user(
             f"{type(self).__name__} watches {self.monitor!r} with mode='auto', and the name does "
-            "not say whether it should "
-            "fall or rise; it is taken to fall. Write mode='min' or mode='max'."
+            "not say whether it should fall or rise; it is taken to fall. Write mode='min' or "
+            "mode='max'."
         )
         return 1.0
 

@@ -69,7 +69,6 @@ def running_values(logs: Any) -> Logs:
     if not isinstance(logs, Mapping):
         raise TypeError(
             f"A train or test function returned {logs!r}; a dictionary from names to values was "
-            "expected, such as what "
-            "`train_step` returns."
+            "expected, such as what `train_step` returns."
         )
     return Logs(logs)

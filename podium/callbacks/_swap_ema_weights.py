@@ -129,8 +129,7 @@ class SwapEMAWeights(Callback):
         if not optimizers:
             raise ValueError(
                 "SwapEMAWeights swaps in the moving averages of the weights, and the model's "
-                "optimizer keeps none. Make it "
-                "with `use_ema=True`."
+                "optimizer keeps none. Make it with `use_ema=True`."
             )
         return (
             (variable, slots["average"])

@@ -36,8 +36,7 @@ def _flatten_part(part: Any) -> list[Callback]:
         hint = " For a function, write `LambdaCallback(on_epoch_end=lambda epoch, logs: ...)`."
     raise TypeError(
         f"`callbacks` was given {part!r} of type {type(part).__name__}; an instance of "
-        "`podium.callbacks.Callback` or a "
-        f"list of them was expected.{hint}"
+        f"`podium.callbacks.Callback` or a list of them was expected.{hint}"
     )
 
 
@@ -59,6 +58,5 @@ def check_signature(callback: Callback, hook: str) -> None:
             listed = ", ".join(arguments)
             raise TypeError(
                 f"{type(callback).__name__}.{name}{signature} is called with ({listed}), and it "
-                f"does not take that: {error}. "
-                f"Write `def {name}(self, {listed}=None):`."
+                f"does not take that: {error}. Write `def {name}(self, {listed}=None):`."
             ) from error

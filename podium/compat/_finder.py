@@ -73,9 +73,9 @@ def _below(found: ModuleType, part: str, fullname: str) -> ModuleType:
         if error.name != name:
             raise
         raise ModuleNotFoundError(
-            f"No module named {fullname!r}: Podium stands for this package and has no {part!r} "
-            f"in {found.__name__}. The real "
-            "package is never imported; leave the import out, or run the script without Podium.",
+            f"No module named {fullname!r}: Podium stands for this package and has no {part!r} in "
+            f"{found.__name__}. The real package is never imported; leave the import out, or run "
+            "the script without Podium.",
             name=fullname,
         ) from None
 

@@ -27,8 +27,7 @@ def explaining(module: str, shown: str, whole: str = "TensorFlow") -> Callable[[
         hint = f" Nearest: {', '.join(f'{shown}.{each}' for each in close)}." if close else ""
         raise AttributeError(
             f"{shown}.{name} is not in Podium's slice of {whole}.{hint} `podium.ops` may have it "
-            "under NumPy's name, and "
-            "`podium.lift` makes any JAX function work on Tensors."
+            "under NumPy's name, and `podium.lift` makes any JAX function work on Tensors."
         )
 
     return __getattr__

@@ -19,7 +19,7 @@ from typing import Any
 from podium import callbacks, optimizers
 from podium.compat._finder import install
 from podium.distribute import scale_loss_for_distribution
-from podium.distribute._launch import main as launch
+from podium.distribute.internal import main as launch
 
 USAGE = """\
 usage: python -m podium script.py [arguments...]
@@ -51,8 +51,8 @@ def main(arguments: list[str]) -> int:
     if first in ("-m", "-c"):
         if not rest:
             sys.stderr.write(
-                f"python -m podium: {first} needs "
-                f"{'a module' if first == '-m' else 'a command'}.\n\n{USAGE}\n"
+                f"python -m podium: {first} needs {'a module' if first == '-m' else 'a command'}.\n"
+                f"\n{USAGE}\n"
             )
             return 2
         return _run_module(rest) if first == "-m" else _run_command(rest)

@@ -162,25 +162,21 @@ def check_numeric(value: Any, argument: str = "value") -> None:
         >>> podium.core.check_numeric(np.ones(3))
         >>> podium.core.check_numeric(np.array(["a"]), "x")
         Traceback (most recent call last):
-        TypeError: `x` is an array of strings (dtype <U1). Podium computes with numbers and booleans
-            \
-only. Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
+        TypeError: `x` is an array of strings (dtype <U1). Podium computes with numbers and \
+booleans only. Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
     """
     dtype = getattr(value, "dtype", None)
     kind = getattr(dtype, "kind", "f")
     if kind == "O":
         raise TypeError(
             f"`{argument}` is an array of Python objects (dtype object, shape {value.shape}). "
-            "Podium "
-            "computes with numbers and booleans only. Rows of unequal length are the usual "
-            "cause: pad "
-            "them to one length, or convert with `np.asarray(x, dtype='float32')`."
+            "Podium computes with numbers and booleans only. Rows of unequal length are the usual "
+            "cause: pad them to one length, or convert with `np.asarray(x, dtype='float32')`."
         )
     if kind in "US":
         raise TypeError(
             f"`{argument}` is an array of strings (dtype {dtype}). Podium computes with numbers "
-            "and "
-            "booleans only. Turn the strings into numbers first, for example with "
+            "and booleans only. Turn the strings into numbers first, for example with "
             "`np.unique(x, return_inverse=True)`."
         )
     if kind in "Mm":
@@ -214,10 +210,9 @@ def narrowed(array: Any) -> Any:
         low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
         if array.min() < low or array.max() > high:
             raise OverflowError(
-                f"The integers reach from {array.min()} to {array.max()}, beyond 32 bits, which "
-                "is what JAX keeps. Map "
-                "them to smaller numbers, or call `jax.config.update('jax_enable_x64', True)` "
-                "at the start."
+                f"The integers reach from {array.min()} to {array.max()}, beyond 32 bits, which is "
+                "what JAX keeps. Map them to smaller numbers, or call "
+                "`jax.config.update('jax_enable_x64', True)` at the start."
             )
     return array
 

@@ -37,8 +37,7 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
         if isinstance(target, type) and not hasattr(target, "get_config"):
             raise ValueError(
                 f"{target.__name__} cannot be registered: it has no `get_config`. Add one that "
-                "returns the arguments "
-                "of `__init__`."
+                "returns the arguments of `__init__`."
             )
         registered = f"{package}>{name or target.__name__}"
         _by_name[registered] = target

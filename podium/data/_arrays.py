@@ -88,8 +88,7 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
     if not is_array_like(value):
         raise TypeError(
             f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array was "
-            "expected, or a dictionary, list or "
-            "tuple of arrays."
+            "expected, or a dictionary, list or tuple of arrays."
         )
     if keep_tensors and isinstance(value, (jax.Array, Tensor)):
         check_values(value, name)
@@ -121,14 +120,12 @@ def _with_samples(array: Any, name: str) -> Any:
         number = "" if isinstance(array, Column) else f" {shortened(array[()])}"
         raise ValueError(
             f"`{name}` is the single number{number} of shape (). An array with at least one "
-            "dimension, that of "
-            f"the samples, was expected: `np.array([{name}])`."
+            f"dimension, that of the samples, was expected: `np.array([{name}])`."
         )
     if array.shape[0] == 0:
         raise ValueError(
-            f"`{name}` is empty: its shape is {tuple(array.shape)}, so there are 0 samples. "
-            "Expect x to be a non-empty array "
-            "or dataset."
+            f"`{name}` is empty: its shape is {tuple(array.shape)}, so there are 0 samples. Expect "
+            "x to be a non-empty array or dataset."
         )
     return array
 

@@ -30,9 +30,8 @@ def check_values(array: Any, name: str) -> None:
     if dtype.kind == "V" and dtype.type is np.void:
         raise TypeError(
             f"`{name}` is a structured array (dtype {dtype}). Podium computes with numbers and "
-            "booleans only: give each "
-            f"field as an array of its own, `{{field: {name}[field] for field in "
-            f"{name}.dtype.names}}`."
+            f"booleans only: give each field as an array of its own, `{{field: {name}[field] for "
+            f"field in {name}.dtype.names}}`."
         )
     if dtype.kind == "c":
         raise TypeError(
@@ -42,9 +41,8 @@ def check_values(array: Any, name: str) -> None:
     if dtype.kind == "T":
         raise TypeError(
             f"`{name}` is an array of strings (dtype {dtype}). Podium computes with numbers and "
-            "booleans only. Turn the "
-            f"strings into numbers first, for example with `np.unique({name}, "
-            "return_inverse=True)`."
+            "booleans only. Turn the strings into numbers first, for example with "
+            f"`np.unique({name}, return_inverse=True)`."
         )
     if (
         isinstance(array, np.ndarray)
@@ -56,9 +54,9 @@ def check_values(array: Any, name: str) -> None:
         low, high = array.min(), array.max()
         if low < bounds.min or high > bounds.max:
             raise OverflowError(
-                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that JAX "
-                "keeps. Map them to smaller "
-                "numbers, or call `jax.config.update('jax_enable_x64', True)` at the start."
+                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that JAX keeps. "
+                "Map them to smaller numbers, or call `jax.config.update('jax_enable_x64', True)` "
+                "at the start."
             )
 
 

@@ -26,8 +26,7 @@ class ClassWeight:
         if not isinstance(class_weight, Mapping):
             raise TypeError(
                 f"class_weight={class_weight!r} was given ({type(class_weight).__name__}); a "
-                "dictionary such as "
-                "{0: 1.0, 1: 5.0} was expected."
+                "dictionary such as {0: 1.0, 1: 5.0} was expected."
             )
         self._names = output_names
         self._by_output = all(isinstance(value, Mapping) for value in class_weight.values())
@@ -42,9 +41,8 @@ class ClassWeight:
         x, y, sample_weight = unpack_x_y_sample_weight(batch)
         if sample_weight is not None:
             raise ValueError(
-                "class_weight and sample_weight were both given: the batches hold a "
-                "sample_weight already. Multiply the "
-                "class weights into it, and leave out class_weight."
+                "class_weight and sample_weight were both given: the batches hold a sample_weight "
+                "already. Multiply the class weights into it, and leave out class_weight."
             )
         if y is None:
             raise ValueError(
@@ -58,8 +56,7 @@ class ClassWeight:
             if isinstance(y, (dict, list, tuple)):
                 raise ValueError(
                     "class_weight is a dictionary of classes, but y has several parts. Name the "
-                    "outputs: "
-                    "`class_weight={'output': {0: 1.0, 1: 5.0}}`."
+                    "outputs: `class_weight={'output': {0: 1.0, 1: 5.0}}`."
                 )
             return _weights(y, self._tables, "class_weight", "y")
         if isinstance(y, (list, tuple)):
@@ -94,10 +91,9 @@ def _table(weights: Mapping, name: str) -> dict[int, float]:
     for key, value in weights.items():
         if not isinstance(key, (int, float, np.integer, np.floating)) or int(key) != key:
             raise ValueError(
-                f"{name} has the key {key!r} ({type(key).__name__}); keys are class numbers, "
-                "whole numbers such as 0. "
-                f"Write `{{int(key): weight for key, weight in {name}.items()}}` if they are "
-                "numbers in another form."
+                f"{name} has the key {key!r} ({type(key).__name__}); keys are class numbers, whole "
+                f"numbers such as 0. Write `{{int(key): weight for key, weight in "
+                f"{name}.items()}}` if they are numbers in another form."
             )
         if (
             not isinstance(value, (int, float, np.integer, np.floating))
@@ -138,9 +134,8 @@ def _weights(y: Any, table: dict[int, float], name: str, target: str) -> Any:
     if labels.ndim > 1 and labels.shape[-1] != 1:
         if (labels < 0).any() or not np.allclose(labels.sum(axis=-1), 1, atol=1e-3):
             raise ValueError(
-                f"{name} needs classes, but `{target}` of shape {labels.shape} holds neither "
-                "class numbers nor one-hot rows "
-                "(rows that sum to 1). Give sample_weight instead."
+                f"{name} needs classes, but `{target}` of shape {labels.shape} holds neither class "
+                "numbers nor one-hot rows (rows that sum to 1). Give sample_weight instead."
             )
         classes = labels.argmax(axis=-1)
     else:
@@ -154,9 +149,8 @@ def _weights(y: Any, table: dict[int, float], name: str, target: str) -> Any:
     missing = [number for number in found.tolist() if number not in table]
     if missing:
         raise ValueError(
-            f"{name} has no weight for the classes {missing[:10]}, which `{target}` holds; it "
-            f"has weights for {sorted(table)}. "
-            "Give every class a weight; 1.0 changes nothing."
+            f"{name} has no weight for the classes {missing[:10]}, which `{target}` holds; it has "
+            f"weights for {sorted(table)}. Give every class a weight; 1.0 changes nothing."
         )
     return np.array([table[number] for number in found.tolist()], floatx())[
         places.reshape(classes.shape)

@@ -130,8 +130,8 @@ class Dataset:
         if not callable(generator):
             raise TypeError(
                 f"generator is a {type(generator).__name__}; a function that makes one was "
-                "expected, so that the data can "
-                "be read again: `Dataset.from_generator(make_batches)` instead of "
+                "expected, so that the data can be read again: "
+                "`Dataset.from_generator(make_batches)` instead of "
                 "`Dataset.from_generator(make_batches())`."
             )
         values = tuple(frozen(value, "args") for value in args or ())

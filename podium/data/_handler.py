@@ -325,10 +325,9 @@ class DataHandler:
         if not self._adapter.seekable:
             raise ValueError(
                 f"`{self._words.x}` is a {self._adapter.kind} "
-                f"({type(self._adapter.source).__name__}), which cannot be put back "
-                "to a place in the middle: it can only be read from its start, or from where it "
-                "is. Arrays, files of arrays, "
-                "and Datasets made of them can."
+                f"({type(self._adapter.source).__name__}), which cannot be put back to a place in "
+                "the middle: it can only be read from its start, or from where it is. Arrays, "
+                "files of arrays, and Datasets made of them can."
             )
 
     def peek(self) -> Any:
@@ -341,10 +340,8 @@ class DataHandler:
         if self._iterator.exhausted():
             raise ValueError(
                 f"`{self._words.x}` is empty: it gave no batch. It may be a generator that has "
-                "been read to its end (exhausted); "
-                "make a new one. Expect x to be a non-empty array or dataset: the dataset must "
-                "contain at least one batch of "
-                "samples."
+                "been read to its end (exhausted); make a new one. Expect x to be a non-empty "
+                "array or dataset: the dataset must contain at least one batch of samples."
             )
         element = self._iterator.take()
         self._iterator.give_back([element])
@@ -459,10 +456,9 @@ class DataHandler:
         wanted = (self._epochs - self._initial_epoch) * (self._inferred_steps or 1)
         warn_user(
             "Your input ran out of data; interrupting training. Make sure that your dataset or "
-            "generator can generate at "
-            f"least `{self._words.steps} * epochs` batches (in this case, {wanted} batches). You "
-            "may need to use the "
-            "`.repeat()` function when building your dataset."
+            f"generator can generate at least `{self._words.steps} * epochs` batches (in this "
+            f"case, {wanted} batches). You may need to use the `.repeat()` function when building "
+            "your dataset."
         )
 
     def _warn_if_endless(self) -> None:
@@ -471,9 +467,9 @@ class DataHandler:
             return
         if self._inferred_steps is None and before < _MANY_STEPS <= before + self._taken:
             warn_user(
-                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has "
-                "not ended. If it never does, say "
-                f"how many batches make an epoch: `{self._words.steps}=...`."
+                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has not "
+                "ended. If it never does, say how many batches make an epoch: "
+                f"`{self._words.steps}=...`."
             )
 
     @contextlib.contextmanager

@@ -45,9 +45,9 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
         return (data, None, None)
     if not 1 <= len(data) <= 3:
         raise ValueError(
-            f"A batch with {len(data)} parts was given: {describe(data)}. `x`, `(x,)`, `(x, y)` "
-            "or `(x, y, sample_weight)` was "
-            "expected; put several inputs into a tuple of their own, `((a, b), y)`."
+            f"A batch with {len(data)} parts was given: {describe(data)}. `x`, `(x,)`, `(x, y)` or "
+            "`(x, y, sample_weight)` was expected; put several inputs into a tuple of their own, "
+            "`((a, b), y)`."
         )
     x, y, sample_weight = (*data, None, None)[:3]
     return (x, y, sample_weight)

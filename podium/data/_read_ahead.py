@@ -90,8 +90,7 @@ class ReadAhead:
         if thread is not None and thread.is_alive():
             warn_user(
                 f"A data source has not returned for {_PATIENCE:.0f} s; the thread that reads it "
-                "is left behind and ends with "
-                "the process, or when the source returns."
+                "is left behind and ends with the process, or when the source returns."
             )
         elif hasattr(shelf.elements, "close"):
             shelf.elements.close()

@@ -61,8 +61,8 @@ def from_numbers(value: Any, name: str) -> np.ndarray:
     except ValueError as error:
         raise ValueError(
             f"`{name}` is a list of lists of unequal length, which has no shape as an array "
-            f"({error}). Pad the shorter "
-            "rows to one length, or give a list of arrays, one for each input of the model."
+            f"({error}). Pad the shorter rows to one length, or give a list of arrays, one for "
+            "each input of the model."
         ) from error
     check_values(array, name)
     return array

@@ -13,11 +13,10 @@ from podium.utils import get_file
 _HASH = "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"
 _WORDS_HASH = "4d44cc38712099c9e383dc6e5f11a921"
 _TOPICS = (
-    "cocoa grain veg-oil earn acq wheat copper housing money-supply coffee sugar trade "
-    "reserves ship cotton carcass crude "
-    "nat-gas cpi money-fx interest gnp meal-feed alum oilseed gold tin strategic-metal "
-    "livestock retail ipi iron-steel rubber "
-    "heat jobs lei bop zinc orange pet-chem dlr gas silver wpi hog lead"
+    "cocoa grain veg-oil earn acq wheat copper housing money-supply coffee sugar trade reserves "
+    "ship cotton carcass crude nat-gas cpi money-fx interest gnp meal-feed alum oilseed gold tin "
+    "strategic-metal livestock retail ipi iron-steel rubber heat jobs lei bop zinc orange pet-chem "
+    "dlr gas silver wpi hog lead"
 )
 
 

@@ -72,9 +72,8 @@ def find_cluster(
     if any(value is not None for value in given):
         if any(value is None for value in given):
             raise ValueError(
-                f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} "
-                "were given; give all three, or "
-                "none and let the environment say."
+                f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} were "
+                "given; give all three, or none and let the environment say."
             )
         return _checked(
             Cluster(str(coordinator), int(num_workers or 0), int(worker or 0), "arguments")
@@ -84,10 +83,9 @@ def find_cluster(
         if found is not None:
             return _checked(found)
     raise ValueError(
-        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of "
-        "Open MPI (mpirun) or Slurm (srun). "
-        "Start the script with `podium launch --workers 2 script.py`, or give "
-        "coordinator='host:port', num_workers= and worker=."
+        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of Open "
+        "MPI (mpirun) or Slurm (srun). Start the script with `podium launch --workers 2 "
+        "script.py`, or give coordinator='host:port', num_workers= and worker=."
     )
 
 
@@ -148,9 +146,9 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
         host = next((name for name in found.groups() if name), None) if found else None
     if host is None:
         raise ValueError(
-            f"Open MPI's environment has {size} workers on several machines and does not say "
-            "where worker 0 is. Say it: "
-            "mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name of the first machine."
+            f"Open MPI's environment has {size} workers on several machines and does not say where "
+            "worker 0 is. Say it: mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name of the "
+            "first machine."
         )
     job = (
         re.match(r"(\d+)\.", launcher)
@@ -172,8 +170,7 @@ def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
     ):
         raise ValueError(
             f"This is a batch script of Slurm, which runs once, not one of the {tasks} tasks of "
-            "its job. Start the tasks with "
-            "srun: `srun python train.py`."
+            "its job. Start the tasks with srun: `srun python train.py`."
         )
     nodes = (
         environment.get("SLURM_STEP_NODELIST")

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from podium.core._context import current, setting
+from podium.core.internal import current, setting
 
 _NAME = re.compile(r"^(?:.*/)?(?:device:)?(?P<kind>[a-z]+)(?::(?P<number>\d+))?$", re.IGNORECASE)
 _FLAG = re.compile(r"--xla_force_host_platform_device_count=(\d+)")

@@ -8,8 +8,7 @@ import jax
 import numpy as np
 
 from podium.core import Stream, map_structure
-from podium.core._errors import narrowed
-from podium.core.tensor._tensor import Tensor
+from podium.core.internal import Tensor, narrowed
 from podium.distribute._layout import Layout
 from podium.distribute._values import PerReplica
 

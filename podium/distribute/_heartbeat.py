@@ -170,9 +170,8 @@ class Watch:
         if self._stopped:
             what += f" (this worker, {self._worker}, had itself been stopped for {self._stopped:.0f} seconds)"
         self._stop(
-            f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without "
-            "each other. Start the whole job "
-            "again: it goes on from its last checkpoint."
+            f"podium: {what}. Worker {self._worker} stops, since workers cannot go on without each "
+            "other. Start the whole job again: it goes on from its last checkpoint."
         )
 
     def _tell(self, line: str) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from podium.core import Placement, warn_user
-from podium.core.tensor._placement import put
+from podium.core.internal import put
 
 _warned: set[str] = set()
 

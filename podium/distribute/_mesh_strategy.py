@@ -14,8 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import check_choice, map_structure
-from podium.core._context import current, setting
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import current, setting, wrap
 from podium.distribute._devices import default_device
 from podium.distribute._distributed_dataset import DistributedDataset, FromFunction
 from podium.distribute._layout import Layout

@@ -133,10 +133,9 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
                 name = repr(found[place].path) if place < len(found) else "some"
                 raise ValueError(
                     f"Worker {worker} and worker 0 have different values of Variable {name}. "
-                    "Workers must begin with the same "
-                    "weights: call `podium.utils.set_random_seed` with the same seed everywhere "
-                    "after making the strategy, and "
-                    "load the same files."
+                    "Workers must begin with the same weights: call `podium.utils.set_random_seed` "
+                    "with the same seed everywhere after making the strategy, and load the same "
+                    "files."
                 )
 
     def before_run(self, model: Any, what: str) -> None:
@@ -177,8 +176,7 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
             raise
         raise RuntimeError(
             "MultiWorkerMirroredStrategy was made after something had been computed. Make it "
-            "first, right after the imports: "
-            "before models, Variables and `set_random_seed`."
+            "first, right after the imports: before models, Variables and `set_random_seed`."
         ) from error
     _joined["cluster"] = cluster
     if cluster.num_workers > 1:

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium.core import check_choice, map_structure
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import wrap
 from podium.distribute._mesh_strategy import over_replicas
 from podium.distribute._values import is_per_replica
 

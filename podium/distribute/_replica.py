@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import check_choice, dispatch, map_structure
-from podium.core._context import current
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import current, wrap
 
 
 class InputContext:

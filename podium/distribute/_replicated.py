@@ -14,11 +14,16 @@ import numpy as np
 from jax.sharding import PartitionSpec
 
 from podium.core import Function, Tensor, Variable, check_numeric
-from podium.core._context import Scope, current, setting
-from podium.core._dispatch import unwrap_result
-from podium.core._tree import in_order
-from podium.core.compile._replica_scope import ReplicaScope, combined
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import (
+    ReplicaScope,
+    Scope,
+    combined,
+    current,
+    in_order,
+    setting,
+    unwrap_result,
+    wrap,
+)
 from podium.distribute._layout import Layout
 from podium.distribute._sync_check import check_in_sync
 from podium.distribute._values import PerReplica, is_per_replica
@@ -83,9 +88,8 @@ class Replicated:
             return self._alone(fn, args, kwargs)
         if len(counts) > 1 or not counts <= {1, self._layout.parts}:
             raise ValueError(
-                f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy "
-                f"has {self._layout.parts}. Pass "
-                "what its own distributed dataset gives."
+                f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy has "
+                f"{self._layout.parts}. Pass what its own distributed dataset gives."
             )
         outer, axes = current.scope, self._layout.batch_axes
         whole = counts == {1}  # a batch that does not divide: one replica computes all of it

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from podium.core._context import current
+from podium.core.internal import current
 from podium.distribute._replica import ReplicaContext
 from podium.distribute._strategy import Strategy, open_strategies
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from podium import ops
 from podium.core import check_choice, map_structure
-from podium.core._context import current, setting
+from podium.core.internal import current, setting
 from podium.distribute._replica import InputContext
 
 _open: ContextVar[tuple[Any, ...]] = ContextVar("open_strategies", default=())

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from podium.core import Tensor
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import wrap
 
 
 class ReduceOp:

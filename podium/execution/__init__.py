@@ -1,6 +1,6 @@
 """Execution: how steps run, one by one, compiled, or many fused into one call."""
 
-from podium.core.compile._compilation_cache import compilation_cache as compilation_cache
+from podium.core.internal import compilation_cache as compilation_cache
 from podium.execution._execution import Execution as Execution
 from podium.execution._recompilations import Recompilation as Recompilation
 from podium.execution._recompilations import Recompilations as Recompilations

@@ -19,14 +19,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import Selection, Stream, Variable, check_numeric, map_structure
-from podium.core._context import current
-from podium.core._errors import narrowed
-from podium.core._tree import in_order
-from podium.core.compile._compilation_cache import mention_trouble
-from podium.core.compile._function import _run_eagerly as functions_eager
-from podium.core.compile._program import Body, Program
-from podium.core.tensor._aligned_memory import array_for_device
-from podium.core.tensor._tensor import Tensor, wrap
+from podium.core.internal import (
+    Body,
+    Program,
+    Tensor,
+    array_for_device,
+    current,
+    in_order,
+    mention_trouble,
+    narrowed,
+    wrap,
+)
+from podium.core.internal import _run_eagerly as functions_eager
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import without_machinery

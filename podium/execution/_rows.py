@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core._dispatch import unwrap_result
+from podium.core.internal import unwrap_result
 
 
 class Row:

@@ -61,8 +61,7 @@ class Constant(Initializer):
         if not _broadcasts(value.shape, shape):
             raise ValueError(
                 f"Constant holds a value of shape {value.shape}, which does not broadcast to the "
-                f"weight's shape {shape}. "
-                "Give a number, or an array of the weight's shape."
+                f"weight's shape {shape}. Give a number, or an array of the weight's shape."
             )
         return convert_to_tensor(
             jnp.broadcast_to(jnp.asarray(value, standardize_dtype(dtype)), shape)
@@ -123,9 +122,8 @@ class Identity(Initializer):
         shape, dtype = checked_shape(shape), standardize_dtype(dtype)
         if len(shape) != 2:
             raise ValueError(
-                f"Identity was asked for shape={shape}; a matrix, so two dimensions, was "
-                "expected. For other "
-                "weights use Orthogonal or Zeros."
+                f"Identity was asked for shape={shape}; a matrix, so two dimensions, was expected. "
+                "For other weights use Orthogonal or Zeros."
             )
         return convert_to_tensor(
             jnp.eye(shape[0], shape[1], dtype=dtype) * jnp.asarray(self.gain, dtype)

@@ -31,8 +31,7 @@ class Initializer:
         """
         raise NotImplementedError(
             f"{type(self).__name__} has no `__call__`. Write `def __call__(self, shape, "
-            "dtype=None)` that returns a "
-            "Tensor of that shape."
+            "dtype=None)` that returns a Tensor of that shape."
         )
 
     def get_config(self) -> dict[str, Any]:
@@ -59,6 +58,5 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
     except TypeError:
         raise ValueError(
             f"shape={shape!r} was given to an initializer; whole numbers were expected. A weight "
-            "cannot have an "
-            "unknown dimension: give the layer an input whose dimensions are known."
+            "cannot have an unknown dimension: give the layer an input whose dimensions are known."
         ) from None

@@ -44,8 +44,7 @@ class Orthogonal(RandomInitializer):
         if len(shape) < 2:
             raise ValueError(
                 f"Orthogonal was asked for shape={shape}; at least two dimensions were expected. "
-                "For vectors use "
-                "Zeros, Ones or RandomNormal."
+                "For vectors use Zeros, Ones or RandomNormal."
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]
         # The decomposition does not exist in 16 bits, so short types are cast at the end.

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium import random
 from podium.core import SeedGenerator, Tensor
-from podium.core._random import _fresh_seed
+from podium.core.internal import _fresh_seed
 from podium.initializers._initializer import Initializer, checked_shape
 
 

@@ -74,8 +74,7 @@ class STFT(Initializer):
         if window.shape != (frame_length,):
             raise ValueError(
                 f"STFT holds a window of shape {window.shape} and was asked for frames of "
-                f"{frame_length}; the window "
-                f"must have shape ({frame_length},)."
+                f"{frame_length}; the window must have shape ({frame_length},)."
             )
         if self.scaling is None:
             return window
@@ -94,9 +93,8 @@ class STFT(Initializer):
         except ValueError as error:
             raise ValueError(
                 f"window={self.window!r} was given to STFT; the name of a window of "
-                "`scipy.signal.windows` was expected, "
-                "such as 'hann' or 'hamming'. For a window with parameters, give its values as "
-                "an array."
+                "`scipy.signal.windows` was expected, such as 'hann' or 'hamming'. For a window "
+                "with parameters, give its values as an array."
             ) from error
 
     def get_config(self) -> dict[str, Any]:

@@ -52,9 +52,8 @@ def check_axes(layer: Any, axes: tuple[int, ...], shape: Any) -> None:
         if not -len(shape) <= axis < len(shape):
             raise ValueError(
                 f"Layer {layer.name!r} ({type(layer).__name__}) works on axis {axis}, and its "
-                f"input of shape {tuple(shape)} has "
-                f"{len(shape)} dimensions. Choose an `axis` between {-len(shape)} and "
-                f"{len(shape) - 1}."
+                f"input of shape {tuple(shape)} has {len(shape)} dimensions. Choose an `axis` "
+                f"between {-len(shape)} and {len(shape) - 1}."
             )
 
 

@@ -17,8 +17,7 @@ import jax
 import numpy as np
 
 from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, leaves_of, map_structure
-from podium.core._context import changed
-from podium.core.compile._restore_on_error import guarded
+from podium.core.internal import changed, guarded
 
 
 class _Calls(threading.local):

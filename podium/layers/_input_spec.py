@@ -107,15 +107,14 @@ def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
     if len(specs) != len(values):
         raise ValueError(
             f"Layer {layer.name!r} ({type(layer).__name__}) takes {len(specs)} inputs and was "
-            f"given {len(values)}. Pass "
-            "them as one list."
+            f"given {len(values)}. Pass them as one list."
         )
     for position, (one, value) in enumerate(zip(specs, values, strict=True)):
         if not hasattr(value, "shape"):
             raise TypeError(
                 f"Layer {layer.name!r} ({type(layer).__name__}) was called with a "
-                f"{type(value).__name__}; an array or "
-                "Tensor was expected. Convert it with `podium.convert_to_tensor(x)`."
+                f"{type(value).__name__}; an array or Tensor was expected. Convert it with "
+                "`podium.convert_to_tensor(x)`."
             )
         problem = one.problem_with(tuple(value.shape), value.dtype)
         if problem:

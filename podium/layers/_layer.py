@@ -29,14 +29,19 @@ from podium.core import (
     record_call,
     unknown_choice,
 )
-from podium.core._context import Scope, current, lock, setting
-from podium.core._dispatch import unwrap_result
-from podium.core._errors import TENSOR_IN_LAX
-from podium.core._names import own_scope
-from podium.core.autodiff._remat import current_remat_scope
-from podium.core.compile._restore_on_error import clean_exit
-from podium.core.tensor._symbolic import symbolic_outputs
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import (
+    TENSOR_IN_LAX,
+    Scope,
+    clean_exit,
+    current,
+    current_remat_scope,
+    lock,
+    own_scope,
+    setting,
+    symbolic_outputs,
+    unwrap_result,
+    wrap,
+)
 from podium.layers import _call_context
 from podium.layers._input_spec import check_inputs
 from podium.layers._layer_state import LayerState
@@ -162,9 +167,8 @@ class Layer(LayerState):
             names = [name for name, value in arguments.items() if not _is_plain(value)]
             raise NotImplementedError(
                 f"{type(self).__name__} has the arguments {names}, which cannot be written as "
-                "plain data. Define "
-                "`get_config` so that it returns all arguments of `__init__` in plain form, and "
-                "`from_config` if needed."
+                "plain data. Define `get_config` so that it returns all arguments of `__init__` in "
+                "plain form, and `from_config` if needed."
             )
         return config | arguments
 
@@ -447,8 +451,7 @@ class Layer(LayerState):
         if outputs is None:
             raise ValueError(
                 f"Layer {self._name!r} ({type(self).__name__}) returned None: its `call` must "
-                "return the output. Is there a "
-                "`return` at its end?"
+                "return the output. Is there a `return` at its end?"
             )
         # A Variable among the arguments is read whenever the graph runs, so the node keeps the
         # Variable itself.
@@ -545,9 +548,8 @@ class Layer(LayerState):
     def _first_node(self) -> Node:
         if not self._inbound_nodes:
             raise AttributeError(
-                f"Layer {self._name!r} has no symbolic input or output yet: it has not been "
-                "called on an `Input`. Build the "
-                "model from `podium.Input(...)`, or call the layer on one."
+                f"Layer {self._name!r} has no symbolic input or output yet: it has not been called "
+                "on an `Input`. Build the model from `podium.Input(...)`, or call the layer on one."
             )
         return self._inbound_nodes[0]
 
@@ -669,11 +671,10 @@ def _locate(error: Exception, layer: Layer) -> None:
 
 def _no_array_method(layer: Layer, name: str | None) -> str:
     return (
-        f"Layer {layer.name!r} ({type(layer).__name__}) asked a Tensor for `.{name}`, which "
-        "it does not have: a Tensor has no "
-        f"methods of NumPy arrays. Use `podium.ops` (`ops.{name}(x)`, where there is one), "
-        "and `ops.cond` or `ops.where` "
-        "instead of a Python `if` on values."
+        f"Layer {layer.name!r} ({type(layer).__name__}) asked a Tensor for `.{name}`, which it "
+        "does not have: a Tensor has no methods of NumPy arrays. Use `podium.ops` "
+        f"(`ops.{name}(x)`, where there is one), and `ops.cond` or `ops.where` instead of a Python "
+        "`if` on values."
     )
 
 

@@ -30,10 +30,7 @@ from podium.core import (
     snake_case,
     standardize_dtype,
 )
-from podium.core._context import TraceLocal, changed
-from podium.core._names import own_scope
-from podium.core.compile._restore_on_error import guarded
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import TraceLocal, changed, guarded, own_scope, wrap
 from podium.layers import _tracking
 from podium.metrics import Mean, Metric
 
@@ -66,9 +63,8 @@ def _take_from_budget(layer: str, name: str | None, shape: tuple[int, ...]) -> N
         _budget.numbers -= math.prod(shape)
         if _budget.numbers < 0:
             raise ValueError(
-                f"Layer {layer!r} asks for a weight {name!r} of shape {shape}, far larger than "
-                "the size of all weights in the "
-                "file."
+                f"Layer {layer!r} asks for a weight {name!r} of shape {shape}, far larger than the "
+                "size of all weights in the file."
             )
 
 
@@ -102,8 +98,7 @@ class LayerState:
         if "_loss_values" not in vars(self):
             raise RuntimeError(
                 f"{type(self).__name__} was used before `super().__init__()` ran. Call "
-                "`super().__init__()` first in its "
-                "`__init__`."
+                "`super().__init__()` first in its `__init__`."
             )
 
     # --- names and types
@@ -197,9 +192,8 @@ class LayerState:
         if any(length is None for length in shape):
             raise ValueError(
                 f"Layer {self._name!r} ({type(self).__name__}) needs a weight {name!r} of shape "
-                f"{shape}: a length that the "
-                "weight depends on is unknown (None). Give that dimension a length in "
-                "`Input(shape=...)`."
+                f"{shape}: a length that the weight depends on is unknown (None). Give that "
+                "dimension a length in `Input(shape=...)`."
             )
         _take_from_budget(self._name, name, shape)
         with own_scope(self._name):
@@ -304,9 +298,8 @@ class LayerState:
         """Return how many numbers the weights hold."""
         if not self.built and not self.weights:
             raise ValueError(
-                f"Layer {self._name!r} ({type(self).__name__}) has no weights yet, so they "
-                "cannot be counted. Call it on "
-                "data or build it: `layer.build(input_shape)`."
+                f"Layer {self._name!r} ({type(self).__name__}) has no weights yet, so they cannot "
+                "be counted. Call it on data or build it: `layer.build(input_shape)`."
             )
         return sum(int(np.prod(variable.shape)) for variable in self.weights)
 

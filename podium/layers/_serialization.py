@@ -50,9 +50,8 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     if cls is None:
         raise ValueError(
             f"{unknown_choice('layer', config['class_name'], _own_classes())} If it is your own, "
-            "decorate the class with "
-            "`@podium.saving.register_keras_serializable()`, or load inside "
-            "`podium.saving.custom_object_scope({...})`."
+            "decorate the class with `@podium.saving.register_keras_serializable()`, or load "
+            "inside `podium.saving.custom_object_scope({...})`."
         )
     return cls.from_config(dict(config["config"]))
 

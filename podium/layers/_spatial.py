@@ -48,10 +48,9 @@ def pairs(layer: Any, argument: str, value: Any, rank: int) -> tuple[tuple[int, 
     except (TypeError, ValueError):
         pass  # said better below, with the whole argument
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least "
-        f"0, a tuple of {rank} of them, or "
-        f"a tuple of {rank} pairs (before, after) was expected, such as "
-        f"{argument}={((1, 1),) * rank}."
+        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least 0, a "
+        f"tuple of {rank} of them, or a tuple of {rank} pairs (before, after) was expected, such "
+        f"as {argument}={((1, 1),) * rank}."
     )
 
 
@@ -123,9 +122,7 @@ def refuse_empty(layer: Any, shape: Sequence[Any], lengths: Sequence[Any], *argu
     given = ", ".join(f"{name}={getattr(layer, name)!r}" for name in arguments)
     way_out = "Crop less" if "cropping" in arguments else 'Use a smaller window or padding="same"'
     raise ValueError(
-        f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape "
-        f"{tuple(shape)}; with {given} and "
-        f"data_format={layer.data_format!r} nothing is left of it: the output's spatial size "
-        f"would be {shown}. {way_out}, "
-        "or give a larger input."
+        f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(shape)}; with "
+        f"{given} and data_format={layer.data_format!r} nothing is left of it: the output's "
+        f"spatial size would be {shown}. {way_out}, or give a larger input."
     )

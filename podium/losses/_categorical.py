@@ -91,8 +91,7 @@ def _matched(
     if y_pred.ndim and y_pred.shape[-1] == 1:
         warn_user(
             f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right "
-            "always. "
-            "Did you mean binary_crossentropy?",
+            "always. Did you mean binary_crossentropy?",
             SyntaxWarning,
         )
     if label_smoothing:

@@ -29,8 +29,8 @@ def ctc(y_true: Any, y_pred: Any) -> Any:
     if y_true.ndim != 2 or y_pred.ndim != 3 or y_true.shape[0] != y_pred.shape[0]:
         raise ValueError(
             f"ctc was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}; "
-            "class numbers of shape "
-            "(batch, labels) and logits of shape (batch, time, classes) were expected."
+            "class numbers of shape (batch, labels) and logits of shape (batch, time, classes) "
+            "were expected."
         )
     labels = y_true.astype("int32")
     lengths = jnp.sum(labels != 0, axis=-1, dtype="int32")

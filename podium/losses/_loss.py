@@ -77,8 +77,7 @@ class Loss:
         if values is None:
             raise ValueError(
                 f"The loss {self._described()} returned None; one value for each sample was "
-                "expected. "
-                "Is a `return` missing at the end of it?"
+                "expected. Is a `return` missing at the end of it?"
             )
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
         return dispatch(

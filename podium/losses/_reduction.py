@@ -105,8 +105,8 @@ def _product(weight: Any, share: Any) -> Any:
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"sample_weight of shape {shapes[0]} does not fit the mask of y_pred, of shape "
-            f"{shapes[1]}; one weight for each "
-            "sample, or one for each entry of the mask, was expected."
+            f"{shapes[1]}; one weight for each sample, or one for each entry of the mask, was "
+            "expected."
         ) from error
 
 
@@ -125,9 +125,8 @@ def _fitted(values: Any, weight: Any, what: str) -> tuple[Any, Any]:
     if not fits:
         raise ValueError(
             f"{what} of shape {shapes[1]} was given for losses of shape {shapes[0]}; one weight "
-            "for each sample (shape "
-            f"{shapes[0][:1]}) or for each value (shape {shapes[0]}) was expected, or 1 in place "
-            "of a length."
+            f"for each sample (shape {shapes[0][:1]}) or for each value (shape {shapes[0]}) was "
+            "expected, or 1 in place of a length."
         )
     return values, weight
 

@@ -106,8 +106,8 @@ def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, A
     if classes == 1:
         warn_user(
             f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right "
-            "always. Give the model's last "
-            "layer one unit for each class, or use binary_crossentropy.",
+            "always. Give the model's last layer one unit for each class, or use "
+            "binary_crossentropy.",
             SyntaxWarning,
         )
     labels = labels if jnp.issubdtype(labels.dtype, jnp.floating) else labels.astype("int32")

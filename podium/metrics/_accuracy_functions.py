@@ -154,9 +154,8 @@ def _class_numbers(y_true: Any, y_pred: Any) -> Any:
     if classes.shape != y_pred.shape[:-1]:
         raise ValueError(
             f"y_true has shape {y_true.shape} and y_pred has shape {y_pred.shape}; class numbers "
-            f"of shape {y_pred.shape[:-1]} "
-            f"or {(*y_pred.shape[:-1], 1)} were expected. For one-hot targets use the form "
-            "without `sparse_`."
+            f"of shape {y_pred.shape[:-1]} or {(*y_pred.shape[:-1], 1)} were expected. For one-hot "
+            "targets use the form without `sparse_`."
         )
     return classes
 

@@ -23,9 +23,8 @@ def same_shape(y_true: Any, y_pred: Any, hint: str = "") -> tuple[Any, Any]:
     if y_true.shape != y_pred.shape:
         raise ValueError(
             f"y_true has shape {given[0]} and y_pred has shape {given[1]}; equal shapes were "
-            "expected (a last dimension of "
-            "length one may be missing), since neither is stretched to fit the other. "
-            f"{hint or 'Reshape one of them.'}"
+            "expected (a last dimension of length one may be missing), since neither is stretched "
+            f"to fit the other. {hint or 'Reshape one of them.'}"
         )
     return y_true, y_pred
 
@@ -42,9 +41,8 @@ def stretched(weight: Any, shape: tuple[int, ...]) -> Any:
         if all(mine in (1, wanted) for mine, wanted in zip(weight.shape, shape, strict=True)):
             return jnp.broadcast_to(weight, shape)
     raise ValueError(
-        f"sample_weight (or the mask) has shape {given} for values of shape {shape}; a "
-        "number was expected, or a shape "
-        f"that begins like theirs, such as {shape[:1]}."
+        f"sample_weight (or the mask) has shape {given} for values of shape {shape}; a number was "
+        f"expected, or a shape that begins like theirs, such as {shape[:1]}."
     )
 
 

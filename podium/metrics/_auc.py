@@ -130,8 +130,7 @@ class AUC(ConfusionMetric):
             if len(shape) != 2 or (self._counts and shape[1] != labels):
                 raise ValueError(
                     f"AUC {self.name!r} with multi_label=True was given y_pred of shape {shape}; "
-                    f"(samples, {labels}) was "
-                    "expected."
+                    f"(samples, {labels}) was expected."
                 )
             if self._counter is None:
                 self._build((self.num_thresholds, shape[1]))

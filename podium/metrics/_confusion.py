@@ -149,9 +149,8 @@ class ConfusionCounter:
     def _of_class(self, values: Any) -> Any:
         if values.ndim < 2 or not -values.shape[-1] <= (self.class_id or 0) < values.shape[-1]:
             raise ValueError(
-                f"class_id={self.class_id} was given for predictions of shape {values.shape}; "
-                "they must have a last dimension "
-                "with a place for that class."
+                f"class_id={self.class_id} was given for predictions of shape {values.shape}; they "
+                "must have a last dimension with a place for that class."
             )
         return values[..., self.class_id, None]
 

@@ -67,8 +67,7 @@ class IoU(Metric):
         ):
             raise ValueError(
                 f"{type(self).__name__} was given target_class_ids={self.target_class_ids} for "
-                f"num_classes={num_classes}; "
-                f"numbers from 0 to {num_classes - 1} were expected."
+                f"num_classes={num_classes}; numbers from 0 to {num_classes - 1} were expected."
             )
         self.ignore_class = ignore_class
         self.sparse_y_true = sparse_y_true

@@ -22,8 +22,7 @@ from podium.core import (
     snake_case,
     stop_gradient,
 )
-from podium.core._context import Scope, current, setting
-from podium.core._dispatch import unwrap_result
+from podium.core.internal import Scope, current, setting, unwrap_result
 from podium.metrics._metric_result import noting
 
 
@@ -198,8 +197,8 @@ class Metric:
         if len(values) != len(variables):
             raise ValueError(
                 f"{type(self).__name__} {self.name!r} was given {len(values)} values for its "
-                f"{len(variables)} Variables; "
-                "one for each of `metric.variables` was expected, in order."
+                f"{len(variables)} Variables; one for each of `metric.variables` was expected, in "
+                "order."
             )
         pairs = zip(variables, values, strict=True)
         inputs = {id(v): (v, jnp.asarray(unwrap_result(value), v.dtype)) for v, value in pairs}

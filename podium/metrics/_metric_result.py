@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podium.core import leaves_of
-from podium.core._context import changed, current
-from podium.core.compile._replica_scope import synced
+from podium.core.internal import changed, current, synced
 
 
 def noting(result: Callable) -> Callable:

@@ -204,8 +204,7 @@ class MeanTensor(Metric):
         if tuple(values.shape) != sums[0].shape:
             raise ValueError(
                 f"MeanTensor {self.name!r} was given values of shape {tuple(values.shape)} after "
-                "values of shape "
-                f"{sums[0].shape}; all must have one shape."
+                f"values of shape {sums[0].shape}; all must have one shape."
             )
         parts = dispatch(_weighted_entries, values, detached(sample_weight), self.dtype)
         for variable, part in zip(sums, parts, strict=True):

@@ -152,9 +152,9 @@ def _from_config(layer: Any) -> Any:
         args, kwargs = layer._init_arguments
         if any(isinstance(leaf, (Layer, Variable)) for leaf in leaves_of((args, kwargs))):
             raise ValueError(
-                f"Layer {layer.name!r} ({type(layer).__name__}) cannot be copied: its config "
-                f"does not make it again ({error}). "
-                "Define `get_config` (and `from_config` if needed), or pass a `clone_function`."
+                f"Layer {layer.name!r} ({type(layer).__name__}) cannot be copied: its config does "
+                f"not make it again ({error}). Define `get_config` (and `from_config` if needed), "
+                "or pass a `clone_function`."
             ) from error
     copy = type(layer)(
         *args, **kwargs
@@ -193,7 +193,7 @@ def _given(model: Any, input_tensors: Any, wanted: list[Any]) -> list[KerasTenso
     if len(flat) != len(wanted) or not all(isinstance(leaf, KerasTensor) for leaf in flat):
         raise ValueError(
             f"clone_model was given input_tensors={input_tensors!r}; model {model.name!r} has "
-            f"{len(wanted)} inputs, and as many "
-            "symbolic values were expected. Make them with `podium.Input(shape=...)`."
+            f"{len(wanted)} inputs, and as many symbolic values were expected. Make them with "
+            "`podium.Input(shape=...)`."
         )
     return flat

@@ -67,11 +67,10 @@ class Graph:
     def _disconnected(self, output: KerasTensor, start: KerasTensor) -> str:
         listed = ", ".join(repr(symbol.name) for symbol in self.flat_inputs)
         return (
-            f"The output {output.name!r} (shape {output.shape}) of model {self._name!r} depends "
-            f"on {start.name!r} (shape "
-            f"{start.shape}), which is none of the model's inputs ({listed}). Add it: "
-            f"`Model(inputs=[..., {start.name}], outputs=...)`, or compute the output from the "
-            "inputs given."
+            f"The output {output.name!r} (shape {output.shape}) of model {self._name!r} depends on "
+            f"{start.name!r} (shape {start.shape}), which is none of the model's inputs "
+            f"({listed}). Add it: `Model(inputs=[..., {start.name}], outputs=...)`, or compute the "
+            "output from the inputs given."
         )
 
     def _check_layer_names(self) -> None:
@@ -81,9 +80,8 @@ class Graph:
             if other is not layer:
                 raise ValueError(
                     f"Model {self._name!r} has two layers named {layer.name!r} "
-                    f"({type(other).__name__} and "
-                    f"{type(layer).__name__}). Names must be unique: give one of them another "
-                    "`name=`."
+                    f"({type(other).__name__} and {type(layer).__name__}). Names must be unique: "
+                    "give one of them another `name=`."
                 )
 
     def _ordered_steps(self) -> list[Any]:
@@ -200,9 +198,8 @@ class Graph:
         if not fits:
             raise ValueError(
                 f"Model {self._name!r} was given an input of shape {shape} for {symbol.name!r}, "
-                "which was declared as "
-                f"Input(shape={wanted[1:]}): shape {wanted} was expected. Reshape the data, or "
-                "change the `Input`."
+                f"which was declared as Input(shape={wanted[1:]}): shape {wanted} was expected. "
+                "Reshape the data, or change the `Input`."
             )
         return value
 
@@ -217,8 +214,7 @@ def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:
         if not isinstance(leaf, KerasTensor):
             raise ValueError(
                 f"Model {name!r} was given {argument}={leaf!r}; symbolic values were expected. "
-                "Start from "
-                "`x = podium.Input(shape=...)` and pass what layers return for it."
+                "Start from `x = podium.Input(shape=...)` and pass what layers return for it."
             )
     if not flat:
         raise ValueError(f"Model {name!r} was given no {argument}.")

@@ -16,7 +16,7 @@ from podium.layers import InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._graph_operations import operation_named, operation_of
 from podium.saving import serialize_keras_object
-from podium.saving.serialization._serialization import class_named, revive
+from podium.saving.internal import class_named, revive
 
 _KERAS_TENSOR = "__keras_tensor__"
 
@@ -69,8 +69,7 @@ def functional_config(model: Any) -> dict[str, Any]:
     if model._symbolic_losses:
         raise ValueError(
             f"Model {model.name!r} has symbolic losses from `add_loss`, which a config cannot "
-            "hold. Add them in the `call` of a "
-            "layer instead."
+            "hold. Add them in the `call` of a layer instead."
         )
     graph = model._graph
     names = _Names(graph)

@@ -86,10 +86,9 @@ _TABLE: dict[str, dict[str, str]] = {
     "image": {"images": "CropImages HSVToRGB PadImages RGBToGrayscale RGBToHSV Resize"},
 }
 _SIGNS = (
-    "add subtract multiply divide floor_divide power matmul equal not_equal less "
-    "less_equal greater greater_equal "
-    "bitwise_and:and bitwise_or:or bitwise_xor:xor bitwise_left_shift:left_shift "
-    "bitwise_right_shift:right_shift mod:remainder"
+    "add subtract multiply divide floor_divide power matmul equal not_equal less less_equal "
+    "greater greater_equal bitwise_and:and bitwise_or:or bitwise_xor:xor "
+    "bitwise_left_shift:left_shift bitwise_right_shift:right_shift mod:remainder"
 )
 
 
@@ -163,15 +162,14 @@ def operation_of(node: Node) -> Operation:
     if found is None:
         raise ValueError(
             f"The model uses the operation `{node.name}` on symbolic values, outside of layers, "
-            "and files have no name for it. "
-            "Wrap it in a layer: write a `podium.layers.Layer` whose `call` does it."
+            "and files have no name for it. Wrap it in a layer: write a `podium.layers.Layer` "
+            "whose `call` does it."
         )
     for leaf in leaves_of((node.args, node.kwargs)):
         if isinstance(leaf, Variable):
             raise ValueError(
                 f"The model uses the Variable {leaf.path!r} in the operation `{node.name}`, "
-                "outside of layers, so its value "
-                "would not be saved. Make it a weight of a layer."
+                "outside of layers, so its value would not be saved. Make it a weight of a layer."
             )
     settings, _, _ = found.described(node)
     if any(isinstance(leaf, KerasTensor) for leaf in leaves_of(settings)):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from podium.callbacks import CallbackList, History, StepLogs
-from podium.callbacks._step_logs import running_values
+from podium.callbacks.internal import running_values
 from podium.core import GradientTape, map_structure
-from podium.core.compile._program import Body
+from podium.core.internal import Body
 from podium.data import (
     DataHandler,
     StepsPerExecution,
@@ -22,8 +22,7 @@ from podium.data import (
 )
 from podium.distribute import DistributedDataset
 from podium.execution import Execution
-from podium.execution._execution import direct, steps_in
-from podium.execution._steps_autotuner import Pace
+from podium.execution.internal import Pace, direct, steps_in
 from podium.metrics import noting_results
 from podium.models.compile._compiled_model import CompiledModel
 from podium.models.compile._output_mapping import layer_names

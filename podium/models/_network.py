@@ -13,7 +13,7 @@ from typing import Any
 
 from podium.core import KerasTensor, custom_object_scope, leaves_of, unknown_choice
 from podium.layers import Layer
-from podium.layers._call_context import map_shapes
+from podium.layers.internal import map_shapes
 from podium.models._graph import Graph
 from podium.models._graph_config import functional_config, functional_from_config
 from podium.models._summary import print_summary
@@ -60,8 +60,7 @@ class Network(Layer):
         if self._graph is None:
             raise NotImplementedError(
                 f"{type(self).__name__} has no `call` method and was not made from `inputs` and "
-                "`outputs`. Define "
-                "`call(self, inputs)`."
+                "`outputs`. Define `call(self, inputs)`."
             )
         if self._loss_graph is None:
             return self._graph.run(inputs)
@@ -77,9 +76,8 @@ class Network(Layer):
         symbols = [value for value in values if isinstance(value, KerasTensor)]
         if symbols and self._graph is None:
             raise TypeError(
-                f"add_loss on {self.name!r} was given a symbolic value, and the model has no "
-                "graph that could compute it. Call "
-                "`add_loss` with the value inside `call`."
+                f"add_loss on {self.name!r} was given a symbolic value, and the model has no graph "
+                "that could compute it. Call `add_loss` with the value inside `call`."
             )
         if symbols:
             assert self._graph is not None

@@ -10,7 +10,7 @@ from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._model import Model
 from podium.saving import serialize_keras_object
-from podium.saving.serialization._serialization import class_named, revive
+from podium.saving.internal import class_named, revive
 
 
 class Sequential(Model):
@@ -66,8 +66,7 @@ class Sequential(Model):
         if any(layer is known for known in self._stack):
             raise ValueError(
                 f"Layer {layer.name!r} is in Sequential model {self.name!r} already. To share a "
-                "layer, use "
-                "`Model(inputs, outputs)`; for another one like it, make a new layer."
+                "layer, use `Model(inputs, outputs)`; for another one like it, make a new layer."
             )
         if any(layer.name == known.name for known in self._stack):
             raise ValueError(

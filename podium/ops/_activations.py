@@ -249,8 +249,7 @@ def softmax(x, axis=-1):
     if isinstance(axis, int) and -len(shape) <= axis < len(shape) and shape[axis] == 1:
         warnings.warn(
             f"ops.softmax over axis {axis} of shape {tuple(shape)}: that axis has size 1, so the "
-            "result is 1 everywhere. "
-            "Did you mean `ops.sigmoid`?",
+            "result is 1 everywhere. Did you mean `ops.sigmoid`?",
             stacklevel=2,
         )
     return _softmax(x, axis=axis)

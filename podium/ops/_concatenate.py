@@ -87,8 +87,7 @@ def concatenate(xs, axis=0):
         shapes = ", ".join(str(x.shape) for x in xs)
         raise ValueError(
             f"shapes must agree in every axis but axis {axis}, and got "
-            f"{shapes or 'an empty list'}. "
-            "Use `ops.stack` to join along a new axis."
+            f"{shapes or 'an empty list'}. Use `ops.stack` to join along a new axis."
         ) from error
 
 

@@ -28,9 +28,8 @@ def _spatial_rank(inputs, name):
 def _check_kernel(inputs, kernel, name="kernel"):
     if kernel.ndim != inputs.ndim:
         raise ValueError(
-            f"`{name}` of shape {kernel.shape} needs {inputs.ndim} axes: one for each spatial "
-            f"axis of inputs {inputs.shape}, "
-            "and two for channels."
+            f"`{name}` of shape {kernel.shape} needs {inputs.ndim} axes: one for each spatial axis "
+            f"of inputs {inputs.shape}, and two for channels."
         )
 
 
@@ -76,10 +75,8 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
     if x.shape[-1] % kernel.shape[-2] or kernel.shape[-1] % (x.shape[-1] // kernel.shape[-2]):
         raise ValueError(
             f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the "
-            "kernel of shape "
-            f"{kernel.shape} takes {kernel.shape[-2]}. They must be equal, or (for groups) "
-            "divide the channels of "
-            "inputs and outputs."
+            f"kernel of shape {kernel.shape} takes {kernel.shape[-2]}. They must be equal, or (for "
+            "groups) divide the channels of inputs and outputs."
         )
     out = _convolved(
         x, kernel, strides, padding, dilation_rate, groups=x.shape[-1] // kernel.shape[-2]
@@ -90,9 +87,8 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
 def _depthwise(x, kernel, strides, padding, dilation_rate, name="kernel"):
     if kernel.shape[-2] != x.shape[-1]:
         raise ValueError(
-            f"`{name}` of shape {kernel.shape} filters {kernel.shape[-2]} channels and inputs "
-            f"have {x.shape[-1]}. "
-            "They must be equal; check `data_format`."
+            f"`{name}` of shape {kernel.shape} filters {kernel.shape[-2]} channels and inputs have "
+            f"{x.shape[-1]}. They must be equal; check `data_format`."
         )
     flat = jnp.reshape(kernel, (*kernel.shape[:-2], 1, kernel.shape[-2] * kernel.shape[-1]))
     return _convolved(
@@ -221,8 +217,8 @@ def conv_transpose(
     if kernel.shape[-1] != x.shape[-1]:
         raise ValueError(
             f"inputs of shape {inputs.shape} have {x.shape[-1]} channels ({data_format}) and the "
-            "kernel of shape "
-            f"{kernel.shape} takes {kernel.shape[-1]} (its last axis). They must be equal."
+            f"kernel of shape {kernel.shape} takes {kernel.shape[-1]} (its last axis). They must "
+            "be equal."
         )
     out = _convolution.convolve_transpose(
         x.astype(kernel.dtype),
@@ -249,9 +245,8 @@ def _pooled(kernel, inputs, pool_size, strides, padding, data_format):
         size < reach for size, reach in zip(spatial, window, strict=True)
     ):
         raise ValueError(
-            f"a window of {window} does not fit into spatial shape {spatial}: the result would "
-            "be empty. "
-            "Use padding='same', a smaller `pool_size` or a larger input."
+            f"a window of {window} does not fit into spatial shape {spatial}: the result would be "
+            "empty. Use padding='same', a smaller `pool_size` or a larger input."
         )
     return restore(kernel(x, window, steps, padding), data_format)
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 import jax
 from jax import Array
 
-from podium.core._context import current
+from podium.core.internal import current
 from podium.ops._convolution_gradients import (
     Geometry,
     correlate,

@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from podium.core._context import current
+from podium.core.internal import current
 
 # Patches are built for so many samples at a time that they take about 5 MB in float32.
 BLOCK_ELEMENTS = 1_250_000

@@ -38,8 +38,7 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
     if coordinates.ndim < 2 or coordinates.shape[0] != inputs.ndim:
         raise ValueError(
             f"`coordinates` of shape {coordinates.shape} must have at least two axes, and the "
-            "first one entry for each axis "
-            f"of inputs {inputs.shape}."
+            f"first one entry for each axis of inputs {inputs.shape}."
         )
     check_choice("fill_mode", fill_mode, FILL_MODES)
     if order not in (0, 1):
@@ -151,8 +150,7 @@ def perspective_transform(
     ):
         raise ValueError(
             "`start_points` and `end_points` must both have shape (4, 2), or (batch, 4, 2), and "
-            f"are {start_points.shape} "
-            f"and {end_points.shape}."
+            f"are {start_points.shape} and {end_points.shape}."
         )
     x = channels_last(images, data_format, axis=-3)
     x = x if images.ndim == 4 else x[None]

@@ -38,8 +38,8 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
     if target.shape != output.shape or target.ndim < 1:
         raise ValueError(
             "`target` and `output` must have the same shape, of at least one axis, and got "
-            f"{target.shape} and {output.shape}. "
-            "For class numbers use `ops.sparse_categorical_crossentropy`."
+            f"{target.shape} and {output.shape}. For class numbers use "
+            "`ops.sparse_categorical_crossentropy`."
         )
     return -jnp.sum(target * _log_probabilities(output, from_logits, axis), axis=axis)
 
@@ -95,8 +95,7 @@ def binary_crossentropy(target, output, from_logits=False):
     if target.shape != output.shape:
         raise ValueError(
             f"`target` and `output` must have the same shape, and got {target.shape} and "
-            f"{output.shape}. "
-            "Reshape one of them, often with `ops.expand_dims(target, -1)`."
+            f"{output.shape}. Reshape one of them, often with `ops.expand_dims(target, -1)`."
         )
     output = to_float(output)
     if from_logits:

@@ -17,8 +17,7 @@ def _segment(reduce):
         if segment_ids.ndim != 1 or data.ndim < 1 or segment_ids.shape[0] != data.shape[0]:
             raise ValueError(
                 "`segment_ids` must be 1D with one entry for each row of `data`, and shapes are "
-                f"{segment_ids.shape} "
-                f"and {data.shape}."
+                f"{segment_ids.shape} and {data.shape}."
             )
         if num_segments is None:
             if isinstance(segment_ids, jax.core.Tracer):
@@ -98,9 +97,8 @@ def in_top_k(targets, predictions, k):
     """
     if predictions.ndim < 1 or targets.shape != predictions.shape[:-1]:
         raise ValueError(
-            "the shape of `targets` must be that of `predictions` without the last axis, and "
-            f"got {targets.shape} "
-            f"and {predictions.shape}."
+            "the shape of `targets` must be that of `predictions` without the last axis, and got "
+            f"{targets.shape} and {predictions.shape}."
         )
     chosen = jnp.take_along_axis(predictions, targets[..., None].astype("int32"), axis=-1)
     chosen = jnp.where(jnp.isnan(chosen), -jnp.inf, chosen)

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core._context import current
+from podium.core.internal import current
 
 _COLUMNS = range(2, 33)  # one column is a vector, and quick; from 64 on there is nothing to gain
 _LEAST = 2**13  # numbers in x; below, the call costs more than the product

@@ -140,6 +140,5 @@ def einsum(subscripts, *operands, **kwargs):
         shapes = ", ".join(f"{g.strip()}: {x.shape}" for g, x in zip(groups, arrays, strict=True))
         raise ValueError(
             f"the shapes do not fit {subscripts!r} ({shapes}): a letter for each axis, and one "
-            "size for each letter. "
-            f"JAX says: {error}"
+            f"size for each letter. JAX says: {error}"
         ) from error

@@ -180,8 +180,7 @@ def reshape(x, newshape):
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"a tensor of shape {x.shape} cannot take the shape {shape}: both must hold the same "
-            "number of elements. "
-            "Use -1 for one size to have it computed."
+            "number of elements. Use -1 for one size to have it computed."
         ) from error
 
 
@@ -244,8 +243,7 @@ def rearrange(tensor, pattern, **axes_lengths):
     if len(before) != tensor.ndim or sorted(names) != sorted(n for g in after for n in g):
         raise ValueError(
             f"the left side names {len(before)} axes for a tensor of shape {tensor.shape}; both "
-            "sides must name the same "
-            "axes, once each."
+            "sides must name the same axes, once each."
         )
     sizes = dict(axes_lengths)
     for group, size in zip(before, tensor.shape, strict=True):

@@ -111,8 +111,7 @@ class Updating(OptimizerState):
         if len(variables) != len(grads):
             raise ValueError(
                 f"{self.name!r} was given {len(grads)} gradients for {len(variables)} variables; "
-                "one gradient (or None) for "
-                "each variable was expected, in the same order."
+                "one gradient (or None) for each variable was expected, in the same order."
             )
         if any(id(variable) not in self._index for variable in variables):
             if self.built and type(self).build is not Updating.build and not self._builds_more:

@@ -71,6 +71,5 @@ def only_one_clipping(clipnorm: Any, clipvalue: Any, global_clipnorm: Any) -> No
     if len(set_ones) > 1:
         raise ValueError(
             f"{' and '.join(set_ones)} were given; only one of clipnorm, clipvalue and "
-            "global_clipnorm can be "
-            "set. Keep one of them."
+            "global_clipnorm can be set. Keep one of them."
         )

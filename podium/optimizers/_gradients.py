@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.core import Variable, convert_to_tensor, warn_user
-from podium.core.autodiff._entries import read_raw
+from podium.core.internal import read_raw
 from podium.optimizers._transforms import wide_dtype
 
 
@@ -29,15 +29,14 @@ def checked_pairs(
     if len(missing) == len(grads):
         raise ValueError(
             f"No gradients provided for any variable: {name!r} was given None for each of "
-            f"{missing}. Compute the loss inside "
-            "the tape's `with` block from these variables, with Podium's layers and operations."
+            f"{missing}. Compute the loss inside the tape's `with` block from these variables, "
+            "with Podium's layers and operations."
         )
     if new := [path for path in missing if path not in warned]:
         warned.update(new)
         warn_user(
             f"Gradients do not exist for variables {new} when minimizing the loss: they stay as "
-            "they are. If that is not "
-            "meant, check that the loss depends on them."
+            "they are. If that is not meant, check that the loss depends on them."
         )
     pairs = [
         (_bare_gradient(name, gradient, variable), variable)

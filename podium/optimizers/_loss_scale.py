@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Tensor, Variable, dispatch
-from podium.core._context import setting
+from podium.core.internal import setting
 from podium.optimizers import _transforms
 from podium.optimizers._argument_checks import number, whole_number
 from podium.optimizers._gradients import checked_pairs
@@ -56,8 +56,7 @@ class LossScaleOptimizer(Optimizer):
         if not kwargs.pop("dynamic", True):
             raise ValueError(
                 "LossScaleOptimizer was given dynamic=False; it always adapts its scale. For a "
-                "fixed scale, set "
-                "`loss_scale_factor` on the optimizer itself."
+                "fixed scale, set `loss_scale_factor` on the optimizer itself."
             )
         super().__init__(0.0, name=name, **kwargs)
         for option, value in kwargs.items():

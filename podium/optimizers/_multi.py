@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any
 
 from podium.core import Tensor, Variable
-from podium.core._context import setting
+from podium.core.internal import setting
 from podium.optimizers._gradients import checked_pairs
 from podium.optimizers._loss_scale import LossScaleOptimizer
 from podium.optimizers._optimizer import Optimizer

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Tensor, Variable, snake_case
-from podium.core._context import setting
+from podium.core.internal import setting
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._optimizer_state import assign_rate
 from podium.optimizers._transforms import select
@@ -66,9 +66,9 @@ class OptaxOptimizer(Optimizer):
         super().__init__(None, **options)
         if self.weight_decay is not None:
             raise ValueError(
-                f"weight_decay={self.weight_decay!r} was given for an optax transformation; put "
-                "it in the chain: "
-                "`optax.chain(..., optax.add_decayed_weights(...))`, or use `optax.adamw`."
+                f"weight_decay={self.weight_decay!r} was given for an optax transformation; put it "
+                "in the chain: `optax.chain(..., optax.add_decayed_weights(...))`, or use "
+                "`optax.adamw`."
             )
 
     def _kept_rate(self, learning_rate: Any) -> Any:
@@ -90,10 +90,9 @@ class OptaxOptimizer(Optimizer):
         """The injected learning rate, a Variable; refused if there is none."""
         if self._learning_rate is None:
             raise AttributeError(
-                "This optax transformation has no learning rate that can be read or set. Make "
-                "it with "
-                "`optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate is "
-                "a number."
+                "This optax transformation has no learning rate that can be read or set. Make it "
+                "with `optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate "
+                "is a number."
             )
         return self._learning_rate
 
@@ -106,10 +105,10 @@ class OptaxOptimizer(Optimizer):
             )
         if self._learning_rate is None:
             raise TypeError(
-                f"learning_rate={learning_rate!r} was set on an optax transformation whose rate "
-                "is fixed or follows a schedule. "
-                "Make it with `optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, "
-                "where the rate is a number."
+                f"learning_rate={learning_rate!r} was set on an optax transformation whose rate is "
+                "fixed or follows a schedule. Make it with "
+                "`optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate is a "
+                "number."
             )
         assign_rate(self._learning_rate, learning_rate)
 
@@ -185,9 +184,9 @@ class OptaxOptimizer(Optimizer):
     def get_config(self) -> dict[str, Any]:
         """Refused: a transformation is made of functions, which no config can hold."""
         raise NotImplementedError(
-            "An optax transformation is made of functions and has no config, so it cannot be "
-            "saved as a description. Save the "
-            "weights, and pass the transformation again when the model is compiled."
+            "An optax transformation is made of functions and has no config, so it cannot be saved "
+            "as a description. Save the weights, and pass the transformation again when the model "
+            "is compiled."
         )
 
 

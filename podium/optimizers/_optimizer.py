@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import GradientTape, Tensor, Variable, convert_to_tensor, nearest
-from podium.core._context import Scope, current, setting
+from podium.core.internal import Scope, current, setting
 from podium.optimizers._apply import Updating
 from podium.optimizers._argument_checks import number, only_one_clipping, optional, whole_number
 from podium.optimizers._gradients import checked_pairs
@@ -200,8 +200,8 @@ class Optimizer(Updating):
         if not callable(loss) and tape is None:
             raise ValueError(
                 f"minimize was given the loss {loss!r} without the tape that recorded it. Pass "
-                "`tape=`, or a function that "
-                "computes the loss: `optimizer.minimize(lambda: ..., variables)`."
+                "`tape=`, or a function that computes the loss: `optimizer.minimize(lambda: ..., "
+                "variables)`."
             )
         if callable(loss) and not isinstance(loss, (Tensor, Variable)):
             tape = tape or GradientTape()
@@ -236,8 +236,8 @@ class Optimizer(Updating):
         if self.built:
             raise RuntimeError(
                 f"exclude_from_weight_decay was called on {self.name!r} after its first update, "
-                "when compiled steps may have "
-                "been made without it. Call it right after making the optimizer."
+                "when compiled steps may have been made without it. Call it right after making the "
+                "optimizer."
             )
         self._excluded = list(var_list or [])
         self._excluded_names = [var_names] if isinstance(var_names, str) else list(var_names or [])
@@ -295,9 +295,8 @@ class Optimizer(Updating):
         if not self.built or len(values) != len(variables):
             raise ValueError(
                 f"stateless_apply on {self.name!r} was given {len(trainable_variables)} and "
-                f"{len(optimizer_variables)} values; "
-                f"it has {len(self._trainable_variables)} variables to train and "
-                f"{len(self.variables)} of its own. Call "
+                f"{len(optimizer_variables)} values; it has {len(self._trainable_variables)} "
+                f"variables to train and {len(self.variables)} of its own. Call "
                 "`optimizer.build(trainable_variables)` first."
             )
         inputs = {

@@ -24,7 +24,7 @@ from podium.core import (
     placed_like,
     snake_case,
 )
-from podium.core._names import own_scope
+from podium.core.internal import own_scope
 from podium.optimizers._argument_checks import number
 from podium.optimizers.schedules import LearningRateSchedule
 
@@ -101,10 +101,9 @@ class OptimizerState:
             )
             raise TypeError(
                 f"learning_rate={learning_rate!r} was set on an optimizer whose learning rate "
-                f"follows a {kind}, "
-                f"{type(self._learning_rate).__name__}: the schedule would overrule the number. "
-                "Make the optimizer with a "
-                "number as `learning_rate`, or set another schedule."
+                f"follows a {kind}, {type(self._learning_rate).__name__}: the schedule would "
+                "overrule the number. Make the optimizer with a number as `learning_rate`, or set "
+                "another schedule."
             )
         assign_rate(self._learning_rate, learning_rate)
 

@@ -31,8 +31,7 @@ class Regularizer:
         """Return the arguments that make this regularizer again."""
         raise NotImplementedError(
             f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of "
-            "`__init__` as a dict, "
-            "so that a model that uses it can be saved."
+            "`__init__` as a dict, so that a model that uses it can be saved."
         )
 
     @classmethod

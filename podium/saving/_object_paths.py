@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable, global_seed_generator
-from podium.core.tensor._placement import put
+from podium.core.internal import put
 from podium.layers import Layer
-from podium.layers._tracking import seed_states
+from podium.layers.internal import seed_states
 from podium.saving._state_tree import state_of
 from podium.saving.io._load_plan import listed
 
@@ -113,9 +113,9 @@ def put_back(
             problems.append(f"{path!r} is {there} there, and {here} in the model")
     if problems:
         raise ValueError(
-            f"{where} does not fit the model, and nothing was restored: {listed(problems)}. "
-            "Build and compile the model as it "
-            "was when this was saved, or begin anew in another directory."
+            f"{where} does not fit the model, and nothing was restored: {listed(problems)}. Build "
+            "and compile the model as it was when this was saved, or begin anew in another "
+            "directory."
         )
     values = {
         path: _placed(arrays[path], variable.stored.sharding)

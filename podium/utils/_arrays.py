@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import ops
 from podium.core import check_choice, is_tensor
-from podium.data._words import check_count
+from podium.data.internal import check_count
 
 
 def to_categorical(
@@ -59,8 +59,7 @@ def to_categorical(
     if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
         raise ValueError(
             f"to_categorical() was given classes from {numbers.min()} to {numbers.max()} with "
-            f"num_classes={size}; numbers from 0 "
-            f"to {size - 1} were expected."
+            f"num_classes={size}; numbers from 0 to {size - 1} were expected."
         )
     hot = np.zeros((numbers.size, size), dtype=dtype)
     hot[np.arange(numbers.size), numbers] = 1

@@ -15,8 +15,7 @@ import numpy as np
 
 from podium.core import check_choice, unknown_choice
 from podium.data import Dataset
-from podium.data._words import check_count
-from podium.data.pipelines._pipeline import OneToOne, Pipeline
+from podium.data.internal import OneToOne, Pipeline, check_count
 from podium.utils._directory_files import Files, find_files, mixed, report, split
 
 _THREADS = min(8, os.cpu_count() or 1)
@@ -156,9 +155,8 @@ class Folder:
             check_choice("labels", self.labels, ("inferred",))
         if self.class_names is not None and not inferred:
             raise ValueError(
-                f"class_names={self.class_names!r} was given; it says the order of the "
-                "subfolders, which are read only if "
-                "labels='inferred' and label_mode is not None. Leave it out."
+                f"class_names={self.class_names!r} was given; it says the order of the subfolders, "
+                "which are read only if labels='inferred' and label_mode is not None. Leave it out."
             )
         if self.class_names is not None and len(set(self.class_names)) != len(self.class_names):
             raise ValueError(f"class_names={self.class_names!r} names a class twice.")
@@ -166,17 +164,15 @@ class Folder:
             return
         if not isinstance(self.labels, (list, tuple, np.ndarray)):
             raise TypeError(
-                f"labels is of type {type(self.labels).__name__}; 'inferred', None or a list "
-                "with a number for each file was "
-                "expected."
+                f"labels is of type {type(self.labels).__name__}; 'inferred', None or a list with "
+                "a number for each file was expected."
             )
         self.labels = np.array(self.labels)
         if self.labels.dtype.kind not in "iufb" or self.labels.ndim != 1:
             raise ValueError(
                 f"labels has the type {self.labels.dtype} and the shape {self.labels.shape}; a "
-                "list with one number for each "
-                "file was expected. Number the classes first: `np.unique(labels, "
-                "return_inverse=True)[1]`."
+                "list with one number for each file was expected. Number the classes first: "
+                "`np.unique(labels, return_inverse=True)[1]`."
             )
 
     def _check_split(self) -> None:
@@ -190,15 +186,14 @@ class Folder:
         if bool(self.validation_split) != bool(self.subset):
             raise ValueError(
                 f"validation_split={self.validation_split!r} and subset={self.subset!r} were "
-                "given; they belong together: "
-                "validation_split=0.2, subset='training' (or 'validation', or 'both')."
+                "given; they belong together: validation_split=0.2, subset='training' (or "
+                "'validation', or 'both')."
             )
         if self.validation_split and self.shuffle and self.seed is None:
             raise ValueError(
                 f"validation_split={self.validation_split!r} was given with shuffle=True and no "
-                "seed. Without one, files for "
-                "training and for validation could be the same: give the same seed, seed=1, to "
-                "both calls, or shuffle=False."
+                "seed. Without one, files for training and for validation could be the same: give "
+                "the same seed, seed=1, to both calls, or shuffle=False."
             )
 
 
@@ -213,8 +208,7 @@ def _check_classes(files: Files, label_mode: str | None) -> None:
     if numbers.dtype.kind not in "iub" or numbers.min() < 0 or numbers.max() >= len(names):
         raise ValueError(
             f"label_mode={label_mode!r} needs labels that are whole numbers from 0 to "
-            f"{len(names) - 1}, and the {len(names)} "
-            "different ones that were given are "
+            f"{len(names) - 1}, and the {len(names)} different ones that were given are "
             f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
         )
 

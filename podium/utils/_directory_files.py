@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.callbacks._console import write
+from podium.callbacks.internal import write
 from podium.core import unknown_choice
 
 
@@ -87,9 +87,8 @@ def split(
     left = len(files.paths) - count
     if not count or not left:
         raise ValueError(
-            f"validation_split={validation_split!r} of {len(files.paths)} files leaves {left} "
-            f"for training and {count} for "
-            "validation; at least one of each was expected."
+            f"validation_split={validation_split!r} of {len(files.paths)} files leaves {left} for "
+            f"training and {count} for validation; at least one of each was expected."
         )
     parts = []
     if subset in ("training", "both"):
@@ -146,9 +145,8 @@ def _classes(directory: str, class_names: list[str] | None, suffixes: tuple[str,
         loose = sum(name.lower().endswith(suffixes) for name in os.listdir(directory))
         raise ValueError(
             f"directory={directory!r} has no subfolders, and labels='inferred' takes the classes "
-            "from their names "
-            f"({loose} files lie in the folder itself). Make a subfolder for each class, or give "
-            "labels=None or a list."
+            f"from their names ({loose} files lie in the folder itself). Make a subfolder for each "
+            "class, or give labels=None or a list."
         )
     return list(class_names) if class_names else folders
 
@@ -158,9 +156,8 @@ def _names_of(labels: Any, paths: list[str], directory: str) -> list[str] | None
         return None
     if len(labels) != len(paths):
         raise ValueError(
-            f"labels has {len(labels)} numbers and directory={directory!r} has {len(paths)} "
-            "files; one for each file was "
-            "expected, in the order of the sorted paths."
+            f"labels has {len(labels)} numbers and directory={directory!r} has {len(paths)} files; "
+            "one for each file was expected, in the order of the sorted paths."
         )
     return [str(label) for label in np.unique(labels).tolist()]
 

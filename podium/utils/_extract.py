@@ -113,6 +113,5 @@ def _check(archive: pathlib.Path, member: _Member, count: int, left: int) -> Non
     if left < 0 or count > _MOST_MEMBERS:
         raise ValueError(
             f"{archive} was refused: it has too many members, or grows beyond the limit of "
-            f"{_MOST_EXPANSION} times its size at "
-            f"{name[:200]!r}: a bomb."
+            f"{_MOST_EXPANSION} times its size at {name[:200]!r}: a bomb."
         )

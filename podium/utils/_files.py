@@ -99,8 +99,7 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
         if wanted is not None and (found := _hash(part, wanted, algorithm)) != wanted:
             raise ValueError(
                 f"{origin} has the hash {found}; {wanted} was expected. The file was damaged on "
-                "its way or has been "
-                "changed; it was not kept."
+                "its way or has been changed; it was not kept."
             )
         os.replace(part, target)
     except (
@@ -111,8 +110,7 @@ def _download(origin: str, target: pathlib.Path, wanted: str | None, algorithm: 
     ) as error:
         raise OSError(
             f"{origin} could not be fetched: {_reason(error)}. Without a connection, bring the "
-            "file from a machine that has "
-            f"one and put it at {target}"
+            f"file from a machine that has one and put it at {target}"
         ) from error
     finally:
         part.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.core import check_choice, image_data_format
-from podium.data._words import check_count
+from podium.data.internal import check_count
 from podium.utils._directory_dataset import FileDataset, Folder
 from podium.utils._images import pillow
 from podium.utils._resizing import INTERPOLATIONS, fitted

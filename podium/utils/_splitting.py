@@ -10,10 +10,16 @@ import numpy as np
 
 from podium.core import Tensor
 from podium.data import INFINITE_CARDINALITY, Dataset
-from podium.data._structure import describe, map_leaves, outline
-from podium.data.pipelines._batching import Batched
-from podium.data.pipelines._pipeline import take_rows
-from podium.data.pipelines._sources import Slices, frozen, table_of
+from podium.data.internal import (
+    Batched,
+    Slices,
+    describe,
+    frozen,
+    map_leaves,
+    outline,
+    table_of,
+    take_rows,
+)
 
 
 def split_dataset(
@@ -97,17 +103,15 @@ def _table(dataset: Any) -> Any:
         if any(isinstance(part, list) for part in dataset):
             raise TypeError(
                 f"dataset is a {type(dataset).__name__} of lists, which could be columns or "
-                "samples. Give columns as arrays, "
-                "`[np.array(x), np.array(y)]`, and samples as one array, `np.array(samples)`, "
-                "or as tuples."
+                "samples. Give columns as arrays, `[np.array(x), np.array(y)]`, and samples as one "
+                "array, `np.array(samples)`, or as tuples."
             )
     if isinstance(dataset, (str, bytes)) or not (
         isinstance(dataset, Iterable) or _is_numbered(dataset)
     ):
         raise TypeError(
             f"dataset is of type {type(dataset).__name__}; an array, a list of arrays, a Dataset "
-            "or an iterable of samples was "
-            "expected."
+            "or an iterable of samples was expected."
         )
     samples = (
         dataset if isinstance(dataset, Iterable) else map(dataset.__getitem__, range(len(dataset)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.data._words import check_count
+from podium.data.internal import check_count
 from podium.utils._directory_dataset import FileDataset, Folder
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from podium.core import check_choice
 from podium.data import Dataset
-from podium.data._words import check_count
-from podium.data.pipelines._sources import Slices, frozen
+from podium.data.internal import Slices, check_count, frozen
 
 
 def timeseries_dataset_from_array(
@@ -80,9 +79,8 @@ def timeseries_dataset_from_array(
     if span > len(steps):
         raise ValueError(
             f"sequence_length={length} with sampling_rate={rate} makes windows of {span} steps, "
-            f"and there are {len(steps)} "
-            f"(start_index={start}, end_index={end}); not one window fits. Give a shorter "
-            "sequence_length."
+            f"and there are {len(steps)} (start_index={start}, end_index={end}); not one window "
+            "fits. Give a shorter sequence_length."
         )
     views = np.lib.stride_tricks.sliding_window_view(steps, span, axis=0)
     windows = np.moveaxis(views, -1, 1)[::stride, ::rate]

@@ -76,6 +76,8 @@ def test_imports_point_down(name, path):
     room = room_of(name)
     for target, line, inside_function in imports_of(name, path):
         assert not inside_function, f"{name} line {line} imports {target} inside a function"
+        if target == "podium._typing":
+            continue
         other = room_of(target)
         if room is None or other is None or other == room:
             assert room is None or other is not None, f"{name} line {line} imports the front door"

@@ -565,10 +565,14 @@ def test_predict_puts_batches_together():
     model = mlp()
     x, _ = xy(11)
     together = model.predict(x, verbose=0)
-    np.testing.assert_allclose(model.predict(x, batch_size=4, verbose=0), together, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(x, batch_size=4, verbose=0), together, rtol=1e-5, atol=1e-6
+    )
     assert together.shape == (11, 1) and isinstance(together, np.ndarray)
     model.compile("sgd", "mse", steps_per_execution=2)
-    np.testing.assert_allclose(model.predict(x, batch_size=4, verbose=0), together, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict(x, batch_size=4, verbose=0), together, rtol=1e-5, atol=1e-6
+    )
     assert int(model._predict_counter.numpy()) == 3
 
 

@@ -101,8 +101,7 @@ def pad_to_bounding_box(
     if min(*margins[0], *margins[1]) < 0:
         raise ValueError(
             f"An image of {tall}x{wide} at ({top}, {left}) does not fit into {height}x{width}; "
-            "make the box "
-            "larger or resize first."
+            "make the box larger or resize first."
         )
     around = [(0, 0)] * (len(ops.shape(image)) - 3)
     return dispatch(lambda x: jnp.pad(jnp.asarray(x), [*around, *margins, (0, 0)]), image)

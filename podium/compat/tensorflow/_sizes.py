@@ -220,7 +220,6 @@ def sizes(shape: Any) -> tuple[int, ...]:
     if any(length is None for length in shape):
         raise ValueError(
             f"The shape {tuple(shape)} has a length that is not known. Sizes of symbolic values "
-            "are known when the model runs: "
-            "move this line into the `call` of a layer."
+            "are known when the model runs: move this line into the `call` of a layer."
         )
     return tuple(operator.index(length) for length in shape)

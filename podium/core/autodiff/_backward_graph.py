@@ -25,11 +25,9 @@ from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 _UNREACHABLE = (
-    "The gradient was asked by a value that a layer's `call` computes on its way to the "
-    "target, and that `call` uses "
-    "raw JAX functions, which leave no trace on a tape. Use `podium.ops` in its `call`, "
-    "or compute the two parts in "
-    "two calls."
+    "The gradient was asked by a value that a layer's `call` computes on its way to the target, "
+    "and that `call` uses raw JAX functions, which leave no trace on a tape. Use `podium.ops` in "
+    "its `call`, or compute the two parts in two calls."
 )
 
 

@@ -80,9 +80,8 @@ def custom_gradient(f: Callable) -> Callable:
         if read and taped:
             raise TypeError(
                 f"{getattr(f, '__name__', 'A function')} has a custom gradient and reads the "
-                f"Variable {read[0]!r} by closure; "
-                "no gradient would reach it. Pass the Variable as an argument, and return its "
-                "gradient too."
+                f"Variable {read[0]!r} by closure; no gradient would reach it. Pass the Variable "
+                "as an argument, and return its gradient too."
             )
         scope.commit()
 

@@ -43,8 +43,7 @@ class ForwardAccumulator(Recorder):
         if len(starts) != len(directions):
             raise ValueError(
                 f"ForwardAccumulator was given {len(starts)} primals and {len(directions)} "
-                "tangents; give one "
-                "tangent for each primal."
+                "tangents; give one tangent for each primal."
             )
         self._tangents: dict[int, Tensor | Variable] = {}
         for primal, tangent in zip(starts, directions, strict=True):

@@ -56,9 +56,8 @@ def remat(f: Callable) -> Callable:
     def again(*args: Any, **kwargs: Any) -> Any:
         if is_symbolic((args, kwargs)):
             raise TypeError(
-                "A function made by `remat` was called with symbolic inputs. In a graph, make "
-                "the layer within "
-                "`with podium.RematScope():` and call the layer itself."
+                "A function made by `remat` was called with symbolic inputs. In a graph, make the "
+                "layer within `with podium.RematScope():` and call the layer itself."
             )
         return record_call(
             functools.partial(checkpointed, f),

@@ -188,10 +188,9 @@ def call_with_tensors(fn: Callable) -> Callable:
             names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
             raise RuntimeError(
                 f"The body of a loop or branch assigned {names}. State cannot leave it that way. "
-                "Carry the value as "
-                "part of the loop's state, return it, and assign it after the loop. (Random "
-                "draws assign "
-                "their seed: draw before the loop, or pass an integer `seed=`.)"
+                "Carry the value as part of the loop's state, return it, and assign it after the "
+                "loop. (Random draws assign their seed: draw before the loop, or pass an integer "
+                "`seed=`.)"
             )
         return result
 

@@ -185,8 +185,8 @@ class GradientTape(Recorder):
         if not shapes[0] or not shapes[1] or shapes[0][0] != shapes[1][0]:
             raise ValueError(
                 f"batch_jacobian was given a target of shape {shapes[0]} and a source of shape "
-                f"{shapes[1]}; their "
-                "first dimensions, the batch, must exist and be equal. Use `jacobian` otherwise."
+                f"{shapes[1]}; their first dimensions, the batch, must exist and be equal. Use "
+                "`jacobian` otherwise."
             )
         with clean_exit():
             jacobians = Recording(self.entries, targets, sources, self.tracks).jacobians(
@@ -200,8 +200,8 @@ class GradientTape(Recorder):
         if self._used:
             raise RuntimeError(
                 f"tape.{method} was called a second time on a tape that keeps its recording for "
-                "one call only. "
-                "Use `GradientTape(persistent=True)`, or ask for all gradients in one call."
+                "one call only. Use `GradientTape(persistent=True)`, or ask for all gradients in "
+                "one call."
             )
         if self.recording and not self._persistent:
             self.recording = False  # as in TensorFlow: a one-time tape stops when it is used
@@ -210,9 +210,8 @@ class GradientTape(Recorder):
             if not isinstance(source, (Tensor, Variable)):
                 raise TypeError(
                     f"tape.{method} was given a source of type {type(source).__name__}; Tensors "
-                    "and Variables were "
-                    "expected. For an array, make a Tensor, watch it and compute with it: "
-                    "`x = podium.convert_to_tensor(x); tape.watch(x)`."
+                    "and Variables were expected. For an array, make a Tensor, watch it and "
+                    "compute with it: `x = podium.convert_to_tensor(x); tape.watch(x)`."
                 )
         targets = [self._node_of_target(leaf) for leaf in leaves_of(target)]
         seen = [target for target in targets if self._sees(target)]
@@ -245,14 +244,12 @@ def _unseen_target(method: str, target: Any) -> str:
         else f"a Tensor of shape {target.shape}"
     )
     return (
-        f"tape.{method} was given {what} as target that this tape never saw. The target must "
-        "be computed inside "
-        "the tape's `with` block, by Podium's operators, layers or `podium.ops`, from "
-        "trainable Variables or "
-        "watched Tensors. Check that it is not a NumPy or JAX array, not computed before "
-        "the tape was opened, "
-        "and that what it depends on is trainable or watched (`tape.watch(x)`). "
-        "`unconnected_gradients='zero'` gives zeros instead of this error."
+        f"tape.{method} was given {what} as target that this tape never saw. The target must be "
+        "computed inside the tape's `with` block, by Podium's operators, layers or `podium.ops`, "
+        "from trainable Variables or watched Tensors. Check that it is not a NumPy or JAX array, "
+        "not computed before the tape was opened, and that what it depends on is trainable or "
+        "watched (`tape.watch(x)`). `unconnected_gradients='zero'` gives zeros instead of this "
+        "error."
     )
 
 

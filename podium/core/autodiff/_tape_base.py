@@ -49,15 +49,13 @@ class Recorder:
             if not isinstance(value, (Tensor, Variable)):
                 raise TypeError(
                     f"tape.watch was given a {type(value).__name__}; a Tensor or Variable was "
-                    "expected, because "
-                    "the tape must see what is done with it. Convert it first: "
+                    "expected, because the tape must see what is done with it. Convert it first: "
                     "`x = podium.convert_to_tensor(x)`, and compute with that x."
                 )
             if not is_differentiable(value):
                 raise TypeError(
                     f"tape.watch was given values of type {value.dtype}, which have no gradient. "
-                    "Convert them "
-                    "first: `x = ops.cast(x, 'float32')`."
+                    "Convert them first: `x = ops.cast(x, 'float32')`."
                 )
             self._known[id(value)] = value
             if isinstance(value, Variable):

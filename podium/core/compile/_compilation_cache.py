@@ -76,9 +76,8 @@ def start_compilation_cache() -> None:
         _use(_folder(pathlib.Path(wanted).expanduser()))
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
         _trouble.append(
-            f"Compiled programs cannot be kept in {wanted!r} ({error}), so every process "
-            "compiles them anew. Set "
-            "PODIUM_CACHE_DIR to a folder that can be written to, or to 'off'."
+            f"Compiled programs cannot be kept in {wanted!r} ({error}), so every process compiles "
+            "them anew. Set PODIUM_CACHE_DIR to a folder that can be written to, or to 'off'."
         )
 
 

@@ -368,9 +368,8 @@ class Function:
             self._warned = True
             warnings.warn(
                 f"`{self.name}` has been compiled 10 times, once for each new shape, type or "
-                "Python value among its "
-                "arguments. Pad batches to one size, and pass numbers that change as arrays: "
-                "`np.float32(0.1)` instead of `0.1`.",
+                "Python value among its arguments. Pad batches to one size, and pass numbers that "
+                "change as arrays: `np.float32(0.1)` instead of `0.1`.",
                 stacklevel=3,
             )
 
@@ -387,10 +386,9 @@ class Function:
             value = value if hasattr(value, "shape") else np.asarray(value)
             if not spec.accepts(value):
                 raise TypeError(
-                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and "
-                    f"type {value.dtype}; its "
-                    f"input_signature asks for {spec}. Convert the value, or relax the signature "
-                    "with None."
+                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and type "
+                    f"{value.dtype}; its input_signature asks for {spec}. Convert the value, or "
+                    "relax the signature with None."
                 )
 
     def export(self, *specs: Any, platforms: Sequence[str] | None = None) -> jax.export.Exported:
@@ -423,9 +421,9 @@ class Function:
             if scope.writes:
                 names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
                 raise ValueError(
-                    f"`{self.name}` cannot be exported: it writes {names}, and an exported "
-                    "program has no state. "
-                    "Export a function that only reads, such as a call with `training=False`."
+                    f"`{self.name}` cannot be exported: it writes {names}, and an exported program "
+                    "has no state. Export a function that only reads, such as a call with "
+                    "`training=False`."
                 )
             return result
 

@@ -526,20 +526,18 @@ def static_key(leaf: Any) -> Any:
         return (type(leaf), leaf)
     if isinstance(leaf, Iterator):
         raise TypeError(
-            f"A compiled function was given a {type(leaf).__name__}, which can be read only "
-            "once, while its body runs more "
-            "than once to compile it and not at all afterwards. Pass the values: "
-            "`list(values)`, or one batch per call."
+            f"A compiled function was given a {type(leaf).__name__}, which can be read only once, "
+            "while its body runs more than once to compile it and not at all afterwards. Pass the "
+            "values: `list(values)`, or one batch per call."
         )
     if type(leaf).__hash__ is object.__hash__ or type(leaf).__hash__ is None:
         try:
             return ByIdentity(leaf)
         except TypeError as error:
             raise TypeError(
-                f"A compiled function was given {leaf!r} of type {type(leaf).__name__}, which "
-                "can neither be traced nor "
-                "remembered as a constant. Pass arrays, plain Python values or objects of "
-                "ordinary classes."
+                f"A compiled function was given {leaf!r} of type {type(leaf).__name__}, which can "
+                "neither be traced nor remembered as a constant. Pass arrays, plain Python values "
+                "or objects of ordinary classes."
             ) from error
     return (type(leaf), leaf)
 

@@ -72,8 +72,8 @@ def put(value: Any, sharding: Any) -> Any:
     if current.alone is not None:
         raise RuntimeError(
             f"{current.alone} changes a Variable, and runs on the chief alone: the other workers "
-            "would go on with another value. "
-            "Set `every_worker = True` on the callback's class, so that all workers call it."
+            "would go on with another value. Set `every_worker = True` on the callback's class, so "
+            "that all workers call it."
         )
     if (
         isinstance(value, jax.Array)

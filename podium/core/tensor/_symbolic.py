@@ -63,8 +63,8 @@ class KerasTensor(Operators):
     def _refuse(self, what: str) -> TypeError:
         return TypeError(
             f"{what} was asked of {self!r}, a symbolic value from `Input` that holds no numbers "
-            "yet. Use "
-            "functions of `podium.ops` or layers on it; numbers come when the model is called."
+            "yet. Use functions of `podium.ops` or layers on it; numbers come when the model is "
+            "called."
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -198,12 +198,10 @@ def read_numbers(convert: Callable[[Any], Any], value: Any) -> Any:
         return convert(value)
     except _NOT_CONCRETE as error:
         raise TypeError(
-            f"{convert.__name__}() was asked of a Tensor of shape {value.shape} inside a "
-            "compiled function, "
-            "where it stands for numbers that are not known yet. Use `ops.where` or `ops.cond` "
-            "to choose "
-            "by a value, return the value and read it outside, or find the spot with "
-            "`podium.run_functions_eagerly(True)`."
+            f"{convert.__name__}() was asked of a Tensor of shape {value.shape} inside a compiled "
+            "function, where it stands for numbers that are not known yet. Use `ops.where` or "
+            "`ops.cond` to choose by a value, return the value and read it outside, or find the "
+            "spot with `podium.run_functions_eagerly(True)`."
         ) from error
     except jax.errors.UnexpectedTracerError as error:
         raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error

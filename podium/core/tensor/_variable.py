@@ -146,11 +146,9 @@ must be equal; reshape the value, or make a new Variable.
     def stored(self, value: Any) -> None:
         if isinstance(value, jax.core.Tracer):
             raise _errors.LeakedValueError(
-                f"Variable {self._path!r} was assigned a value of a trace that it does not "
-                "belong to, for "
-                "example inside `jax.jit` or `jax.grad`. Use `podium.function` and "
-                "`podium.GradientTape`, "
-                "which carry state, or return the value."
+                f"Variable {self._path!r} was assigned a value of a trace that it does not belong "
+                "to, for example inside `jax.jit` or `jax.grad`. Use `podium.function` and "
+                "`podium.GradientTape`, which carry state, or return the value."
             )
         writes[0] += 1
         if self.placement is not None:
@@ -437,15 +435,14 @@ must be equal; reshape the value, or make a new Variable.
         if shape and not fits:
             raise ValueError(
                 f"Variable {self._path!r} has shape {self._shape} and was assigned a value of "
-                f"shape {given}. "
-                "The shapes must be equal; reshape the value, or make a new Variable."
+                f"shape {given}. The shapes must be equal; reshape the value, or make a new "
+                "Variable."
             )
         dtype = value.dtype if hasattr(value, "dtype") else np.result_type(value)
         if _kind(dtype) > _kind(self._dtype):
             raise TypeError(
                 f"Variable {self._path!r} holds {self._dtype} and was assigned {dtype}, which "
-                "would lose "
-                "part of the value. Convert it on purpose with `ops.cast(value, "
+                "would lose part of the value. Convert it on purpose with `ops.cast(value, "
                 f"{str(self._dtype)!r})`."
             )
 
@@ -460,8 +457,8 @@ must be equal; reshape the value, or make a new Variable.
         if array.size and ((array < -limits).any() or (array >= limits).any()):
             raise IndexError(
                 f"indices from {array.min()} to {array.max()} were given for Variable "
-                f"{self._path!r} of shape "
-                f"{self._shape}; each index must be below the length of its dimension."
+                f"{self._path!r} of shape {self._shape}; each index must be below the length of "
+                "its dimension."
             )
 
 
@@ -497,19 +494,16 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
             value = initializer
         if isinstance(value, str):
             raise ValueError(
-                f"Variable {variable.path!r} was given the string {value!r}; numbers or a "
-                "callable were "
-                "expected. Use `layer.add_weight(initializer='zeros')` or "
+                f"Variable {variable.path!r} was given the string {value!r}; numbers or a callable "
+                "were expected. Use `layer.add_weight(initializer='zeros')` or "
                 "`podium.initializers.get('zeros')`."
             )
         raw = value.read() if isinstance(value, Variable) else getattr(value, "_value", value)
         if isinstance(raw, jax.core.Tracer):
             raise _errors.LeakedValueError(
                 f"The initial value of Variable {variable.path!r} depends on values inside a "
-                "compiled "
-                "function, which are not known when it is made. Give a callable or constant "
-                "numbers, and "
-                "assign the traced value afterwards."
+                "compiled function, which are not known when it is made. Give a callable or "
+                "constant numbers, and assign the traced value afterwards."
             )
         array: Any
         if isinstance(raw, jax.Array):
@@ -530,8 +524,7 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
     if shape is not None and tuple(shape) != tuple(array.shape):
         raise ValueError(
             f"Variable {variable.path!r} was given shape={tuple(shape)} and an initial value of "
-            "shape "
-            f"{tuple(array.shape)}; they must be equal."
+            f"shape {tuple(array.shape)}; they must be equal."
         )
     return array
 

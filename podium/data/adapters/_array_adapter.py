@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from podium.core import Selection, Table
-from podium.core._tree import in_order
+from podium.core.internal import in_order
 from podium.data._arrays import check_lengths, is_arrays, prepared
 from podium.data._device_budget import device_budget
 from podium.data._packing import pack_x_y_sample_weight
@@ -243,8 +243,7 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
     if y is None:
         raise ValueError(
             f"`{words.sample_weight}` was given without `{words.y}`; weights belong to targets. "
-            f"Give `{words.y}` too, or put "
-            f"the weights into `{words.x}`."
+            f"Give `{words.y}` too, or put the weights into `{words.x}`."
         )
     if not isinstance(y, (dict, list, tuple)):
         return sample_weight
@@ -263,8 +262,8 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
         if output_names is None or len(output_names) != len(y) or isinstance(y, dict):
             raise ValueError(
                 f"`{words.sample_weight}` is a dictionary and `{words.y}` is {describe(y)}. Give "
-                "the weights in the structure of "
-                f"`{words.y}`, or give both as dictionaries by output name."
+                f"the weights in the structure of `{words.y}`, or give both as dictionaries by "
+                "output name."
             )
         unknown = [key for key in sample_weight if key not in output_names]
         if unknown:
@@ -276,8 +275,8 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
         if isinstance(y, dict) or len(y) != len(sample_weight):
             raise ValueError(
                 f"`{words.sample_weight}` has {len(sample_weight)} parts and `{words.y}` is "
-                f"{describe(y)}. Give one array for "
-                "all outputs, or one for each in the same structure."
+                f"{describe(y)}. Give one array for all outputs, or one for each in the same "
+                "structure."
             )
         return rebuilt(
             y,

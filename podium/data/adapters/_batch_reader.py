@@ -77,8 +77,8 @@ class BatchReader:
         if batch is None:
             raise ValueError(
                 f"The {self._kind} gave None as batch {self._count}; a tuple `(x, y)` or `(x, y, "
-                "sample_weight)`, or x alone, "
-                "was expected. A `yield` or `return` without a value is the usual cause."
+                "sample_weight)`, or x alone, was expected. A `yield` or `return` without a value "
+                "is the usual cause."
             )
         if isinstance(batch, list):
             batch = tuple(batch)
@@ -92,10 +92,8 @@ class BatchReader:
         elif form != self._first[0]:
             raise ValueError(
                 f"The structure of batch {self._count} of the {self._kind} changed: it is "
-                f"{describe_batch(batch)}, and the "
-                f"batches before were {self._first[1]}. All batches must have one structure; "
-                "with sample_weight in one, every "
-                "batch needs it."
+                f"{describe_batch(batch)}, and the batches before were {self._first[1]}. All "
+                "batches must have one structure; with sample_weight in one, every batch needs it."
             )
         self._check_lengths(batch)
         return batch

@@ -93,9 +93,8 @@ def choose_adapter(
     weights = ClassWeight(class_weight, output_names) if class_weight else None
     if weights is not None and sample_weight is not None:
         raise ValueError(
-            "class_weight and sample_weight were both given. Give one: multiply the weights of "
-            "the classes into "
-            "sample_weight, and leave out class_weight."
+            "class_weight and sample_weight were both given. Give one: multiply the weights of the "
+            "classes into sample_weight, and leave out class_weight."
         )
     kind = _kind_of(x, words)
     if kind is not ArrayAdapter:
@@ -137,14 +136,12 @@ def _kind_of(x: Any, words: Words) -> Any:
     if inspect.isgeneratorfunction(x):
         raise TypeError(
             f"`{words.x}` is of type function: the generator function `{x.__name__}` itself was "
-            "given, a generator was "
-            f"expected. Call it: `{x.__name__}()`."
+            f"given, a generator was expected. Call it: `{x.__name__}()`."
         )
     if callable(x) and not hasattr(x, "__iter__") and not ArrayAdapter.can_handle(x):
         raise TypeError(
             f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays, a Dataset or a "
-            "generator were expected; call a "
-            "function that makes one."
+            "generator were expected; call a function that makes one."
         )
     for kind in (*_added, *_own):
         if kind.can_handle(x):
@@ -172,8 +169,8 @@ def _refuse_extras(
         if value is not None:
             raise ValueError(
                 f"`{name}` was given, but `{words.x}` is a {kind} ({type(x).__name__}), whose "
-                "batches hold everything. Leave out "
-                f"`{name}`, and let the {kind} give tuples `(x, y)` or `(x, y, sample_weight)`."
+                f"batches hold everything. Leave out `{name}`, and let the {kind} give tuples `(x, "
+                "y)` or `(x, y, sample_weight)`."
             )
     if batch_size is not None:
         raise ValueError(

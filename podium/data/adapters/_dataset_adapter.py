@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from podium.core import Selection, Table
-from podium.core._tree import in_order
+from podium.core.internal import in_order
 from podium.data._dataset import Dataset
 from podium.data._structure import leaves, map_leaves
 from podium.data._words import Words
@@ -48,8 +48,7 @@ class DatasetAdapter(DataAdapter):
         if steps is None and self._cardinality() == INFINITE_CARDINALITY:
             self.steps = words.steps_of_endless(
                 f"`{words.x}` is an infinite dataset, and {words.steps} was not given. Say how "
-                "many batches make an epoch, "
-                f"`{words.steps}=100`, or leave out `repeat()`."
+                f"many batches make an epoch, `{words.steps}=100`, or leave out `repeat()`."
             )
 
     @staticmethod

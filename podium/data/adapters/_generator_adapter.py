@@ -29,9 +29,9 @@ class GeneratorAdapter(DataAdapter):
         super().__init__(source, steps=steps, words=words)
         if steps is None and never_ends(source):
             self.steps = words.steps_of_endless(
-                f"`{words.x}` is a generator that never ends (its code has no way to finish), "
-                f"and {words.steps} was not given. "
-                f"Say how many batches make an epoch: `{words.steps}=100`."
+                f"`{words.x}` is a generator that never ends (its code has no way to finish), and "
+                f"{words.steps} was not given. Say how many batches make an epoch: "
+                f"`{words.steps}=100`."
             )
 
     @staticmethod

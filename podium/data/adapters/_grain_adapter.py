@@ -184,7 +184,6 @@ def _never_ends(source: Any) -> bool:
 def _endless(adapter: DataAdapter) -> int:
     words = adapter.words
     return words.steps_of_endless(
-        f"`{words.x}` is an infinite {adapter.kind}, and {words.steps} was not given. Say "
-        "how many batches make an epoch, "
-        f"`{words.steps}=100`, or leave out `repeat()`."
+        f"`{words.x}` is an infinite {adapter.kind}, and {words.steps} was not given. Say how many "
+        f"batches make an epoch, `{words.steps}=100`, or leave out `repeat()`."
     )

@@ -107,8 +107,7 @@ def _names(value: Any, argument: str, words: Words) -> Any:
     if value is not None and not (listed and all(isinstance(name, str) for name in listed)):
         raise ValueError(
             f"`{argument}` was given, but `{words.x}` is a datasets.IterableDataset, whose rows "
-            "hold all. Give the name of "
-            f"its column: `{argument}='label'`."
+            f"hold all. Give the name of its column: `{argument}='label'`."
         )
     return value
 

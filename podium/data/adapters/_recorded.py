@@ -59,8 +59,7 @@ class RecordedWalk:
         if taken not in self._states:
             raise RuntimeError(
                 f"The place after {taken} batches is not known any more: {self._taken} have been "
-                f"read, and the last {_KEPT} are "
-                "remembered."
+                f"read, and the last {_KEPT} are remembered."
             )
         return {"state": plain(self._states[taken])}
 

@@ -38,16 +38,15 @@ class TensorFlowAdapter(DataAdapter):
         if is_a(source, "tensorflow", *_DISTRIBUTED):
             raise TypeError(
                 f"`{words.x}` is a {type(source).__name__}, which TensorFlow has spread over its "
-                "own devices. Give the "
-                "`tf.data.Dataset` that it was made from: Podium spreads the batches itself."
+                "own devices. Give the `tf.data.Dataset` that it was made from: Podium spreads the "
+                "batches itself."
             )
         _check_components(source.element_spec, words)
         self._cardinality = int(source.cardinality().numpy())
         if steps is None and self._cardinality == INFINITE_CARDINALITY:
             self.steps = words.steps_of_endless(
-                f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say "
-                "how many batches make an epoch: "
-                f"`{words.steps}=100`, or leave out `repeat()`."
+                f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say how "
+                f"many batches make an epoch: `{words.steps}=100`, or leave out `repeat()`."
             )
 
     @staticmethod
@@ -77,9 +76,9 @@ def _check_components(spec: Any, words: Words) -> None:
             where = f"The component `{name}` of the tf.data.Dataset `{words.x}`"
             if getattr(getattr(leaf, "dtype", None), "name", "") == "string":
                 raise TypeError(
-                    f"{where} holds strings ({kind}); numbers or booleans were expected. Turn "
-                    "them into numbers in a `.map`, for "
-                    "example with `tf.strings.to_hash_bucket_fast`, or leave the component out."
+                    f"{where} holds strings ({kind}); numbers or booleans were expected. Turn them "
+                    "into numbers in a `.map`, for example with `tf.strings.to_hash_bucket_fast`, "
+                    "or leave the component out."
                 )
             if kind in _MAKE_DENSE:
                 raise TypeError(

@@ -30,8 +30,8 @@ class TorchAdapter(DataAdapter):
         if not is_a(source, "torch", "DataLoader"):
             raise TypeError(
                 f"`{words.x}` is a torch Dataset ({type(source).__name__}), which gives single "
-                "samples; batches were expected. "
-                "Put it into a loader: `torch.utils.data.DataLoader(dataset, batch_size=32)`."
+                "samples; batches were expected. Put it into a loader: "
+                "`torch.utils.data.DataLoader(dataset, batch_size=32)`."
             )
         collate = source.collate_fn
         self.fresh = getattr(

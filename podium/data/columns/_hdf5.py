@@ -18,8 +18,7 @@ class HDF5Column(LazyColumn):
         if not source:
             raise ValueError(
                 f"`{name}` is a dataset of an HDF5 file that has been closed. Keep the file open "
-                "while the model reads it: call "
-                "`fit` inside `with h5py.File(...) as file:`."
+                "while the model reads it: call `fit` inside `with h5py.File(...) as file:`."
             )
         if source.shape is None:
             raise ValueError(

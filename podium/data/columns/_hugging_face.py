@@ -69,8 +69,7 @@ def from_hugging_face(
     if not names or not len(dataset):
         raise ValueError(
             f"`{name}` is empty: a dataset with {len(dataset)} rows and the columns {names}. "
-            "Expect x to be a non-empty array or "
-            "dataset."
+            "Expect x to be a non-empty array or dataset."
         )
     if len(names) == 1:
         return HuggingFaceColumn(name, rows, names[0], place(names[0], name), exact)
@@ -193,8 +192,7 @@ class HuggingFaceColumn(Column):
         if found.shape != (row_count(index), *self.shape[1:]):
             raise ValueError(
                 f"{self._where} holds arrays of different shapes: {self.shape[1:]} in its first "
-                f"row, {found.shape[1:]} in "
-                "others. Pad or resize them to one shape."
+                f"row, {found.shape[1:]} in others. Pad or resize them to one shape."
             )
         return found
 
@@ -248,7 +246,6 @@ class HuggingFaceColumn(Column):
         lengths = sorted({len(value) for value in values if hasattr(value, "__len__")})
         return ValueError(
             f"{self._where} holds lists of unequal length ({', '.join(map(str, lengths[:5]))}), "
-            "which have no shape as an array. "
-            "Pad them to one length with `map`, for example by `tokenizer(..., "
-            "padding='max_length')`."
+            "which have no shape as an array. Pad them to one length with `map`, for example by "
+            "`tokenizer(..., padding='max_length')`."
         )

@@ -91,8 +91,7 @@ def _converted(value: Any, name: str) -> Any:
         if np.ma.is_masked(value):
             warn_user(
                 f"`{name}` is a masked array; its mask is ignored and the values under it are "
-                "used. Fill them first, "
-                f"`{name}.filled(0)`, or give them a sample_weight of 0."
+                f"used. Fill them first, `{name}.filled(0)`, or give them a sample_weight of 0."
             )
         value = value.data
     if isinstance(value, np.ndarray):

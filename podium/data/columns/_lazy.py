@@ -77,8 +77,8 @@ def _shape_of(source: Any, name: str) -> tuple[int, ...]:
     except (TypeError, ValueError):
         raise ValueError(
             f"`{name}` ({type(source).__name__}) has the shape {source.shape}; an array whose "
-            "lengths are all known was "
-            "expected. Compute them first; a Dask array does with `compute_chunk_sizes()`."
+            "lengths are all known was expected. Compute them first; a Dask array does with "
+            "`compute_chunk_sizes()`."
         ) from None
 
 
@@ -89,6 +89,5 @@ def _dtype_of(source: Any, name: str) -> np.dtype:
     except TypeError:
         raise TypeError(
             f"`{name}` ({type(source).__name__}) has the dtype {dtype!r}, which NumPy does not "
-            "know. Give an array of numbers "
-            "or booleans."
+            "know. Give an array of numbers or booleans."
         ) from None

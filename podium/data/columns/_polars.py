@@ -20,8 +20,7 @@ def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
     if is_a(value, "polars", "LazyFrame"):
         raise TypeError(
             f"`{name}` is a Polars LazyFrame, a query that has not been run; rows cannot be read "
-            "from it by number. Run it "
-            f"once: `{name}.collect()`."
+            f"from it by number. Run it once: `{name}.collect()`."
         )
     if is_a(value, "polars", "Series"):
         return _as_rows(_column(value, f"`{name}`", name, name), name)

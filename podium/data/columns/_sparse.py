@@ -21,8 +21,8 @@ class SparseColumn(Column):
         if len(matrix.shape) > 2:
             raise ValueError(
                 f"`{name}` is a sparse array of shape {matrix.shape}; one or two dimensions were "
-                "expected. Reshape it to "
-                f"`(samples, features)`, or make it dense, `{name}.toarray()`."
+                "expected. Reshape it to `(samples, features)`, or make it dense, "
+                f"`{name}.toarray()`."
             )
         super().__init__(name, matrix.shape, matrix.dtype)
         check_values(self, name)

@@ -20,8 +20,8 @@ def from_torch(tensor: Any, name: str) -> np.ndarray | Column:
     if str(tensor.layout) != "torch.strided":
         raise TypeError(
             f"`{name}` is a sparse PyTorch tensor (layout {tensor.layout}); a dense one was "
-            f"expected. Give `{name}.to_dense()`, "
-            "or a SciPy sparse matrix, whose rows are made dense batch by batch."
+            f"expected. Give `{name}.to_dense()`, or a SciPy sparse matrix, whose rows are made "
+            "dense batch by batch."
         )
     if tensor.device.type == "meta":
         raise ValueError(

@@ -143,9 +143,8 @@ def _stacked(*values: Any) -> np.ndarray:
     shapes = {np.shape(value) for value in values}
     if len(shapes) > 1:
         raise ValueError(
-            f"Elements of the shapes {', '.join(map(str, sorted(shapes)))} cannot be stacked "
-            "into one batch. Bring them to "
-            "one shape with `map`, or use `padded_batch`."
+            f"Elements of the shapes {', '.join(map(str, sorted(shapes)))} cannot be stacked into "
+            "one batch. Bring them to one shape with `map`, or use `padded_batch`."
         )
     return np.stack(values)
 

@@ -113,8 +113,7 @@ class Interleaved(Pipeline):
         if not isinstance(pipeline, Pipeline):
             raise TypeError(
                 f"The function returned {type(made).__name__}; a Dataset was expected. Use `map` "
-                "for a function that "
-                "returns elements."
+                "for a function that returns elements."
             )
         return pipeline
 

@@ -116,8 +116,7 @@ def table_of(tensors: Any) -> Any:
         if array.ndim == 0:
             raise ValueError(
                 f"`{name}` is the single value {shortened(array[()])}, which has no slices. Give "
-                "arrays with at least one "
-                "dimension, or use `Dataset.from_tensors`."
+                "arrays with at least one dimension, or use `Dataset.from_tensors`."
             )
         lengths[name] = len(array)
     if not lengths:

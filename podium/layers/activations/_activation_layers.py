@@ -207,8 +207,7 @@ class PReLU(_Elementwise):
         if any(axis >= len(input_shape) for axis in shared):
             raise ValueError(
                 f"Layer {self.name!r} (PReLU) shares axes {self.shared_axes}, and its input has "
-                f"shape {tuple(input_shape)}. "
-                f"Choose axes between 1 and {len(input_shape) - 1}."
+                f"shape {tuple(input_shape)}. Choose axes between 1 and {len(input_shape) - 1}."
             )
         shape = [1 if axis in shared else length for axis, length in enumerate(input_shape)][1:]
         self.alpha = self.add_weight(name="alpha", shape=shape, **weight_options(self, "alpha"))
@@ -257,10 +256,9 @@ class Softmax(_Elementwise):
         """Compute the shares; where `mask` is False the share is zero."""
         if mask is not None and not _broadcasts(mask.shape, inputs.shape):
             raise ValueError(
-                f"Layer {self.name!r} (Softmax) was given a mask of shape {tuple(mask.shape)} "
-                "for inputs of shape "
-                f"{tuple(inputs.shape)}. Each length of the mask must be 1 or equal the input's, "
-                "counted from the end."
+                f"Layer {self.name!r} (Softmax) was given a mask of shape {tuple(mask.shape)} for "
+                f"inputs of shape {tuple(inputs.shape)}. Each length of the mask must be 1 or "
+                "equal the input's, counted from the end."
             )
         return dispatch(masked_softmax, inputs, mask, self.axis)
 

@@ -67,14 +67,12 @@ class Attention(Layer):
             given = f"{len(inputs)} values" if isinstance(inputs, (list, tuple)) else "one value"
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was called with {given}; a list "
-                "[query, value] or [query, value, "
-                "key] was expected."
+                "[query, value] or [query, value, key] was expected."
             )
         if mask is not None and (not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3)):
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was given mask={mask!r}; a list "
-                "[query_mask, value_mask] was "
-                "expected, None for no mask."
+                "[query_mask, value_mask] was expected, None for no mask."
             )
 
     def call(

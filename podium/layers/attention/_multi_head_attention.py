@@ -50,9 +50,8 @@ class _HeadAttention(Layer):
         )
         if flash_attention and dropout > 0:
             raise ValueError(
-                f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; "
-                "the fused kernel has no dropout. "
-                "Set dropout=0, or leave `flash_attention` out."
+                f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; the "
+                "fused kernel has no dropout. Set dropout=0, or leave `flash_attention` out."
             )
         self._flash_attention = flash_attention
         set_weight_options(self, **weights)
@@ -438,8 +437,8 @@ class GroupedQueryAttention(_HeadAttention):
         if num_query_heads % num_key_value_heads:
             raise ValueError(
                 f"GroupedQueryAttention was given num_query_heads={num_query_heads} and "
-                "num_key_value_heads="
-                f"{num_key_value_heads}; the first must be a multiple of the second."
+                f"num_key_value_heads={num_key_value_heads}; the first must be a multiple of the "
+                "second."
             )
 
     def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:  # type: ignore[override]

@@ -13,8 +13,7 @@ from podium.core import KerasTensor, dispatch
 from podium.layers import _argument_checks, _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
-from podium.ops._convolution import convolve
-from podium.ops._layout import channels_last, restore
+from podium.ops.internal import channels_last, convolve, restore
 
 
 class BaseConvolution(Layer):
@@ -70,9 +69,8 @@ class BaseConvolution(Layer):
         if channels is None:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
-                f"{tuple(input_shape)}: the number of "
-                f"channels (axis {axis}, data_format={self.data_format!r}) must be known. Give "
-                "it in `Input(shape=...)`."
+                f"{tuple(input_shape)}: the number of channels (axis {axis}, "
+                f"data_format={self.data_format!r}) must be known. Give it in `Input(shape=...)`."
             )
         self.compute_output_shape(input_shape)  # an empty output is refused before weights are made
         return channels
@@ -213,9 +211,8 @@ class _Convolution(BaseConvolution):
         if self.filters % self.groups:
             raise ValueError(
                 f"{type(self).__name__} was given filters={filters} and groups={groups}; the "
-                "filters must divide evenly into "
-                f"the groups. Use filters={-(-self.filters // self.groups) * self.groups}, or "
-                "other groups."
+                "filters must divide evenly into the groups. Use "
+                f"filters={-(-self.filters // self.groups) * self.groups}, or other groups."
             )
         self.kernel: Any = None
 

@@ -12,8 +12,7 @@ from typing import Any
 from podium.core import dispatch
 from podium.layers import _argument_checks, _spatial
 from podium.layers.convolutional._convolution import BaseConvolution
-from podium.ops._convolution import convolve_transpose
-from podium.ops._layout import channels_last, restore
+from podium.ops.internal import channels_last, convolve_transpose, restore
 
 
 def _transposed(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
@@ -93,9 +92,8 @@ class _ConvolutionTranspose(BaseConvolution):
             ):
                 raise ValueError(
                     f"{type(self).__name__} was given output_padding={output_padding!r} and "
-                    f"strides={strides!r}; the padding "
-                    "must be smaller than the strides. Leave output_padding out, or use larger "
-                    "strides."
+                    f"strides={strides!r}; the padding must be smaller than the strides. Leave "
+                    "output_padding out, or use larger strides."
                 )
         self.kernel: Any = None
 

@@ -11,8 +11,7 @@ from typing import Any
 from podium.core import dispatch
 from podium.layers import _argument_checks, _spatial
 from podium.layers.convolutional._convolution import BaseConvolution
-from podium.ops._convolution import convolve
-from podium.ops._layout import channels_last, restore
+from podium.ops.internal import channels_last, convolve, restore
 
 
 def _depthwise(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:

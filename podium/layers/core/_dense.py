@@ -8,7 +8,7 @@ from podium import activations, constraints, initializers, regularizers
 from podium.core import dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
-from podium.ops._narrow_matmul import product
+from podium.ops.internal import product
 
 
 class Dense(Layer):

@@ -125,9 +125,8 @@ class EinsumDense(Layer):
         if elided < 0 or ("." not in inputs and elided):
             raise ValueError(
                 f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and was "
-                "given inputs of shape "
-                f"{tuple(input_shape)}, with {len(input_shape)} dimensions. One letter per "
-                "dimension was expected."
+                f"given inputs of shape {tuple(input_shape)}, with {len(input_shape)} dimensions. "
+                "One letter per dimension was expected."
             )
         given = self.partial_output_shape
         if outputs.startswith("."):
@@ -151,21 +150,18 @@ class EinsumDense(Layer):
             if len(part) != len(names):
                 raise ValueError(
                     f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and "
-                    "output_shape="
-                    f"{self.partial_output_shape}, which do not fit inputs of shape "
-                    f"{tuple(input_shape)}. Give `output_shape` "
-                    "one length per letter of the output, without the batch dimension."
+                    f"output_shape={self.partial_output_shape}, which do not fit inputs of shape "
+                    f"{tuple(input_shape)}. Give `output_shape` one length per letter of the "
+                    "output, without the batch dimension."
                 )
             for letter, length in zip(names, part, strict=True):
                 known = lengths.get(letter)
                 if known is not None and length is not None and known != length:
                     raise ValueError(
                         f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r}: "
-                        f"letter {letter!r} has length "
-                        f"{known} in the inputs of shape {tuple(input_shape)} and {length} in "
-                        "output_shape="
-                        f"{self.partial_output_shape}. Make them equal, or write None in "
-                        "`output_shape`."
+                        f"letter {letter!r} has length {known} in the inputs of shape "
+                        f"{tuple(input_shape)} and {length} in output_shape={self.partial_output_shape}. "
+                        "Make them equal, or write None in `output_shape`."
                     )
                 lengths[letter] = length if known is None else known
         return lengths
@@ -228,16 +224,15 @@ def _split_equation(equation: str) -> tuple[str, str, str]:
     if match is None or (match[1] and match[3]):
         raise ValueError(
             f"EinsumDense was given equation={equation!r}; one of the forms 'ab,bc->ac', "
-            "'...b,bc->...c' or 'ab...,bc->ac...' "
-            "was expected, with the inputs first and the kernel second."
+            "'...b,bc->...c' or 'ab...,bc->ac...' was expected, with the inputs first and the "
+            "kernel second."
         )
     inputs, kernel, outputs = match[2], match[4], match[6]
     for letter in outputs + kernel:
         if letter not in inputs and not (letter in kernel and letter in outputs):
             raise ValueError(
-                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no "
-                "length: every letter of the output "
-                "must be in the inputs or the kernel, and every letter of the kernel in the "
-                "inputs or the output."
+                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no length: "
+                "every letter of the output must be in the inputs or the kernel, and every letter "
+                "of the kernel in the inputs or the output."
             )
     return match[1] + inputs + match[3], kernel, match[1] + outputs + match[3]

@@ -118,8 +118,8 @@ class Embedding(Layer):
                 f"Layer {self.name!r} (Embedding) was given the number "
                 f"{int(high if high >= self.input_dim else low)}; it has "
                 f"input_dim={self.input_dim} vectors, for the numbers 0 to {self.input_dim - 1}. "
-                "Make input_dim larger (the "
-                "largest number plus one), or map unknown numbers to one that is free."
+                "Make input_dim larger (the largest number plus one), or map unknown numbers to "
+                "one that is free."
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

@@ -124,8 +124,7 @@ def _function_from(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
         )
         raise ValueError(
             f"This Lambda layer runs {what}; a config can only name functions, so it cannot be "
-            "made again. Write the function "
-            "with `def` and decorate it with `@podium.saving.register_keras_serializable()`, or "
-            "write a Layer."
+            "made again. Write the function with `def` and decorate it with "
+            "`@podium.saving.register_keras_serializable()`, or write a Layer."
         )
     return found

@@ -78,8 +78,7 @@ class _Merge(Layer):
     def _not_a_list(self, shape: Any) -> ValueError:
         return ValueError(
             f"Layer {self.name!r} ({type(self).__name__}) was called with one input of shape "
-            f"{tuple(shape)}; a list of inputs "
-            "was expected. Call it as `layer([x, y])`."
+            f"{tuple(shape)}; a list of inputs was expected. Call it as `layer([x, y])`."
         )
 
     def _misfit(self, shapes: Sequence[Any], problem: str) -> ValueError:
@@ -126,9 +125,9 @@ class _Merge(Layer):
                 )
                 raise self._misfit(
                     input_shape,
-                    f"they differ in dimension {axis}{widened}. Give all inputs the same shape, "
-                    "or length 1 where they shall be "
-                    "repeated; to join inputs of different lengths use Concatenate.",
+                    f"they differ in dimension {axis}{widened}. Give all inputs the same shape, or "
+                    "length 1 where they shall be repeated; to join inputs of different lengths "
+                    "use Concatenate.",
                 )
         return (*batch, *lengths)
 
@@ -152,8 +151,7 @@ class _Merge(Layer):
         ):
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was given a mask that does not "
-                "belong to its inputs; a list "
-                "with one mask or None for every input was expected."
+                "belong to its inputs; a list with one mask or None for every input was expected."
             )
         return list(mask)
 
@@ -310,9 +308,9 @@ class Concatenate(_Merge):
             if len(lengths) > 1:
                 raise self._misfit(
                     input_shape,
-                    f"they may differ only in dimension {joined} (axis={self.axis}), and differ "
-                    f"in dimension {axis}. Join along "
-                    "another axis, or crop, pad or reshape the inputs.",
+                    f"they may differ only in dimension {joined} (axis={self.axis}), and differ in "
+                    f"dimension {axis}. Join along another axis, or crop, pad or reshape the "
+                    "inputs.",
                 )
             output.append(lengths.pop() if lengths else None)
         return tuple(output)

@@ -123,9 +123,8 @@ class LayerNormalization(_ScaledNormalization):
         super().__init__(axis, epsilon, center, scale, weights, kwargs)
         if rms_scaling:
             warnings.warn(
-                "LayerNormalization(rms_scaling=True) divides by the standard deviation, not "
-                "the root mean square. Use "
-                "`RMSNormalization` for that.",
+                "LayerNormalization(rms_scaling=True) divides by the standard deviation, not the "
+                "root mean square. Use `RMSNormalization` for that.",
                 stacklevel=2,
             )
         self.rms_scaling = rms_scaling
@@ -272,11 +271,10 @@ class GroupNormalization(_ScaledNormalization):
         channels = input_shape[self.axis]
         if channels is None or (self.groups != -1 and channels % self.groups):
             raise ValueError(
-                f"Layer {self.name!r} (GroupNormalization) has groups={self.groups} and was "
-                "given inputs of shape "
-                f"{tuple(input_shape)}, with {channels} channels in axis {self.axis}. The number "
-                "of channels must be known and "
-                "a multiple of `groups`; groups=-1 gives each channel its own."
+                f"Layer {self.name!r} (GroupNormalization) has groups={self.groups} and was given "
+                f"inputs of shape {tuple(input_shape)}, with {channels} channels in axis "
+                f"{self.axis}. The number of channels must be known and a multiple of `groups`; "
+                "groups=-1 gives each channel its own."
             )
         self._add_scale_and_shift((channels,), self.scale, self.center)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
@@ -389,9 +387,8 @@ class SpectralNormalization(Wrapper):
             if weight is not None:
                 return weight
         raise ValueError(
-            f"Layer {self.name!r} (SpectralNormalization) wraps {self.layer!r}, which has "
-            "neither `kernel` nor `embeddings`. "
-            "Wrap a layer such as Dense, Conv2D or Embedding."
+            f"Layer {self.name!r} (SpectralNormalization) wraps {self.layer!r}, which has neither "
+            "`kernel` nor `embeddings`. Wrap a layer such as Dense, Conv2D or Embedding."
         )
 
     def call(self, inputs: Any, training: bool = False) -> Any:

@@ -66,10 +66,9 @@ class Normalization(Layer):
             np.shape(mean) != np.shape(variance) or np.ndim(mean) > len(self.axis)
         ):
             raise ValueError(
-                f"Normalization was given a mean of shape {np.shape(mean)} and a variance of "
-                f"shape {np.shape(variance)} for "
-                f"axis={self.axis}; equal shapes with at most {len(self.axis)} dimensions were "
-                "expected."
+                f"Normalization was given a mean of shape {np.shape(mean)} and a variance of shape "
+                f"{np.shape(variance)} for axis={self.axis}; equal shapes with at most "
+                f"{len(self.axis)} dimensions were expected."
             )
 
     def build(self, input_shape: Any) -> None:
@@ -79,8 +78,8 @@ class Normalization(Layer):
         if any(input_shape[axis] is None for axis in self._kept_axes):
             raise ValueError(
                 f"Layer {self.name!r} (Normalization) keeps statistics along axis {self.axis}, "
-                "whose length is unknown in "
-                f"inputs of shape {tuple(input_shape)}. Give that length in `Input(shape=...)`."
+                f"whose length is unknown in inputs of shape {tuple(input_shape)}. Give that "
+                "length in `Input(shape=...)`."
             )
         shape = tuple(input_shape[axis] for axis in self._kept_axes)
         if self.input_mean is None:
@@ -157,8 +156,7 @@ class Normalization(Layer):
         ):
             raise ValueError(
                 f"adapt on layer {self.name!r} (Normalization) met data of shape {shape}; it was "
-                "built for shape "
-                f"{self.built_shape}. Give data of that shape, or make a new layer."
+                f"built for shape {self.built_shape}. Give data of that shape, or make a new layer."
             )
 
     def finalize_state(self) -> None:

@@ -77,9 +77,8 @@ class Dropout(_Noise):
         if len(self.noise_shape) != x.ndim:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) has noise_shape={self.noise_shape} "
-                "and was given inputs of shape "
-                f"{tuple(x.shape)}. Give `noise_shape` {x.ndim} entries, None for the input's "
-                "own length."
+                f"and was given inputs of shape {tuple(x.shape)}. Give `noise_shape` {x.ndim} "
+                "entries, None for the input's own length."
             )
         return tuple(
             own if length is None else length
@@ -115,8 +114,7 @@ def _checked_noise_shape(layer: Any, noise_shape: Any) -> tuple | None:
     ):
         raise ValueError(
             f"{type(layer).__name__} was given noise_shape={noise_shape!r}; a tuple of whole "
-            "numbers above zero and None was "
-            "expected, such as (None, 1, 8)."
+            "numbers above zero and None was expected, such as (None, 1, 8)."
         )
     return entries
 

@@ -88,9 +88,9 @@ class Reshape(_Rearrangement):
         )
         if not valid or sum(n in free for n in lengths) > 1:
             raise ValueError(
-                f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, "
-                "of which at most one is -1 (to "
-                "be worked out), such as (-1, 3). Leave out the batch dimension."
+                f"Reshape was given target_shape={target_shape!r}; whole numbers were expected, of "
+                "which at most one is -1 (to be worked out), such as (-1, 3). Leave out the batch "
+                "dimension."
             )
         self.target_shape = tuple(n if n is None else int(n) for n in lengths)
 
@@ -108,9 +108,8 @@ class Reshape(_Rearrangement):
             needs = f"a multiple of {known}" if free else known
             raise ValueError(
                 f"Layer {self.name!r} (Reshape) was called with shape {tuple(input_shape)}, "
-                f"{numbers} numbers a sample; its "
-                f"target_shape={self.target_shape} holds {needs}. Change target_shape, or the "
-                "layer before it."
+                f"{numbers} numbers a sample; its target_shape={self.target_shape} holds {needs}. "
+                "Change target_shape, or the layer before it."
             )
         rest = numbers // known if known else 0
         return (input_shape[0], *(rest if n in (None, -1) else n for n in self.target_shape))

@@ -77,16 +77,15 @@ class Bidirectional(Layer):
         ahead, back = self.forward_layer, self.backward_layer
         if ahead.go_backwards == back.go_backwards:
             raise ValueError(
-                f"Bidirectional was given two layers with go_backwards={ahead.go_backwards}; "
-                "they must differ. Make the backward "
-                "layer with go_backwards=True."
+                f"Bidirectional was given two layers with go_backwards={ahead.go_backwards}; they "
+                "must differ. Make the backward layer with go_backwards=True."
             )
         for name in ("stateful", "return_sequences", "return_state"):
             if getattr(ahead, name) != getattr(back, name):
                 raise ValueError(
                     f"Bidirectional was given layers with {name}={getattr(ahead, name)} and "
-                    f"{name}={getattr(back, name)}; they "
-                    "must agree. Make both layers with the same value."
+                    f"{name}={getattr(back, name)}; they must agree. Make both layers with the "
+                    "same value."
                 )
 
     def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
@@ -126,8 +125,7 @@ class Bidirectional(Layer):
         if len(initial_state) != half + len(self.backward_layer.state_size):
             raise ValueError(
                 f"Layer {self.name!r} (Bidirectional) was given {len(initial_state)} initial "
-                "states; "
-                f"{half + len(self.backward_layer.state_size)} were expected, those of the "
+                f"states; {half + len(self.backward_layer.state_size)} were expected, those of the "
                 "forward layer first."
             )
         return list(initial_state[:half]), list(initial_state[half:])

@@ -12,9 +12,7 @@ from typing import Any
 import jax
 
 from podium.core import Variable, dispatch_closure, map_structure
-from podium.core._context import Scope, current, setting
-from podium.core._dispatch import unwrap_result
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import Scope, current, setting, unwrap_result, wrap
 
 
 def dispatch_loop(run: Callable, *args: Any) -> Any:

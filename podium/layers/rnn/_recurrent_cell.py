@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from podium import activations
 from podium.core import SeedGenerator, dispatch, dispatch_closure, draw_seed
-from podium.core._context import current
+from podium.core.internal import current
 from podium.layers._argument_checks import (
     fraction,
     set_weight_options,

@@ -25,9 +25,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from podium.core._context import setting
-from podium.core._dispatch import unwrap_result
-from podium.core.tensor._tensor import wrap
+from podium.core.internal import setting, unwrap_result, wrap
 from podium.layers._layer import Layer
 
 _scan: Any = jax.lax.scan  # its types cannot tell what a body returns

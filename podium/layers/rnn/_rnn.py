@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Variable, dispatch, leaves_of, map_structure, name_scope
-from podium.core._dispatch import unwrap_result
+from podium.core.internal import unwrap_result
 from podium.layers._layer import Layer
 from podium.layers._serialization import deserialize, serialize
 from podium.layers.rnn._loops import dispatch_loop, on_tensors, trace_only
@@ -128,8 +128,8 @@ class RNN(Layer):
         if kwargs.pop("time_major", False):
             raise ValueError(
                 f"{type(self).__name__} was given time_major=True; inputs of shape (batch, time, "
-                "features) are expected. Swap "
-                "the first two axes of the data: `np.swapaxes(x, 0, 1)`."
+                "features) are expected. Swap the first two axes of the data: `np.swapaxes(x, 0, "
+                "1)`."
             )
         super().__init__(**kwargs)
         self.cell = (
@@ -169,20 +169,18 @@ class RNN(Layer):
         if self.unroll and sequences_shape[1] is None:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) has unroll=True, and the number of "
-                "time steps is unknown in "
-                f"{tuple(sequences_shape)}. Give it in `Input(shape=(time, features))`, or leave "
-                "`unroll` out."
+                f"time steps is unknown in {tuple(sequences_shape)}. Give it in "
+                "`Input(shape=(time, features))`, or leave `unroll` out."
             )
         if isinstance(self.cell, Layer):
             self.cell.build_from_config({"input_shape": (sequences_shape[0], *sequences_shape[2:])})
         if self.stateful:
             if sequences_shape[0] is None:
                 raise ValueError(
-                    f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and was "
-                    "given shape "
-                    f"{tuple(sequences_shape)}, whose batch size is unknown. It keeps states for "
-                    "each sample of the batch: "
-                    "give the batch size with `Input(batch_shape=(batch, time, features))`."
+                    f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and was given "
+                    f"shape {tuple(sequences_shape)}, whose batch size is unknown. It keeps states "
+                    "for each sample of the batch: give the batch size with "
+                    "`Input(batch_shape=(batch, time, features))`."
                 )
             self._kept.make(self, sequences_shape[0])
 
@@ -235,10 +233,8 @@ class RNN(Layer):
         if self.stateful and sequences.shape[0] != self._kept.batch_size:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states "
-                "for "
-                f"{self._kept.batch_size} samples; it was called with shape "
-                f"{tuple(sequences.shape)}. Use that batch size, or "
-                "make a new layer."
+                f"for {self._kept.batch_size} samples; it was called with shape "
+                f"{tuple(sequences.shape)}. Use that batch size, or make a new layer."
             )
         if initial_state is None:
             states = (
@@ -253,9 +249,8 @@ class RNN(Layer):
         if len(states) != len(self.state_size):
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was given {len(states)} initial "
-                "states; its cell has "
-                f"{len(self.state_size)}, of sizes {self.state_size}. Pass a list of "
-                f"{len(self.state_size)}."
+                f"states; its cell has {len(self.state_size)}, of sizes {self.state_size}. Pass a "
+                f"list of {len(self.state_size)}."
             )
         return map_structure(lambda value: dispatch(_cast, value, self.compute_dtype), states)
 
@@ -361,8 +356,7 @@ def _checked_cell(owner: str, cell: Any) -> Any:
     if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
         raise ValueError(
             f"{owner} was given {cell!r} as a cell; an object with `call(inputs, states)` and "
-            "`state_size` was expected, such "
-            "as podium.layers.LSTMCell(8)."
+            "`state_size` was expected, such as podium.layers.LSTMCell(8)."
         )
     sizes = jax.tree.leaves(cell.state_size)
     if not sizes or not all(isinstance(size, int) for size in sizes):

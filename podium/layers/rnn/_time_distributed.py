@@ -35,8 +35,8 @@ class TimeDistributed(Wrapper):
         if len(shape) < 3:
             raise ValueError(
                 f"Layer {self.name!r} (TimeDistributed) was called with shape {tuple(shape)}; at "
-                "least (batch, time, features) "
-                "was expected. Add the missing dimension, for example with `x[..., None]`."
+                "least (batch, time, features) was expected. Add the missing dimension, for "
+                "example with `x[..., None]`."
             )
         return (shape[0], *shape[2:])
 

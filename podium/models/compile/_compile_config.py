@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.core import warn_user
 from podium.saving import serialize_keras_object
-from podium.saving.serialization._serialization import revive
+from podium.saving.internal import revive
 
 
 def compile_config(model: Any) -> dict[str, Any] | None:
@@ -39,9 +39,9 @@ def compile_from_config(model: Any, config: Mapping[str, Any], has_own_compile: 
     """Compile a model with arguments from a file, and make the optimizer's slots."""
     if has_own_compile:
         warn_user(
-            f"Model {model.name!r} was not compiled: {type(model).__name__} has a `compile` of "
-            "its own. Call it after loading, "
-            "or override `get_compile_config` and `compile_from_config` as well."
+            f"Model {model.name!r} was not compiled: {type(model).__name__} has a `compile` of its "
+            "own. Call it after loading, or override `get_compile_config` and "
+            "`compile_from_config` as well."
         )
         return
     try:

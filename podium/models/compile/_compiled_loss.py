@@ -237,8 +237,8 @@ def _missing_target(name: str, y_true: Any, loss: Any) -> str:
         given = ", ".join(repr(key) for key in y_true)
         return (
             f"The target of output {name!r} is missing: `y` has the keys {given}, and the output "
-            "has the loss "
-            f"{loss_name(loss)!r}. Add it to `y`, or give the output no loss in `compile`."
+            f"has the loss {loss_name(loss)!r}. Add it to `y`, or give the output no loss in "
+            "`compile`."
         )
     return (
         "The target `y` is missing (None): the model was compiled with the loss "

@@ -201,8 +201,7 @@ def _named(metric: Metric, prefix: str, taken: dict[str, Metric], if_taken: str)
     if name in taken or name == "loss" or (prefix and own == "loss"):
         raise ValueError(
             f"Two metrics have the name {name!r}. The name is the key in the logs, so it must be "
-            "unique: give one of "
-            "them another, as in `podium.metrics.Mean(name='other')`."
+            "unique: give one of them another, as in `podium.metrics.Mean(name='other')`."
         )
     metric.name = name
     taken[name] = metric

@@ -28,7 +28,7 @@ from podium.models.training._counters import Counters
 from podium.models.training._run_guard import is_fitting
 from podium.models.training._running_means import RunningMeans
 from podium.saving import LoadReport, export_model, save_model
-from podium.saving.formats._weights_file import read_weights, write_weights
+from podium.saving.internal import read_weights, write_weights
 
 
 class CompiledModel(Network):

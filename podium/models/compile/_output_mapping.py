@@ -76,8 +76,8 @@ def spread(
     if len(given) != len(names):
         raise ValueError(
             f"`{argument}` is a list of length {len(given)}; the model has {len(names)} "
-            f"output{'s' * (len(names) != 1)} "
-            f"({_listed(names)}). Give one entry per output, or a dictionary by output name."
+            f"output{'s' * (len(names) != 1)} ({_listed(names)}). Give one entry per output, or a "
+            "dictionary by output name."
         )
     return given
 
@@ -97,8 +97,8 @@ def flat_targets(argument: str, given: Any, structure: Any, names: list[str]) ->
     if len(found) != count:
         raise ValueError(
             f"The model has {count} output{'s' * (count != 1)} ({_listed(names)}) and was given "
-            f"{len(found)} arrays as "
-            f"`{argument}`. Give one per output, in a list or in a dictionary by output name."
+            f"{len(found)} arrays as `{argument}`. Give one per output, in a list or in a "
+            "dictionary by output name."
         )
     return found
 

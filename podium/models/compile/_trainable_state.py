@@ -33,10 +33,9 @@ class TrainableState:
             self._warned = True
             names = ", ".join(f"{layer.name!r} (now trainable={now})" for layer, now in shown)
             warn_user(
-                f"`trainable` was changed after `compile()`: {names}. Which layers are trained "
-                "is fixed when a model is "
-                "compiled, so the change has no effect yet. Call `compile()` again to train "
-                "with it."
+                f"`trainable` was changed after `compile()`: {names}. Which layers are trained is "
+                "fixed when a model is compiled, so the change has no effect yet. Call `compile()` "
+                "again to train with it."
             )
         for layer, now in changed:
             layer._set_own_trainable(not now)

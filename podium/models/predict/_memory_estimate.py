@@ -32,9 +32,8 @@ def warn_if_too_large(size: int) -> None:
     if available is not None and size > available:
         warn_user(
             f"The outputs of `predict` will take {_written(size)}, and {_written(available)} of "
-            "memory are available. Take them "
-            "batch by batch, `for outputs in model.predict_iter(x)`, or have them written to a "
-            "file as they come, "
+            "memory are available. Take them batch by batch, `for outputs in "
+            "model.predict_iter(x)`, or have them written to a file as they come, "
             "`model.predict(x, out=np.memmap(...))`."
         )
 

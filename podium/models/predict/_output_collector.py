@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from podium.core import Tensor, convert_to_tensor
-from podium.core._tree import in_order
+from podium.core.internal import in_order
 from podium.data import DataHandler
 from podium.execution import StepValues
 from podium.models.predict._memory_estimate import warn_if_too_large
@@ -90,9 +90,8 @@ class Collector:
             leaves, structure = _flat(outputs)
             if structure != self._structure:
                 raise ValueError(
-                    f"`predict_step` returned {structure} after {self._structure}. It must "
-                    "return the same structure for "
-                    "every batch, so that the batches can be put together."
+                    f"`predict_step` returned {structure} after {self._structure}. It must return "
+                    "the same structure for every batch, so that the batches can be put together."
                 )
             for place, leaf in zip(self._places, leaves, strict=True):
                 place.add(_rows(leaf, turns))

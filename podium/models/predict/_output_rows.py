@@ -52,10 +52,9 @@ class NewRows:
         if rows.shape[1:] != self._row:
             raise ValueError(
                 f"`predict_step` returned rows of shape {rows.shape[1:]} after rows of shape "
-                f"{self._row}. All dimensions of an "
-                "output but the first must match exactly, so that the batches can be put "
-                "together. Pad the batches to one "
-                "shape, or take the outputs one by one: `for outputs in model.predict_iter(x)`."
+                f"{self._row}. All dimensions of an output but the first must match exactly, so "
+                "that the batches can be put together. Pad the batches to one shape, or take the "
+                "outputs one by one: `for outputs in model.predict_iter(x)`."
             )
         if rows.dtype != self._dtype:
             self._promote(np.promote_types(rows.dtype, self._dtype))
@@ -121,10 +120,9 @@ class GivenRows:
             sink, jax.Array
         ):
             raise TypeError(
-                f"`out` is a {type(sink).__name__}; something to fill was expected, with a "
-                "`shape` and a `dtype`, that takes "
-                "`out[a:b] = rows`: a NumPy array, an np.memmap, a dataset of h5py or zarr. "
-                "Give such a one for each output."
+                f"`out` is a {type(sink).__name__}; something to fill was expected, with a `shape` "
+                "and a `dtype`, that takes `out[a:b] = rows`: a NumPy array, an np.memmap, a "
+                "dataset of h5py or zarr. Give such a one for each output."
             )
         dtype = np.dtype(dtype)
         length, *others = sink.shape or (0,)
@@ -134,15 +132,15 @@ class GivenRows:
             )
             raise ValueError(
                 f"`out` has the shape {tuple(sink.shape)}, and the output has rows of shape "
-                f"{tuple(row)}; {least} of that shape "
-                f"were expected. Make it so: `np.empty({(count or length, *row)}, {str(dtype)!r})`."
+                f"{tuple(row)}; {least} of that shape were expected. Make it so: "
+                f"`np.empty({(count or length, *row)}, {str(dtype)!r})`."
             )
         self._dtype = _number_type(sink.dtype)
         if self._dtype is not None and not np.can_cast(dtype, self._dtype, "safe"):
             raise ValueError(
-                f"`out` has the dtype {self._dtype}, and the output {dtype}, which it cannot "
-                "hold without loss. Make it of dtype "
-                f"{str(dtype)!r}, or let `predict_step` return {self._dtype}."
+                f"`out` has the dtype {self._dtype}, and the output {dtype}, which it cannot hold "
+                f"without loss. Make it of dtype {str(dtype)!r}, or let `predict_step` return "
+                f"{self._dtype}."
             )
         if isinstance(sink, np.ndarray) and not sink.flags.writeable:
             raise ValueError(
@@ -160,8 +158,8 @@ class GivenRows:
         if rows.shape[1:] != self._row or end > self._length:
             raise ValueError(
                 f"`out` has {self._length:,} rows of shape {self._row}, and `predict_step` "
-                "returned an output of shape "
-                f"{rows.shape} after {self._total:,} rows. Give a larger one, or fewer `steps`."
+                f"returned an output of shape {rows.shape} after {self._total:,} rows. Give a "
+                "larger one, or fewer `steps`."
             )
         self._sink[self._total : end] = (
             rows if self._dtype is None else rows.astype(self._dtype, copy=False)

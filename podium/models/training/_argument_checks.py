@@ -73,8 +73,7 @@ def check_fit(
     if validation_split and validation_data is not None:
         raise ValueError(
             "Both validation_split and validation_data were given. Give one: `validation_split` "
-            "takes the end of the "
-            "training arrays, `validation_data` is data of its own."
+            "takes the end of the training arrays, `validation_data` is data of its own."
         )
     check_validation_freq(validation_freq)
 

@@ -14,8 +14,7 @@ import numpy as np
 from podium import losses
 from podium.core import Tensor, leaves_of, warn_user
 from podium.data import expand_1d, unpack_x_y_sample_weight
-from podium.data._values import fields_of
-from podium.data.columns._mapped import is_mapped
+from podium.data.internal import fields_of, is_mapped
 from podium.models.compile._output_mapping import flat, flat_targets, layer_names, output_names
 
 # The methods that read data: which step they run, and whose arguments messages name.
@@ -68,9 +67,8 @@ def check_batch(
     if needs_target and y is None and model.loss is not None:
         raise ValueError(
             f"`{caller}` was given no target: `y` is None (missing), and the model was compiled "
-            "with a loss, which needs one. "
-            "Pass `y=...`; a generator or Dataset must yield tuples `(x, y)`, and "
-            "validation_data must be `(x, y)`."
+            "with a loss, which needs one. Pass `y=...`; a generator or Dataset must yield tuples "
+            "`(x, y)`, and validation_data must be `(x, y)`."
         )
 
 
@@ -85,8 +83,8 @@ def check_loss(model: Any, loss: Any) -> None:
     ):
         raise ValueError(
             "There is no loss to train with: `compile` was given none, and no layer added one. "
-            "Pass `loss=...` to "
-            "`compile`, use `add_loss`, or override `compute_loss` or `train_step`."
+            "Pass `loss=...` to `compile`, use `add_loss`, or override `compute_loss` or "
+            "`train_step`."
         )
 
 
@@ -137,8 +135,8 @@ def check_labels(model: Any, y: Any) -> None:
         ) and _beyond_unit(array):
             warn_user(
                 f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary "
-                "crossentropy expects values from 0 "
-                "to 1. Use labels 0 and 1, or `sparse_categorical_crossentropy` for class numbers."
+                "crossentropy expects values from 0 to 1. Use labels 0 and 1, or "
+                "`sparse_categorical_crossentropy` for class numbers."
             )
 
 
@@ -161,9 +159,8 @@ def _check_class_numbers(array: np.ndarray, shape: tuple, where: str, ignored: i
         first = array[bad].flat[0]
         raise ValueError(
             f"The labels `y`{where} hold the class {first}, at {int(bad.sum())} of {array.size} "
-            f"places; the output has {classes} "
-            f"classes, so labels from 0 to {classes - 1} were expected. Number the classes from "
-            "0, or make the output wider."
+            f"places; the output has {classes} classes, so labels from 0 to {classes - 1} were "
+            "expected. Number the classes from 0, or make the output wider."
         )
 
 

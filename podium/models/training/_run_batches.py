@@ -12,8 +12,7 @@ from typing import Any
 
 from podium.callbacks import CallbackList, ProgbarLogger
 from podium.data import DataHandler
-from podium.execution._execution import steps_in
-from podium.execution._steps_autotuner import Pace
+from podium.execution.internal import Pace, steps_in
 from podium.models.predict._output_collector import batches_of, joined
 from podium.models.training._run_guard import conducting
 

@@ -12,8 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core._context import current
-from podium.core.compile._restore_on_error import clean_exit
+from podium.core.internal import clean_exit, current
 
 _at_work: dict[
     int, list[tuple[str, int]]
@@ -34,21 +33,20 @@ def conducting(model: Any, what: str) -> Iterator[None]:
     if current.scope is not None or isinstance(jnp.zeros(()), jax.core.Tracer):
         raise RuntimeError(
             f"`{what}` was called inside a compiled function (`podium.function`, `jax.jit` or a "
-            "`train_step`). It is a "
-            "loop over data and cannot be part of one. Call the model itself there: `model(x)`."
+            "`train_step`). It is a loop over data and cannot be part of one. Call the model "
+            "itself there: `model(x)`."
         )
     if current.alone is not None:
         raise RuntimeError(
             f"`{what}` was called by {current.alone}, which runs on the chief alone: the other "
-            "workers would be waited for. Set "
-            "`every_worker = True` on the callback's class, so that all workers call it."
+            "workers would be waited for. Set `every_worker = True` on the callback's class, so "
+            "that all workers call it."
         )
     if not what.startswith("predict") and not model._is_compiled:
         doing = "training" if what in _TRAINING else "testing"
         raise RuntimeError(
             f"You must compile your model before training/testing: `{what}` was called for "
-            f"{doing}. Use "
-            "`model.compile(optimizer, loss)`."
+            f"{doing}. Use `model.compile(optimizer, loss)`."
         )
     entry = (what, threading.get_ident())
     with _lock:
@@ -85,13 +83,13 @@ def _check_free(model: Any, entry: tuple[str, int], others: list[tuple[str, int]
             continue
         if other_thread != thread:
             raise RuntimeError(
-                f"`{what}` was called on model {model.name!r} while `{other}` is running on it "
-                "in another thread. Both "
-                "change its state. Wait for the first, or train a copy (`copy.deepcopy(model)`)."
+                f"`{what}` was called on model {model.name!r} while `{other}` is running on it in "
+                "another thread. Both change its state. Wait for the first, or train a copy "
+                "(`copy.deepcopy(model)`)."
             )
         if what == "fit":
             raise RuntimeError(
                 f"`fit` was called on model {model.name!r} while `{other}` is already running on "
-                "it, from a callback or a "
-                "generator. Use `train_on_batch` there, or wait until it has returned."
+                "it, from a callback or a generator. Use `train_on_batch` there, or wait until it "
+                "has returned."
             )

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from podium.callbacks import CallbackList, Logs
-from podium.callbacks._step_logs import running_values
+from podium.callbacks.internal import running_values
 from podium.core import random_state, set_random_state, warn_user
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.models.training._validation import Validation
-from podium.saving._object_paths import held, put_back, variables_by_path
-from podium.saving.checkpoints._checkpoint_directory import Contents
+from podium.saving.internal import Contents, held, put_back, variables_by_path
 
 _OTHER_DATA = (
     "{where} was saved while training on other data: {then} then, {now} now. The place "
@@ -269,11 +268,10 @@ class Course:
         ]
         if others:
             raise RuntimeError(
-                f"verify_resume: the same step, taken twice from {where}, came to other values "
-                f"of {', '.join(others[:5])}. "
-                "Something that the step depends on is not in the checkpoint. Keep it in a "
-                "Variable of the model, and draw "
-                "random numbers with `podium.random`."
+                f"verify_resume: the same step, taken twice from {where}, came to other values of "
+                f"{', '.join(others[:5])}. Something that the step depends on is not in the "
+                "checkpoint. Keep it in a Variable of the model, and draw random numbers with "
+                "`podium.random`."
             )
 
     def _variables(self) -> dict[str, Any]:

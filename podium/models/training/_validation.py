@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.callbacks import CallbackList
 from podium.data import DataHandler
-from podium.data._arrays import is_arrays
+from podium.data.internal import is_arrays
 from podium.models.training._argument_checks import steps_between_validations
 
 
@@ -101,8 +101,7 @@ def _unpacked(data: Any) -> tuple[Any, Any, Any]:
         return data, None, None
     if len(data) not in (1, 2, 3):
         raise ValueError(
-            f"validation_data is a tuple of {len(data)} parts; `(x, y)` or `(x, y, "
-            "sample_weight)` was expected, or a "
-            "generator or Dataset of batches."
+            f"validation_data is a tuple of {len(data)} parts; `(x, y)` or `(x, y, sample_weight)` "
+            "was expected, or a generator or Dataset of batches."
         )
     return (*data, *[None] * (3 - len(data)))

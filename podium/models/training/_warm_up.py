@@ -35,9 +35,8 @@ def warm_up(
         check_choice("kinds", kind, list(_CALLERS))
     if hasattr(type(x), "__next__"):
         raise TypeError(
-            f"warm_up was given x={x!r}, which can be read only once: the batch that is looked "
-            "at would be lost to training. "
-            "Give arrays, a Dataset, or TensorSpecs."
+            f"warm_up was given x={x!r}, which can be read only once: the batch that is looked at "
+            "would be lost to training. Give arrays, a Dataset, or TensorSpecs."
         )
     x, y, sample_weight, batch_size = _examples(
         x, y, sample_weight, batch_size, model._steps_per_execution.full
@@ -83,8 +82,7 @@ def _examples(x: Any, y: Any, sample_weight: Any, batch_size: int | None, execut
         if not leaf.shape or any(not isinstance(length, int) for length in leaf.shape[1:]):
             raise ValueError(
                 f"warm_up was given {leaf!r}; a program is compiled for fixed lengths. Give all "
-                "but the first, which is the "
-                "batch size if it is None: `TensorSpec((None, 8))`."
+                "but the first, which is the batch size if it is None: `TensorSpec((None, 8))`."
             )
         zero = np.zeros((), leaf.dtype)
         return np.broadcast_to(zero, (batch_size * executions, *leaf.shape[1:]))

@@ -77,7 +77,7 @@ def rate_from_config(config: Any, custom_objects: Mapping[str, Any] | None = Non
     if found is None:
         raise ValueError(
             f"The learning rate of this optimizer is the function {config['config']!r}, which is "
-            "not known. Register it with "
-            "`register_keras_serializable`, or pass it in `custom_objects`."
+            "not known. Register it with `register_keras_serializable`, or pass it in "
+            "`custom_objects`."
         )
     return found

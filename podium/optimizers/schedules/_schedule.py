@@ -41,8 +41,7 @@ class LearningRateSchedule:
         """Return the arguments that make this schedule again."""
         raise NotImplementedError(
             f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of "
-            "`__init__` as a dict, so that "
-            "an optimizer that uses it can be saved."
+            "`__init__` as a dict, so that an optimizer that uses it can be saved."
         )
 
     @classmethod

@@ -57,8 +57,8 @@ def write_folder(model: Any, given: str, overwrite: bool) -> None:
     ):
         raise ValueError(
             f"save_weights was given {given!r}, with checkpoints of a run (`CheckpointManager`, "
-            "`BackupAndRestore`) or one that "
-            "cannot be read: they would be replaced. Give the weights a directory of their own."
+            "`BackupAndRestore`) or one that cannot be read: they would be replaced. Give the "
+            "weights a directory of their own."
         )
     if steps and not overwrite:
         raise FileExistsError(

@@ -269,6 +269,5 @@ def _check_size(info: zipfile.ZipInfo) -> None:
     if info.file_size > _MOST_EXPANSION * max(info.compress_size, 1) + (1 << 20):
         raise Unfit(
             f"was refused: its member {info.filename!r} grows from {info.compress_size} to "
-            f"{info.file_size} bytes, over the "
-            f"limit of {_MOST_EXPANSION} times: a zip bomb."
+            f"{info.file_size} bytes, over the limit of {_MOST_EXPANSION} times: a zip bomb."
         )

@@ -87,8 +87,7 @@ def load_exported(filepath: Any) -> Callable:
     except Exception as error:
         raise ValueError(
             f"{path!r} cannot be read as a program of jax.export: it is damaged, or of a version "
-            "that this JAX "
-            f"({jax.__version__}) does not read ({str(error)[:300]})."
+            f"that this JAX ({jax.__version__}) does not read ({str(error)[:300]})."
         ) from error
     run = jax.jit(exported.call)
 
@@ -124,8 +123,7 @@ def _specs(model: Any, signature: Any) -> Any:
     if not model.built:
         raise ValueError(
             f"export was called on model {model.name!r} ({type(model).__name__}), which is not "
-            "built: it has no weights yet. "
-            "Call it on a batch first."
+            "built: it has no weights yet. Call it on a batch first."
         )
     if signature is not None:
         return (
@@ -142,9 +140,8 @@ def _specs(model: Any, signature: Any) -> Any:
         )
     if model.built_shape is None:
         raise ValueError(
-            f"export was called on model {model.name!r} ({type(model).__name__}), whose inputs "
-            "are not known. Pass "
-            "`input_signature=[podium.TensorSpec((None, 3))]`."
+            f"export was called on model {model.name!r} ({type(model).__name__}), whose inputs are "
+            "not known. Pass `input_signature=[podium.TensorSpec((None, 3))]`."
         )
     return jax.tree.map(
         lambda shape: TensorSpec((None, *shape[1:]), model.compute_dtype),
@@ -166,11 +163,9 @@ def _exported(model: Any, specs: Any, platforms: Any) -> Any:
         )
     except (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation) as error:
         raise ValueError(
-            f"Model {model.name!r} cannot be exported with an open batch size: it uses the size "
-            "as a number while it runs (`if`, "
-            "`range`, `int`). Use `ops.shape(x)[0]` only in shapes, or pass an "
-            "`input_signature` with fixed lengths. "
-            f"({str(error)[:300]})"
+            f"Model {model.name!r} cannot be exported with an open batch size: it uses the size as "
+            "a number while it runs (`if`, `range`, `int`). Use `ops.shape(x)[0]` only in shapes, "
+            f"or pass an `input_signature` with fixed lengths. ({str(error)[:300]})"
         ) from error
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core.tensor._aligned_memory import empty_array
+from podium.core.internal import empty_array
 from podium.saving.formats._hdf5_checksum import check_seal
 from podium.saving.formats._hdf5_writer import DIGEST, OWN_TYPES, SEALED
 from podium.saving.io._array_io import Feed, Reading, bytes_of, read_at, read_pieces

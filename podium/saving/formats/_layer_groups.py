@@ -80,8 +80,8 @@ def parts_of(model: Any, asked: str) -> Parts:
     if not model.built and (not model.weights or not all(layer.built for layer in inside)):
         raise ValueError(
             f"{asked} was called on model {model.name!r} ({type(model).__name__}), which is not "
-            "built: its weights do not exist "
-            "yet. Call it on a batch first, or `model.build(input_shape)`."
+            "built: its weights do not exist yet. Call it on a batch first, or "
+            "`model.build(input_shape)`."
         )
     layers = list(model.layers)
     layers += [
@@ -96,9 +96,9 @@ def parts_of(model: Any, asked: str) -> Parts:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
-                f"{asked} was called on model {model.name!r}, which has {names.count(name)} "
-                f"layers named {name!r}. In a file of "
-                "weights names must be unique: give one of them another `name=`."
+                f"{asked} was called on model {model.name!r}, which has {names.count(name)} layers "
+                f"named {name!r}. In a file of weights names must be unique: give one of them "
+                "another `name=`."
             )
     return parts
 
@@ -144,11 +144,10 @@ def _matched(
         if len(own) != len(theirs):
             raise Unfit(
                 f"does not fit the model, and nothing was loaded: the file has {len(theirs)} "
-                "layers with weights "
-                f"({listed([repr(part.name) for part in theirs])}) and the model has {len(own)} "
-                f"({listed([repr(name) for name, _ in own])}). Build the model as it was when it "
-                "was saved, and call it once so "
-                "that all layers have weights; or pass `by_name=True`."
+                f"layers with weights ({listed([repr(part.name) for part in theirs])}) and the "
+                f"model has {len(own)} ({listed([repr(name) for name, _ in own])}). Build the "
+                "model as it was when it was saved, and call it once so that all layers have "
+                "weights; or pass `by_name=True`."
             )
         couples = [(name, weights, part) for (name, weights), part in zip(own, theirs, strict=True)]
         couples.append((TOP, parts[-1][1], found.get(TOP, StoredPart(TOP, []))))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.layers._layer_state import limited_weights
+from podium.layers.internal import limited_weights
 from podium.saving.formats._hdf5 import (
     StoredWeight,
     numbers_in,

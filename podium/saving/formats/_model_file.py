@@ -14,7 +14,7 @@ from typing import Any
 
 from podium.core import check_choice, custom_object_scope, warn_user
 from podium.layers import Lambda, Layer
-from podium.layers._layer_state import limited_weights
+from podium.layers.internal import limited_weights
 from podium.saving._state_tree import hdf5_state, read_state, state_image
 from podium.saving.formats._archive import (
     CONFIG,
@@ -52,16 +52,14 @@ def check_suffix(asked: str, filepath: str) -> None:
     for suffix in (".weights.h5", SUFFIX):
         if filepath.lower().endswith(suffix):
             raise ValueError(
-                f"{asked} was given {filepath!r}: the suffix `{suffix}` is for weights alone, "
-                "and a whole model was to be saved. "
-                "Use `.keras`, or save the weights: `save_weights`."
+                f"{asked} was given {filepath!r}: the suffix `{suffix}` is for weights alone, and "
+                "a whole model was to be saved. Use `.keras`, or save the weights: `save_weights`."
             )
     if filepath.lower().endswith(FOREIGN):
         suffix = os.path.splitext(filepath)[1]
         raise ValueError(
             f"{asked} was given {filepath!r}; models are not written in the format that the "
-            f"extension {suffix!r} promises. Use "
-            "`.keras`, or `.h5` for Keras 2's format."
+            f"extension {suffix!r} promises. Use `.keras`, or `.h5` for Keras 2's format."
         )
 
 
@@ -123,8 +121,8 @@ def save_model(
     if save_format is None and not os.path.splitext(given)[1] and not _is_script_of_keras_2():
         raise ValueError(
             f"save was given {given!r}, a name without an extension; `.keras` was expected, or "
-            "`.h5` for Keras 2's format. Use "
-            f"{given + '.keras'!r}, or pass save_format='keras' to keep the name."
+            f"`.h5` for Keras 2's format. Use {given + '.keras'!r}, or pass save_format='keras' to "
+            "keep the name."
         )
     with_optimizer = kwargs.get("include_optimizer", True)
     path = place_for("save", given, overwrite)
@@ -172,9 +170,8 @@ def _tell_what_is_lost(model: Any) -> None:
     inside = model._flatten_layers()
     if not model.built and not all(layer.built for layer in inside[1:]):
         warn_user(
-            f"Model {model.name!r} is being saved before it is built: the file has no weights "
-            "for layers that were never called. "
-            "Call the model on a batch first."
+            f"Model {model.name!r} is being saved before it is built: the file has no weights for "
+            "layers that were never called. Call the model on a batch first."
         )
     for layer in inside:
         if isinstance(layer, Lambda) and getattr(layer.function, "__name__", "") == "<lambda>":
@@ -258,8 +255,7 @@ def _check_digest(texts: Mapping[str, bytes]) -> None:
     if noted is not None and noted != hashlib.sha256(texts[CONFIG]).hexdigest():
         raise Unfit(
             f"is corrupt: its {CONFIG!r} does not fit the checksum that was written with it. If "
-            "you changed it on purpose, take "
-            f"'config_sha256' out of its {METADATA!r}."
+            f"you changed it on purpose, take 'config_sha256' out of its {METADATA!r}."
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core.tensor._aligned_memory import empty_array
+from podium.core.internal import empty_array
 from podium.saving.io._array_io import Feed, Piece, Reading, read_at, read_pieces, write_pieces
 from podium.saving.io._errors import Unfit
 from podium.saving.serialization._strict_json import BadJson, dump, parse
@@ -135,8 +135,8 @@ def stored_tensors(file: Any) -> dict[str, StoredTensor]:
     if length > min(_LARGEST_HEADER, size - 8):
         raise Unfit(
             f"was refused: its header claims a size of {length} bytes, more than the file has "
-            f"({size}) or than the limit "
-            f"({_LARGEST_HEADER}): corrupt, truncated, or not a safetensors file."
+            f"({size}) or than the limit ({_LARGEST_HEADER}): corrupt, truncated, or not a "
+            "safetensors file."
         )
     try:
         header = parse(file.read(length))
@@ -214,8 +214,7 @@ def _described(
     if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
         raise Unfit(
             f"was refused: {name!r} has the shape {str(shape)[:80]} and dtype {dtype}, a size of "
-            f"{needed} bytes, and the invalid "
-            f"offsets {str(offsets)[:80]}."
+            f"{needed} bytes, and the invalid offsets {str(offsets)[:80]}."
         )
     if digests is not None and name not in digests:
         raise Unfit(

@@ -79,9 +79,8 @@ def _opened(prefix: str) -> tuple[Any, Any]:
     except ImportError as error:
         raise ImportError(
             f"load_weights was given {prefix!r}, a TensorFlow checkpoint. To read it, install "
-            "tensorflow (`pip install "
-            "tensorflow-cpu`); or load it with Keras, and save its weights as `.h5` or "
-            "`.weights.h5`."
+            "tensorflow (`pip install tensorflow-cpu`); or load it with Keras, and save its "
+            "weights as `.h5` or `.weights.h5`."
         ) from error
     try:
         reader = tensorflow.train.load_checkpoint(prefix)

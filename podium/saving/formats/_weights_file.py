@@ -56,8 +56,8 @@ def write_weights(
     if options is not None or save_format == "tf":
         raise ValueError(
             f"save_weights was given save_format={save_format!r}, options={options!r}. "
-            "TensorFlow's checkpoints cannot be "
-            "written; weights are written as HDF5 or safetensors. Leave both arguments out."
+            "TensorFlow's checkpoints cannot be written; weights are written as HDF5 or "
+            "safetensors. Leave both arguments out."
         )
     if save_format is not None:
         check_choice("save_format", save_format, _FORMATS)
@@ -126,8 +126,8 @@ def read_weights(
         if by_name or skip_mismatch:
             raise ValueError(
                 f"load_weights was given {path!r}, a directory of checkpoints, which are loaded "
-                "whole or not at all. Leave out "
-                "`by_name` and `skip_mismatch`, or save the weights to a file."
+                "whole or not at all. Leave out `by_name` and `skip_mismatch`, or save the weights "
+                "to a file."
             )
         return read_folder(model, path)
     try:

@@ -125,10 +125,9 @@ def _compare(reading: Reading, digest: Digest) -> None:
     found = digest.note().sha256
     if reading.sha256 is not None and reading.sha256 != found:
         raise Unfit(
-            f"is corrupt: the numbers of {reading.name!r} do not fit the checksum that was "
-            "written with them (sha256 "
-            f"{reading.sha256[:16]}... was expected, and {found[:16]}... found). Nothing was "
-            "loaded."
+            f"is corrupt: the numbers of {reading.name!r} do not fit the checksum that was written "
+            f"with them (sha256 {reading.sha256[:16]}... was expected, and {found[:16]}... found). "
+            "Nothing was loaded."
         )
 
 

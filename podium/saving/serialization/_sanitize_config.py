@@ -50,9 +50,8 @@ def prepared(config: Any) -> Any:
         return config
     if config.get("class_name") == "__lambda__":
         raise ValueError(
-            "The config holds the code of a lambda, and running code from files is not safe, so "
-            "it is refused. Write the "
-            "function with `def`, register it with "
+            "The config holds the code of a lambda, and running code from files is not safe, so it "
+            "is refused. Write the function with `def`, register it with "
             "`@podium.saving.register_keras_serializable()`, and save the model again."
         )
     if config.get("class_name") == "Lambda" and isinstance(config.get("config"), Mapping):
@@ -83,11 +82,9 @@ def _with_known_function(config: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(name, str) and get_registered_object(name) is not None:
         return kept | {"function": {"class_name": "function", "config": name}}
     raise ValueError(
-        f"The Lambda layer {name!r} holds the code of a function, and running code from "
-        "files is not safe, so it is refused. "
-        f"Hand the function in under the layer's name, `custom_objects={{{name!r}: "
-        f"function}}`; or write a Layer and save the "
-        "model again."
+        f"The Lambda layer {name!r} holds the code of a function, and running code from files is "
+        "not safe, so it is refused. Hand the function in under the layer's name, "
+        f"`custom_objects={{{name!r}: function}}`; or write a Layer and save the model again."
     )
 
 

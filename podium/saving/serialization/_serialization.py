@@ -106,9 +106,8 @@ def serialize_keras_object(obj: Any) -> Any:
     if hasattr(obj, "get_config") and not isinstance(obj, type):
         return _object_config(obj)
     raise TypeError(
-        f"{obj!r} cannot be serialized: it is a {type(obj).__name__}. Numbers, strings, "
-        "lists, dictionaries, registered "
-        "functions and objects with `get_config` can."
+        f"{obj!r} cannot be serialized: it is a {type(obj).__name__}. Numbers, strings, lists, "
+        "dictionaries, registered functions and objects with `get_config` can."
     )
 
 
@@ -132,8 +131,7 @@ def _constant(value: Any) -> dict[str, Any]:
     if array.size > _MOST_NUMBERS:
         raise TypeError(
             f"A constant of shape {array.shape} cannot be serialized: it has more than "
-            f"{_MOST_NUMBERS} numbers. Make it a "
-            "weight of a layer."
+            f"{_MOST_NUMBERS} numbers. Make it a weight of a layer."
         )
     kind = "__tensor__" if isinstance(value, Tensor) else "__numpy__"
     numbers = array.astype("float32") if array.dtype.name in ("bfloat16", "float16") else array
@@ -144,9 +142,8 @@ def _function_config(function: Any) -> dict[str, Any]:
     name = get_registered_name(function) if hasattr(function, "__name__") else None
     if name is None or name == "<lambda>":
         raise TypeError(
-            f"{function!r} cannot be serialized: it has no name to find it again by. Write it "
-            "with `def`, and decorate it with "
-            "`@podium.saving.register_keras_serializable()`."
+            f"{function!r} cannot be serialized: it has no name to find it again by. Write it with "
+            "`def`, and decorate it with `@podium.saving.register_keras_serializable()`."
         )
     room = function.__module__.split(".")[1] if function.__module__.startswith("podium.") else None
     if room in _ROOMS:
@@ -190,8 +187,7 @@ def _object_config(obj: Any) -> dict[str, Any]:
             raise
         raise type(error)(
             f"This object cannot be serialized: {who}. {error} Return plain data from its "
-            "`get_config`, and turn it back in "
-            "`from_config`."
+            "`get_config`, and turn it back in `from_config`."
         ) from error
     described: dict[str, Any] = {
         "module": module,
@@ -341,8 +337,8 @@ def _build(model: Any, build_config: Mapping[str, Any]) -> None:
     except Exception as error:
         raise ValueError(
             f"Model {model.name!r} ({type(model).__name__}) could not be built for the shapes in "
-            f"the file, {build_config}: "
-            f"{error} Define `build(self, input_shape)`, or `build_from_config`, in the class."
+            f"the file, {build_config}: {error} Define `build(self, input_shape)`, or "
+            "`build_from_config`, in the class."
         ) from error
 
 
@@ -406,8 +402,8 @@ def unknown(kind: str, name: Any, config: Mapping[str, Any]) -> ValueError:
     close = nearest(name, dir(room)) if isinstance(name, str) and room is not None else None
     hint = f" Did you mean {close!r}?" if close else ""
     return ValueError(
-        f"The config names the {kind} {name!r}{where}, which is not registered.{hint} Files "
-        "cannot import code: if it is your "
-        "own, decorate it with `@podium.saving.register_keras_serializable()`, or pass "
-        f"`custom_objects={{{str(name)!r}: ...}}`."
+        f"The config names the {kind} {name!r}{where}, which is not registered.{hint} Files cannot "
+        "import code: if it is your own, decorate it with "
+        f"`@podium.saving.register_keras_serializable()`, or pass `custom_objects={{{str(name)!r}: "
+        f"...}}`."
     )

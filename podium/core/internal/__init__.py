@@ -1,0 +1,34 @@
+"""What other packages of Podium may use of `podium.core` beyond its public API. Not for users."""
+
+from podium.core._context import Scope as Scope
+from podium.core._context import TraceLocal as TraceLocal
+from podium.core._context import changed as changed
+from podium.core._context import current as current
+from podium.core._context import lock as lock
+from podium.core._context import setting as setting
+from podium.core._dispatch import unwrap_result as unwrap_result
+from podium.core._errors import TENSOR_IN_LAX as TENSOR_IN_LAX
+from podium.core._errors import narrowed as narrowed
+from podium.core._names import own_scope as own_scope
+from podium.core._random import _fresh_seed as _fresh_seed
+from podium.core._tree import in_order as in_order
+from podium.core._validation import check_int as check_int
+from podium.core._validation import check_number as check_number
+from podium.core.autodiff._entries import read_raw as read_raw
+from podium.core.autodiff._remat import current_remat_scope as current_remat_scope
+from podium.core.compile._compilation_cache import compilation_cache as compilation_cache
+from podium.core.compile._compilation_cache import mention_trouble as mention_trouble
+from podium.core.compile._function import _run_eagerly as _run_eagerly
+from podium.core.compile._program import Body as Body
+from podium.core.compile._program import Program as Program
+from podium.core.compile._replica_scope import ReplicaScope as ReplicaScope
+from podium.core.compile._replica_scope import combined as combined
+from podium.core.compile._replica_scope import synced as synced
+from podium.core.compile._restore_on_error import clean_exit as clean_exit
+from podium.core.compile._restore_on_error import guarded as guarded
+from podium.core.tensor._aligned_memory import array_for_device as array_for_device
+from podium.core.tensor._aligned_memory import empty_array as empty_array
+from podium.core.tensor._placement import put as put
+from podium.core.tensor._symbolic import symbolic_outputs as symbolic_outputs
+from podium.core.tensor._tensor import Tensor as Tensor
+from podium.core.tensor._tensor import wrap as wrap

@@ -1,0 +1,15 @@
+"""What other packages of Podium may use of `podium.saving` beyond its public API. Not for users."""
+
+from podium.saving._object_paths import held as held
+from podium.saving._object_paths import put_back as put_back
+from podium.saving._object_paths import variables_by_path as variables_by_path
+from podium.saving.checkpoints._checkpoint_directory import Contents as Contents
+from podium.saving.formats._model_file import FOREIGN as FOREIGN
+from podium.saving.formats._model_file import check_suffix as check_suffix
+from podium.saving.formats._weights_file import read_weights as read_weights
+from podium.saving.formats._weights_file import write_weights as write_weights
+from podium.saving.serialization._json_codec import encoded as encoded
+from podium.saving.serialization._json_codec import is_plain as is_plain
+from podium.saving.serialization._serialization import class_named as class_named
+from podium.saving.serialization._serialization import revive as revive
+from podium.saving.serialization._strict_json import dump as dump
