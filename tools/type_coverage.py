@@ -1,0 +1,91 @@
+"""Measures how much of the annotations says something: bare `Any`, and `type: ignore` comments.
+
+python tools/type_coverage.py                # bare `Any` per package
+python tools/type_coverage.py podium/core    # where they are
+"""
+
+import ast
+import collections
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Iterator
+
+from source_tree import Checkout, SourceFile
+
+BARE = frozenset(["Any", "typing.Any", "_typing.Any", "Any | None", "None | Any", "Optional[Any]"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Annotation:
+    """One annotation of a signature.
+
+    Attributes:
+        location: File and line.
+        name: The function, with the argument for an argument.
+        kind: `argument` or `return`.
+        is_bare: Whether it is `Any` and nothing else.
+    """
+
+    location: str
+    name: str
+    kind: str
+    is_bare: bool
+
+
+def signature_annotations(file: SourceFile) -> Iterator[Annotation]:
+    """The annotations of all signatures in a file.
+
+    `*args` and `**kwargs` are left out: where they pass arguments on, `Any` is what they hold.
+    """
+    for function in file.functions:
+        arguments = function.node.args
+        for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+            if arg.annotation is not None:
+                name = f"{function.qualified_name}({arg.arg})"
+                bare = ast.unparse(arg.annotation) in BARE
+                yield Annotation(f"{file.relative}:{arg.lineno}", name, "argument", bare)
+        if function.node.returns is not None:
+            bare = ast.unparse(function.node.returns) in BARE
+            yield Annotation(function.location, f"{function.qualified_name} ->", "return", bare)
+
+
+def _percentage(files: list[SourceFile], kind: str) -> float:
+    found = [each for file in files for each in signature_annotations(file) if each.kind == kind]
+    return 100 * sum(each.is_bare for each in found) / max(1, len(found))
+
+
+def bare_any_arguments(checkout: Checkout) -> float:
+    """Percentage of annotated arguments in `podium/` that are bare `Any`."""
+    return _percentage(checkout.package_files, "argument")
+
+
+def bare_any_returns(checkout: Checkout) -> float:
+    """Percentage of annotated returns in `podium/` that are bare `Any`."""
+    return _percentage(checkout.package_files, "return")
+
+
+def count_type_ignores(checkout: Checkout) -> int:
+    return sum(file.text.count("# type: ignore") for file in checkout.package_files)
+
+
+def main() -> None:
+    checkout = Checkout()
+    if len(sys.argv) > 1:
+        chosen = [pathlib.Path(path).resolve() for path in sys.argv[1:]]
+        for file in checkout.package_files:
+            if any(path == file.path or path in file.path.parents for path in chosen):
+                for each in signature_annotations(file):
+                    if each.is_bare:
+                        print(f"{each.location}: {each.name}")
+        return
+    packages: dict[str, list[SourceFile]] = collections.defaultdict(list)
+    for file in checkout.package_files:
+        packages[file.package].append(file)
+    for package, files in sorted(packages.items()):
+        arguments, returns = _percentage(files, "argument"), _percentage(files, "return")
+        print(f"{package or '(top level)':14} arguments {arguments:5.1f}%  returns {returns:5.1f}%")
+
+
+if __name__ == "__main__":
+    main()
