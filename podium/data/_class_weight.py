@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.core import floatx
 from podium.data._packing import unpack_x_y_sample_weight
-from podium.data._structure import map_leaves, rebuilt
+from podium.data._structure import map_leaves, rebuild_sequence
 from podium.data.columns._column import Column, Index
 
 
@@ -66,7 +66,9 @@ class ClassWeight:
                     f"{type(y).__name__} without names. Give y "
                     "as a dictionary by output name."
                 )
-            return rebuilt(y, list(self._named(dict(zip(self._names, y, strict=True))).values()))
+            return rebuild_sequence(
+                y, list(self._named(dict(zip(self._names, y, strict=True))).values())
+            )
         if not isinstance(y, dict):
             return self._named({next(iter(self._tables)): y}).popitem()[1]
         return self._named(y)

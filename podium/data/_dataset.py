@@ -12,21 +12,33 @@ from typing import Any
 
 import numpy as np
 
+from podium.core.internal import check_int
 from podium.data._iterator import Iterator
 from podium.data._structure import leaves, map_leaves
-from podium.data._words import check_count
-from podium.data.pipelines._batching import Batched, PaddedBatched, Unbatched
-from podium.data.pipelines._mapping import Filtered, Interleaved, Mapped, as_tensors
+from podium.data.pipelines._batching import BatchPipeline, PaddedBatchPipeline, UnbatchPipeline
+from podium.data.pipelines._mapping import (
+    FilterPipeline,
+    InterleavePipeline,
+    MapPipeline,
+    as_tensors,
+)
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Pipeline
-from podium.data.pipelines._shuffling import Shuffled
-from podium.data.pipelines._sources import Generated, Single, Slices, frozen, signature_of, table_of
+from podium.data.pipelines._shuffling import ShufflePipeline
+from podium.data.pipelines._sources import (
+    GeneratorPipeline,
+    SingleElementPipeline,
+    SlicesPipeline,
+    as_signature,
+    as_table,
+    freeze_element,
+)
 from podium.data.pipelines._transforms import (
-    Cached,
+    CachePipeline,
     Chained,
-    Repeated,
-    Sharded,
-    Skipped,
-    Taken,
+    RepeatPipeline,
+    ShardPipeline,
+    SkipPipeline,
+    TakePipeline,
     counted,
     zipped,
 )
@@ -98,14 +110,14 @@ class Dataset:
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Return a Dataset of one element: the given structure."""
-        return Dataset(Single(frozen(tensors, "tensors")))
+        return Dataset(SingleElementPipeline(freeze_element(tensors, "tensors")))
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """Return a Dataset of the rows of arrays, which must all have the same length. The arrays
         are copied.
         """
-        return Dataset(Slices(table_of(tensors)))
+        return Dataset(SlicesPipeline(as_table(tensors)))
 
     @staticmethod
     def from_generator(
@@ -134,9 +146,9 @@ class Dataset:
                 "`Dataset.from_generator(make_batches)` instead of "
                 "`Dataset.from_generator(make_batches())`."
             )
-        values = tuple(frozen(value, "args") for value in args or ())
-        signature = signature_of(output_types, output_shapes, output_signature)
-        return Dataset(Generated(lambda: generator(*values), signature))
+        values = tuple(freeze_element(value, "args") for value in args or ())
+        signature = as_signature(output_types, output_shapes, output_signature)
+        return Dataset(GeneratorPipeline(lambda: generator(*values), signature))
 
     @staticmethod
     def range(*args: int, output_type: Any = None, name: str | None = None) -> Dataset:
@@ -186,15 +198,17 @@ class Dataset:
             deterministic: Accepted for tf.data's signature; the order is always kept.
             name: Accepted for tf.data's signature.
         """
-        return self._then(Mapped(self.pipeline, _checked_function("map_func", map_func)))
+        return self._then(MapPipeline(self.pipeline, _checked_function("map_func", map_func)))
 
     def filter(self, predicate: Callable, name: str | None = None) -> Dataset:
         """Keep the elements for which `predicate` returns True."""
-        return self._then(Filtered(self.pipeline, _checked_function("predicate", predicate)))
+        return self._then(FilterPipeline(self.pipeline, _checked_function("predicate", predicate)))
 
     def flat_map(self, map_func: Callable, name: str | None = None) -> Dataset:
         """Make a Dataset of each element, and give their elements one Dataset after the other."""
-        return self._then(Interleaved(self.pipeline, _checked_function("map_func", map_func)))
+        return self._then(
+            InterleavePipeline(self.pipeline, _checked_function("map_func", map_func))
+        )
 
     def interleave(
         self,
@@ -211,20 +225,24 @@ class Dataset:
         cycle = (
             _OPEN_AT_ONCE
             if cycle_length in (None, AUTOTUNE)
-            else check_count("cycle_length", cycle_length)
+            else check_int("cycle_length", cycle_length, integral_floats=True)
         )
-        block = 1 if block_length is None else check_count("block_length", block_length)
+        block = (
+            1
+            if block_length is None
+            else check_int("block_length", block_length, integral_floats=True)
+        )
         return self._then(
-            Interleaved(self.pipeline, _checked_function("map_func", map_func), cycle, block)
+            InterleavePipeline(self.pipeline, _checked_function("map_func", map_func), cycle, block)
         )
 
     def reduce(self, initial_state: Any, reduce_func: Callable, name: str | None = None) -> Any:
         """Combine all elements: `state = reduce_func(state, element)`, from `initial_state` on.
         Returns Tensors.
         """
-        state = as_tensors(frozen(initial_state, "initial_state"))
+        state = as_tensors(freeze_element(initial_state, "initial_state"))
         for element in self.pipeline.elements():
-            state = as_tensors(frozen(reduce_func(state, as_tensors(element)), "state"))
+            state = as_tensors(freeze_element(reduce_func(state, as_tensors(element)), "state"))
         return state
 
     # --- order and number
@@ -245,32 +263,42 @@ class Dataset:
             reshuffle_each_iteration: Whether each pass has an order of its own.
             name: Accepted for tf.data's signature.
         """
-        size = check_count("buffer_size", buffer_size)
+        size = check_int("buffer_size", buffer_size, integral_floats=True)
         seed = None if seed is None else int(seed)
         return self._then(
-            Shuffled(self.pipeline, size, seed, reshuffle_each_iteration is not False)
+            ShufflePipeline(self.pipeline, size, seed, reshuffle_each_iteration is not False)
         )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
         """Give the elements `count` times; for ever if it is None or -1."""
         return self._then(
-            Repeated(self.pipeline, -1 if count is None else check_count("count", count, -1))
+            RepeatPipeline(
+                self.pipeline,
+                -1 if count is None else check_int("count", count, -1, integral_floats=True),
+            )
         )
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """Keep the first `count` elements; all of them for -1."""
-        return self._then(Taken(self.pipeline, check_count("count", count, -1)))
+        return self._then(
+            TakePipeline(self.pipeline, check_int("count", count, -1, integral_floats=True))
+        )
 
     def skip(self, count: int, name: str | None = None) -> Dataset:
         """Leave out the first `count` elements; all of them for -1."""
-        return self._then(Skipped(self.pipeline, check_count("count", count, -1)))
+        return self._then(
+            SkipPipeline(self.pipeline, check_int("count", count, -1, integral_floats=True))
+        )
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
         """Keep every `num_shards`-th element, from number `index` on."""
-        count, index = check_count("num_shards", num_shards), check_count("index", index, 0)
+        count, index = (
+            check_int("num_shards", num_shards, integral_floats=True),
+            check_int("index", index, 0, integral_floats=True),
+        )
         if index >= count:
             raise ValueError(f"index={index} was given; it must be less than num_shards={count}.")
-        return self._then(Sharded(self.pipeline, count, index))
+        return self._then(ShardPipeline(self.pipeline, count, index))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Give the elements of this Dataset, then those of another."""
@@ -296,7 +324,11 @@ class Dataset:
         `drop_remainder` is True.
         """
         return self._then(
-            Batched(self.pipeline, check_count("batch_size", batch_size), bool(drop_remainder))
+            BatchPipeline(
+                self.pipeline,
+                check_int("batch_size", batch_size, integral_floats=True),
+                bool(drop_remainder),
+            )
         )
 
     def padded_batch(
@@ -317,14 +349,16 @@ class Dataset:
             drop_remainder: Whether to leave out a last, shorter batch.
             name: Accepted for tf.data's signature.
         """
-        size = check_count("batch_size", batch_size)
+        size = check_int("batch_size", batch_size, integral_floats=True)
         return self._then(
-            PaddedBatched(self.pipeline, size, padded_shapes, padding_values, bool(drop_remainder))
+            PaddedBatchPipeline(
+                self.pipeline, size, padded_shapes, padding_values, bool(drop_remainder)
+            )
         )
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Take batches apart: give their rows one by one."""
-        return self._then(Unbatched(self.pipeline))
+        return self._then(UnbatchPipeline(self.pipeline))
 
     # --- running it
 
@@ -332,7 +366,7 @@ class Dataset:
         """Keep the elements of the first complete pass in memory (also if a file is named) for all
         later passes.
         """
-        return self._then(Cached(self.pipeline))
+        return self._then(CachePipeline(self.pipeline))
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:
         """Accepted for tf.data's sake: returns the same elements."""

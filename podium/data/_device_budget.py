@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from podium.data._words import check_count
+from podium.core.internal import check_int
 
 _DEFAULT = 2**30
 _budget = [int(os.environ.get("PODIUM_DEVICE_BUDGET", _DEFAULT))]
@@ -33,4 +33,4 @@ def set_device_budget(size: int) -> None:
         0
         >>> podium.data.set_device_budget(2**30)
     """
-    _budget[0] = check_count("size", size, 0)
+    _budget[0] = check_int("size", size, 0, integral_floats=True)

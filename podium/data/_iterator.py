@@ -35,14 +35,14 @@ class Iterator(Stream):
         self._elements: Any = iter(source if pipeline is None else pipeline.elements())
         self._owns_elements = pipeline is not None
         self._transform = transform
-        self._pulled = 0
+        self._num_read = 0
 
     @property
     def taken(self) -> int:
         """How many elements have been handed out and not been given back."""
-        return self._pulled - len(self._returned)
+        return self._num_read - len(self._unread)
 
-    def pull(self) -> Any:
+    def read_next(self) -> Any:
         """Return the next element as NumPy or JAX arrays; raises StopIteration when there is none,
         from then on.
         """
@@ -53,23 +53,23 @@ class Iterator(Stream):
         except StopIteration:
             self._elements = None
             raise
-        self._pulled += 1
+        self._num_read += 1
         return element if self._transform is None else self._transform(element)
 
-    def take_many(self, count: int) -> list:
+    def next_batches(self, count: int) -> list:
         """Return the next elements as they come, up to `count`; rows of arrays on the device come
         as one `Selection`.
         """
         many = getattr(self._elements, "many", None)
         if many is None or self._transform is not None:
-            return super().take_many(count)
-        taken = [self._returned.popleft() for _ in range(min(count, len(self._returned)))]
+            return super().next_batches(count)
+        taken = [self._unread.popleft() for _ in range(min(count, len(self._unread)))]
         count -= len(taken)
         try:
             while count > 0:
                 element = many(count)
                 number = element.count if isinstance(element, Selection) else 1
-                self._pulled += number
+                self._num_read += number
                 count -= number
                 taken.append(element)
         except StopIteration:
@@ -78,14 +78,14 @@ class Iterator(Stream):
                 raise
         return taken
 
-    def pull_group(self, count: int) -> list:
+    def next_group(self, count: int) -> list:
         """Return the next elements as arrays, up to `count` of them; raises StopIteration if there
         is none.
         """
-        group = [self.take_raw()]
+        group = [self.next_arrays()]
         try:
             while len(group) < count:
-                group.append(self.take_raw())
+                group.append(self.next_arrays())
         except StopIteration:
             pass  # a short group; the next call says that this was the end
         return group
@@ -94,12 +94,12 @@ class Iterator(Stream):
         """Tell whether nothing is left. May read one element ahead to know, and keeps it for the
         next call.
         """
-        if not self._returned:
+        if not self._unread:
             ended = getattr(self._elements, "ended", None)
             if ended is not None:
                 return ended()
             try:
-                self.give_back([self.pull()])
+                self.unread([self.read_next()])
             except StopIteration:
                 return True
         return False
@@ -109,7 +109,7 @@ class Iterator(Stream):
         is.
         """
         elements, self._elements = self._elements, None
-        self._returned.clear()
+        self._unread.clear()
         if (self._owns_elements or isinstance(elements, ReadAhead)) and hasattr(elements, "close"):
             elements.close()
 
@@ -118,7 +118,7 @@ class Iterator(Stream):
         in one execution.
         """
         if isinstance(self._elements, ReadAhead):
-            self._elements.allow(None if count is None else count - len(self._returned), ahead)
+            self._elements.allow(None if count is None else count - len(self._unread), ahead)
 
     @property
     def element_spec(self) -> Any:

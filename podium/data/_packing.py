@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from podium.core import dispatch, map_structure
-from podium.data._arrays import check_lengths, is_arrays, prepared
-from podium.data._structure import describe, map_leaves
-from podium.data.columns._names import taken_out
+from podium.data._convert_arrays import check_lengths, convert_arrays, is_array_source
+from podium.data._structure import describe_structure, map_leaves
+from podium.data.columns._named_columns import split_named_columns
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -45,9 +45,9 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
         return (data, None, None)
     if not 1 <= len(data) <= 3:
         raise ValueError(
-            f"A batch with {len(data)} parts was given: {describe(data)}. `x`, `(x,)`, `(x, y)` or "
-            "`(x, y, sample_weight)` was expected; put several inputs into a tuple of their own, "
-            "`((a, b), y)`."
+            f"A batch with {len(data)} parts was given: {describe_structure(data)}. `x`, "
+            "`(x,)`, `(x, y)` or `(x, y, sample_weight)` was expected; put several inputs into a "
+            "tuple of their own, `((a, b), y)`."
         )
     x, y, sample_weight = (*data, None, None)[:3]
     return (x, y, sample_weight)
@@ -107,9 +107,9 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
         )
     parts = arrays if isinstance(arrays, tuple) else (arrays,)
     if 1 < len(parts) <= 3:
-        parts = taken_out(*parts, *[None] * (3 - len(parts)))[: len(parts)]
+        parts = split_named_columns(*parts, *[None] * (3 - len(parts)))[: len(parts)]
     for part in parts:
-        if part is not None and not is_arrays(part):
+        if part is not None and not is_array_source(part):
             raise ValueError(
                 f"validation_split={validation_split!r} was given with data of type "
                 f"{type(part).__name__}. Only arrays can be "
@@ -117,7 +117,7 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
                 "validation_data."
             )
     named = dict(zip(("x", "y", "sample_weight"), parts, strict=False))
-    ready = tuple(prepared(part, name, keep_tensors=True) for name, part in named.items())
+    ready = tuple(convert_arrays(part, name, keep_tensors=True) for name, part in named.items())
     total = check_lengths(dict(zip(named, ready, strict=True)))
     at = math.floor(total * (1 - validation_split))
     if at in (0, total):

@@ -22,11 +22,11 @@ def map_leaves(fn: Callable, structure: Any, *others: Any) -> Any:
         }
     if isinstance(structure, (tuple, list)):
         parts = [map_leaves(fn, *row) for row in zip(structure, *others, strict=True)]
-        return rebuilt(structure, parts)
+        return rebuild_sequence(structure, parts)
     return None if structure is None else fn(structure, *others)
 
 
-def rebuilt(structure: Any, parts: list) -> Any:
+def rebuild_sequence(structure: Any, parts: list) -> Any:
     """Make a tuple, named tuple or list like `structure` of new parts."""
     if isinstance(structure, list):
         return parts
@@ -55,42 +55,45 @@ def named_leaves(structure: Any, name: str) -> list[tuple[str, Any]]:
     return [] if structure is None else [(name, structure)]
 
 
-def outline(structure: Any) -> Any:
+def structure_key(structure: Any) -> Any:
     """Return what two structures of the same form share, to be compared with `==`."""
     if isinstance(structure, dict):
         return (
             "dict",
             tuple(
-                (key, outline(value))
+                (key, structure_key(value))
                 for key, value in sorted(structure.items(), key=lambda row: str(row[0]))
             ),
         )
     if isinstance(structure, (tuple, list)):
-        return ("list", tuple(outline(value) for value in structure))
+        return ("list", tuple(structure_key(value) for value in structure))
     return None if structure is None else "leaf"
 
 
-def describe(structure: Any, leaf: str = "array") -> str:
+def describe_structure(structure: Any, leaf: str = "array") -> str:
     """Write a structure's form: `(array, {'a': array})`."""
     if isinstance(structure, dict):
         return (
             "{"
-            + ", ".join(f"{key!r}: {describe(value, leaf)}" for key, value in structure.items())
+            + ", ".join(
+                f"{key!r}: {describe_structure(value, leaf)}" for key, value in structure.items()
+            )
             + "}"
         )
     if isinstance(structure, tuple):
-        parts = [describe(value, leaf) for value in structure]
+        parts = [describe_structure(value, leaf) for value in structure]
         return f"({parts[0]},)" if len(parts) == 1 else "(" + ", ".join(parts) + ")"
     if isinstance(structure, list):
-        return "[" + ", ".join(describe(value, leaf) for value in structure) + "]"
+        return "[" + ", ".join(describe_structure(value, leaf) for value in structure) + "]"
     return "None" if structure is None else leaf
 
 
 def describe_batch(batch: Any) -> str:
     """Write a batch's form in the words of `fit`: `(x, y, sample_weight)`."""
     if not isinstance(batch, tuple) or not 1 <= len(batch) <= 3:
-        return describe(batch, "x" if not isinstance(batch, tuple) else "array")
+        return describe_structure(batch, "x" if not isinstance(batch, tuple) else "array")
     parts = [
-        describe(part, word) for part, word in zip(batch, ("x", "y", "sample_weight"), strict=False)
+        describe_structure(part, word)
+        for part, word in zip(batch, ("x", "y", "sample_weight"), strict=False)
     ]
     return f"({parts[0]},)" if len(parts) == 1 else "(" + ", ".join(parts) + ")"

@@ -59,10 +59,10 @@ class _Split(Stream):
         self._layout = layout
         self._joins = joins  # whether each process has a part of the batch, not all of it
 
-    def pull(self) -> Any:
+    def read_next(self) -> Any:
         """Return the next batch with PerReplica in the place of arrays."""
         element = (
-            self._elements.take_raw()
+            self._elements.next_arrays()
             if isinstance(self._elements, Stream)
             else next(self._elements)
         )
@@ -84,7 +84,7 @@ class _Split(Stream):
         return PerReplica(self._layout.place_batch([np.array(stacked)], quietly=True)[0])
 
     def __next__(self) -> Any:
-        return self.take()
+        return self.next_batch()
 
 
 def _array(leaf: Any) -> np.ndarray:

@@ -182,9 +182,9 @@ class Execution:
         eagerly = self._run_eagerly or functions_eager[0]
         stream = iterator if isinstance(iterator, Stream) else _Plain(iterator)
         if count == 1:
-            batches = [stream.take()]
+            batches = [stream.next_batch()]
         else:  # eager steps want their batches one by one, whatever the stream could name at once
-            batches = Stream.take_many(stream, count) if eagerly else stream.take_many(count)
+            batches = Stream.next_batches(stream, count) if eagerly else stream.next_batches(count)
         try:
             if eagerly:
                 results = []
@@ -412,7 +412,7 @@ class _Plain(Stream):
         super().__init__()
         self._iterator = iterator
 
-    def pull(self) -> Any:
+    def read_next(self) -> Any:
         """Return the next batch as arrays that are ours."""
 
         def own(leaf: Any) -> Any:

@@ -214,7 +214,7 @@ class Model(CompiledModel):
                             values = run(iterator)
                             if not pace.settled:
                                 pace.after(values)
-                            end_step = data.took(steps_in(values))
+                            end_step = data.record_steps(steps_in(values))
                             listeners.on_train_batch_end(end_step, values)
                             validation.after_step(end_step - step + 1, listeners)
                             if course.keepers:

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import ops
 from podium.core import check_choice, is_tensor
-from podium.data.internal import check_count
+from podium.core.internal import check_int
 
 
 def to_categorical(
@@ -37,7 +37,7 @@ def to_categorical(
     """
     x = y if x is None else x
     if num_classes is not None:
-        num_classes = check_count("num_classes", num_classes, 0)
+        num_classes = check_int("num_classes", num_classes, 0, integral_floats=True)
     if is_tensor(x) and num_classes:
         x = ops.squeeze(x, -1) if len(x.shape) > 1 and x.shape[-1] == 1 else x
         return ops.one_hot(ops.cast(x, "int32"), num_classes, dtype=dtype)
@@ -120,7 +120,7 @@ def pad_sequences(
     length = (
         max((len(row) for row in rows), default=0)
         if maxlen is None
-        else check_count("maxlen", maxlen, 0)
+        else check_int("maxlen", maxlen, 0, integral_floats=True)
     )
     inner = next((row.shape[1:] for row in rows if len(row)), ())
     cut: Callable = (

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from podium.core import check_choice, unknown_choice
+from podium.core.internal import check_int
 from podium.data import Dataset
-from podium.data.internal import OneToOne, Pipeline, check_count
+from podium.data.internal import OneToOnePipeline, Pipeline
 from podium.utils._directory_files import Files, find_files, mixed, report, split
 
 _THREADS = min(8, os.cpu_count() or 1)
@@ -37,7 +38,7 @@ class FileDataset(Dataset):
         self.file_paths = files.paths
 
 
-class FilesRead(OneToOne):
+class FilesRead(OneToOnePipeline):
     """What is read from files, in the order of the row numbers that it follows, a little ahead and
     by several threads.
 
@@ -97,9 +98,9 @@ class Folder:
             raise unknown_choice("label_mode", self.label_mode, _LABEL_MODES)
         check_choice("format", self.format, ("tf", "grain"))
         if self.batch_size is not None:
-            self.batch_size = check_count("batch_size", self.batch_size)
+            self.batch_size = check_int("batch_size", self.batch_size, integral_floats=True)
         if self.seed is not None:
-            self.seed = check_count("seed", self.seed, 0)
+            self.seed = check_int("seed", self.seed, 0, integral_floats=True)
         self._check_labels()
         self._check_split()
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.core import check_choice, image_data_format
-from podium.data.internal import check_count
+from podium.core.internal import check_int
 from podium.utils._directory_dataset import FileDataset, Folder
 from podium.utils._images import pillow
 from podium.utils._resizing import INTERPOLATIONS, fitted
@@ -132,7 +132,9 @@ def _size(image_size: Any) -> tuple[int, int]:
             f"image_size={image_size!r} was given; a pair of whole numbers was expected: "
             "(height, width)."
         )
-    return check_count("image_size[0]", pair[0]), check_count("image_size[1]", pair[1])
+    return check_int("image_size[0]", pair[0], integral_floats=True), check_int(
+        "image_size[1]", pair[1], integral_floats=True
+    )
 
 
 def _pixels(path: str, mode: str) -> np.ndarray:

@@ -11,14 +11,14 @@ import numpy as np
 from podium.core import Tensor
 from podium.data import INFINITE_CARDINALITY, Dataset
 from podium.data.internal import (
-    Batched,
-    Slices,
-    describe,
-    frozen,
+    BatchPipeline,
+    SlicesPipeline,
+    as_table,
+    describe_structure,
+    freeze_element,
     map_leaves,
-    outline,
-    table_of,
-    take_rows,
+    select_rows,
+    structure_key,
 )
 
 
@@ -66,11 +66,11 @@ def split_dataset(
     _check_size("right_size", right_size)
     batched = (
         dataset.pipeline
-        if isinstance(dataset, Dataset) and isinstance(dataset.pipeline, Batched)
+        if isinstance(dataset, Dataset) and isinstance(dataset.pipeline, BatchPipeline)
         else None
     )
     table = _table(Dataset(batched).unbatch() if batched else dataset)
-    total = Slices(table).size()
+    total = SlicesPipeline(table).size()
     left, right = _sizes(left_size, right_size, total)
     order = list(range(total))
     if shuffle:
@@ -79,7 +79,7 @@ def split_dataset(
     for rows in (order[:left], order[total - right :]):
         taken = np.array(rows) if shuffle else range(rows[0], rows[-1] + 1)
         part = Dataset(
-            Slices(map_leaves(lambda array, taken=taken: take_rows(array, taken), table))
+            SlicesPipeline(map_leaves(lambda array, taken=taken: select_rows(array, taken), table))
         )
         parts.append(part.batch(batched.count, batched.drop_remainder) if batched else part)
     return parts[0], parts[1]
@@ -94,12 +94,12 @@ def _table(dataset: Any) -> Any:
             )
         return _stacked(dataset.pipeline.elements())
     if _is_array(dataset):
-        return table_of(dataset)
+        return as_table(dataset)
     if isinstance(dataset, dict):
-        return table_of({key: np.asarray(value) for key, value in dataset.items()})
+        return as_table({key: np.asarray(value) for key, value in dataset.items()})
     if isinstance(dataset, (list, tuple)) and dataset:
         if all(_is_array(part) for part in dataset):
-            return table_of(tuple(dataset))
+            return as_table(tuple(dataset))
         if any(isinstance(part, list) for part in dataset):
             raise TypeError(
                 f"dataset is a {type(dataset).__name__} of lists, which could be columns or "
@@ -116,7 +116,9 @@ def _table(dataset: Any) -> Any:
     samples = (
         dataset if isinstance(dataset, Iterable) else map(dataset.__getitem__, range(len(dataset)))
     )
-    return _stacked(frozen(sample, f"sample {number}") for number, sample in enumerate(samples))
+    return _stacked(
+        freeze_element(sample, f"sample {number}") for number, sample in enumerate(samples)
+    )
 
 
 def _is_array(value: Any) -> bool:
@@ -135,10 +137,10 @@ def _stacked(samples: Iterable) -> Any:
         raise ValueError("The dataset is empty; at least two samples were expected.")
     shapes = map_leaves(np.shape, rows[0])
     for number, row in enumerate(rows):
-        if outline(row) != outline(rows[0]):
+        if structure_key(row) != structure_key(rows[0]):
             raise ValueError(
-                f"Sample {number} has the structure {describe(row)}, and the first one "
-                f"{describe(rows[0])}; one was expected."
+                f"Sample {number} has the structure {describe_structure(row)}, and the first one "
+                f"{describe_structure(rows[0])}; one was expected."
             )
         if (found := map_leaves(np.shape, row)) != shapes:
             raise ValueError(

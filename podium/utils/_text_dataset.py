@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.data.internal import check_count
+from podium.core.internal import check_int
 from podium.utils._directory_dataset import FileDataset, Folder
 
 
@@ -71,7 +71,7 @@ def text_dataset_from_directory(
         array([11, 12], dtype=int32)
     """
     if max_length is not None:
-        max_length = check_count("max_length", max_length)
+        max_length = check_int("max_length", max_length, integral_floats=True)
     folder = Folder(
         directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, subset, follow_links, format,
         verbose,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from podium.core import check_choice
+from podium.core.internal import check_int
 from podium.data import Dataset
-from podium.data.internal import Slices, check_count, frozen
+from podium.data.internal import SlicesPipeline, freeze_element
 
 
 def timeseries_dataset_from_array(
@@ -61,10 +62,12 @@ def timeseries_dataset_from_array(
         (array([[0., 1., 2.], [1., 2., 3.]], dtype=float32), array([3., 4.], dtype=float32))
     """
     check_choice("format", format, ("tf", "grain"))
-    length = check_count("sequence_length", sequence_length)
-    stride = check_count("sequence_stride", sequence_stride)
-    rate = check_count("sampling_rate", sampling_rate)
-    batch_size = None if batch_size is None else check_count("batch_size", batch_size)
+    length = check_int("sequence_length", sequence_length, integral_floats=True)
+    stride = check_int("sequence_stride", sequence_stride, integral_floats=True)
+    rate = check_int("sampling_rate", sampling_rate, integral_floats=True)
+    batch_size = (
+        None if batch_size is None else check_int("batch_size", batch_size, integral_floats=True)
+    )
     # Drawn as Keras draws it, so that `set_random_seed` fixes it.
     seed = int(np.random.randint(10**6)) if shuffle and seed is None else seed
     steps = _rows(data, "data")
@@ -94,14 +97,14 @@ def timeseries_dataset_from_array(
             )
         rows = rows[: len(views) : stride]
         table = (windows[: len(rows)], rows)
-    dataset = Dataset(Slices(table))
+    dataset = Dataset(SlicesPipeline(table))
     if shuffle:
         dataset = dataset.shuffle(len(dataset), seed)
     return dataset if batch_size is None else dataset.batch(batch_size)
 
 
 def _rows(value: Any, name: str) -> np.ndarray:
-    array = np.asarray(frozen(np.asarray(value), name))
+    array = np.asarray(freeze_element(np.asarray(value), name))
     if array.ndim == 0 or not len(array):
         raise ValueError(
             f"`{name}` has the shape {array.shape}; an array with a row for each step was expected."
@@ -110,8 +113,10 @@ def _rows(value: Any, name: str) -> np.ndarray:
 
 
 def _bounds(start_index: Any, end_index: Any, count: int) -> tuple[int, int]:
-    start = 0 if start_index is None else check_count("start_index", start_index, 0)
-    end = count if end_index is None else check_count("end_index", end_index)
+    start = (
+        0 if start_index is None else check_int("start_index", start_index, 0, integral_floats=True)
+    )
+    end = count if end_index is None else check_int("end_index", end_index, integral_floats=True)
     if start >= count:
         raise ValueError(
             f"start_index={start} was given for data of {count} steps; less than that was expected."

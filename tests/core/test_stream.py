@@ -14,7 +14,7 @@ class Countdown(Stream):
         super().__init__()
         self.left = start
 
-    def pull(self):
+    def read_next(self):
         if self.left == 0:
             raise StopIteration
         self.left -= 1
@@ -121,8 +121,8 @@ def test_end_of_stream_ends_a_loop():
 
 def test_element_given_back_comes_next():
     numbers = Countdown(3)
-    first = numbers.take_raw()
-    numbers.give_back([first])
+    first = numbers.next_arrays()
+    numbers.unread([first])
     assert float(next(numbers)[1]["y"]) == 2.0
 
 

@@ -15,9 +15,9 @@ import scipy.sparse
 
 import podium
 from podium.data import DataHandler, train_validation_split
-from podium.data._arrays import prepared
+from podium.data._convert_arrays import convert_arrays
 from podium.data.columns._column import Column, MemoryColumn, as_column
-from podium.data.columns._joined import SideBySide, chained
+from podium.data.columns._compound_columns import StackedColumn, chained
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(23, 3))
@@ -113,7 +113,7 @@ def test_sparse_matrices_and_vectors():
 
 def test_a_sparse_matrix_never_becomes_dense_as_a_whole():
     wide = scipy.sparse.csr_array((1_000_000, 1_000_000), dtype="float32")
-    column = prepared(wide, "x")
+    column = convert_arrays(wide, "x")
     assert column.shape == wide.shape and column.in_memory is None
     assert column[:10].rows(np.array([3, 1])).shape == (2, 1_000_000)
 
@@ -133,7 +133,7 @@ def test_everything_that_fit_does_reads_batches_only(shuffle, epochs):
 
 def test_neighbours_are_read_at_once_and_no_row_twice():
     lazy = Lazy(X)
-    column = prepared(lazy, "x")
+    column = convert_arrays(lazy, "x")
     assert_same(column.rows(np.array([5, 2, 4, 9, 2, 3])), X[[5, 2, 4, 9, 2, 3]].astype("float32"))
     assert_same(column.rows(np.array([7, 6])), X[[7, 6]].astype("float32"))
     assert_same(column[10:][2:5].rows(np.array([2, 0])), X[[14, 12]].astype("float32"))
@@ -176,8 +176,8 @@ def test_validation_split_cuts_without_reading(kind, tmp_path):
 
 def test_arrays_in_memory_are_neither_copied_nor_read_by_pieces():
     strided = np.asfortranarray(X)[::2]
-    assert prepared(X, "x") is X and prepared(strided, "x") is strided
-    column = as_column(prepared(X, "x"), "x")
+    assert convert_arrays(X, "x") is X and convert_arrays(strided, "x") is strided
+    column = as_column(convert_arrays(X, "x"), "x")
     assert isinstance(column, MemoryColumn) and column.in_memory is X
 
 
@@ -188,7 +188,7 @@ def test_arrays_in_memory_are_neither_copied_nor_read_by_pieces():
 def test_a_batch_belongs_to_nobody_else(kind, index, tmp_path):
     source = X.astype("float32")
     column = as_column(
-        prepared(source if kind == "memory" else in_file(source, tmp_path, kind), "x"), "x"
+        convert_arrays(source if kind == "memory" else in_file(source, tmp_path, kind), "x"), "x"
     )
     batch = column.rows(index)
     assert type(batch) is np.ndarray and batch.flags.c_contiguous and batch.flags.writeable
@@ -306,11 +306,13 @@ def test_columns_made_of_columns_give_the_rows_of_the_whole(lengths, first, last
     array = np.arange(total * 2).reshape(total, 2)
     pieces = np.split(array, np.cumsum(lengths)[:-1])
     columns = [
-        chained("x", [as_column(prepared(Lazy(piece[:, place]), "x"), "x") for piece in pieces])
+        chained(
+            "x", [as_column(convert_arrays(Lazy(piece[:, place]), "x"), "x") for piece in pieces]
+        )
         for place in range(2)
     ]
     start, stop = min(first, total - 1), max(total - last, min(first, total - 1) + 1)
-    whole, part = array[start:stop], SideBySide("x", columns)[start:stop]
+    whole, part = array[start:stop], StackedColumn("x", columns)[start:stop]
     index = np.array(picked, "int32") % len(whole)
     if len(index):
         np.testing.assert_array_equal(part.rows(index), whole[index])

@@ -72,7 +72,7 @@ def test_the_handler_walks_arrays_as_tf_keras_does():
         )
 
         def read(_, iterator, holder=holder):
-            return [float(batch[0]) for batch in iterator.pull_group(int(holder))]
+            return [float(batch[0]) for batch in iterator.next_group(int(holder))]
 
         assert walk(handler, read) == expected, case
         assert holder.value == k

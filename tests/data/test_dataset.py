@@ -139,15 +139,15 @@ def test_iterator_ends_with_stop_iteration_and_stays_ended():
 
 def test_pull_group_comes_up_short_at_the_end_and_then_raises():
     iterator = iter(Dataset.range(5))
-    assert [len(iterator.pull_group(2)) for _ in range(3)] == [2, 2, 1]
+    assert [len(iterator.next_group(2)) for _ in range(3)] == [2, 2, 1]
     with pytest.raises(StopIteration):
-        iterator.pull_group(2)
+        iterator.next_group(2)
 
 
 def test_looking_ahead_loses_nothing():
     iterator = iter(Dataset.range(3))
     assert not iterator.exhausted() and not iterator.exhausted()
-    assert [int(n) for n in iterator.pull_group(9)] == [0, 1, 2] and iterator.exhausted()
+    assert [int(n) for n in iterator.next_group(9)] == [0, 1, 2] and iterator.exhausted()
 
 
 def test_closing_an_iterator_ends_the_generator_behind_a_dataset():

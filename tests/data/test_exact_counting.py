@@ -115,11 +115,11 @@ def walk(handler):
             executions = []
             with handler.catch_stop_iteration():
                 for step in handler.steps():
-                    group = iterator.pull_group(int(handler._steps_per_execution))
+                    group = iterator.next_group(int(handler._steps_per_execution))
                     executions.append(
                         (
                             step,
-                            handler.took(len(group)),
+                            handler.record_steps(len(group)),
                             [int(np.asarray(one).flat[0]) for one in group],
                         )
                     )

@@ -29,7 +29,7 @@ def maybe_endless():
     ("kwargs", "error", "message"),
     [
         # counts
-        ({"batch_size": 0}, ValueError, "batch_size=0 was given; a whole number of at least 1"),
+        ({"batch_size": 0}, ValueError, "batch_size=0 was given; an int of at least 1"),
         ({"batch_size": -4}, ValueError, "batch_size=-4 was given"),
         ({"batch_size": 2.5}, ValueError, "batch_size=2.5 was given"),
         ({"batch_size": "32"}, TypeError, r"batch_size='32' was given \(str\)"),
@@ -260,7 +260,7 @@ def test_what_may_end_is_not_refused(x):
 
 def read_all(batches, **kwargs):
     handler = DataHandler(iter(batches), **kwargs)
-    return next(iterator.pull_group(99) for _, iterator in handler.enumerate_epochs())
+    return next(iterator.next_group(99) for _, iterator in handler.enumerate_epochs())
 
 
 @pytest.mark.parametrize(

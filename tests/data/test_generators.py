@@ -118,7 +118,7 @@ def test_a_change_of_structure_names_the_batch():
 
 def test_lists_of_numbers_may_be_shorter_in_the_last_batch():
     handler = DataHandler(iter([(X, [1.0, 2.0, 3.0, 4.0]), (X[:2], [1.0, 2.0])]))
-    found = next(iterator.pull_group(9) for _, iterator in handler.enumerate_epochs())
+    found = next(iterator.next_group(9) for _, iterator in handler.enumerate_epochs())
     assert [y.shape for _, y in found] == [(4,), (2,)]
 
 
@@ -197,15 +197,15 @@ def test_mistakes_are_refused_before_a_step_is_taken(run, message):
 
 
 def test_leaves_of_a_fresh_source_are_not_copied_and_others_are():
-    from podium.data.adapters._leaves import own_leaf
+    from podium.data._copy_values import copy_unless_fresh
 
     array = np.ones((3, 2), "float32")
-    assert own_leaf(array, "x", fresh=True) is array
-    assert not np.shares_memory(own_leaf(array, "x", fresh=False), array)
-    assert own_leaf(array.astype("float64"), "x", fresh=True).dtype == np.float32
-    assert own_leaf(3, "x", fresh=True).shape == ()
+    assert copy_unless_fresh(array, "x", fresh=True) is array
+    assert not np.shares_memory(copy_unless_fresh(array, "x", fresh=False), array)
+    assert copy_unless_fresh(array.astype("float64"), "x", fresh=True).dtype == np.float32
+    assert copy_unless_fresh(3, "x", fresh=True).shape == ()
     with pytest.raises(OverflowError, match="beyond the 32 bits"):
-        own_leaf(np.full(2, 2**40), "x", fresh=True)
+        copy_unless_fresh(np.full(2, 2**40), "x", fresh=True)
 
 
 def test_handlers_of_generators_cannot_be_put_back():

@@ -60,8 +60,8 @@ def walk(handler, tell=True):
         executions = []
         with handler.catch_stop_iteration():
             for step in handler.steps():
-                group = iterator.pull_group(int(handler._steps_per_execution))
-                end = handler.took(len(group)) if tell else step + handler.step_increment
+                group = iterator.next_group(int(handler._steps_per_execution))
+                end = handler.record_steps(len(group)) if tell else step + handler.step_increment
                 assert end == step + handler.step_increment
                 executions.append((step, end, [int(np.asarray(one).flat[0]) for one in group]))
         found.append((epoch, executions))
@@ -130,7 +130,7 @@ def test_seven_batches_in_threes():
     for _, iterator in handler.enumerate_epochs():
         for step in handler.steps():
             seen.append((step, step + handler.step_increment, int(holder)))
-            iterator.pull_group(int(holder))
+            iterator.next_group(int(holder))
     assert seen == [(0, 2, 3), (3, 5, 3), (6, 6, 1)] and int(holder) == 3
 
 
@@ -148,7 +148,7 @@ def test_k_is_restored_when_the_walk_is_broken_off():
     handler = DataHandler(np.arange(4.0), batch_size=1, steps_per_execution=holder)
     for _, iterator in handler.enumerate_epochs():
         for step in handler.steps():
-            iterator.pull_group(int(holder))
+            iterator.next_group(int(holder))
             if step == 3:
                 break
     assert int(holder) == 3
@@ -180,7 +180,7 @@ def test_an_unknown_size_is_learnt_in_the_first_epoch():
     known = []
     for _, iterator in handler.enumerate_epochs():
         for _ in handler.steps():
-            iterator.take_raw()
+            iterator.next_arrays()
         known.append((handler.inferred_steps, handler.should_sync))
     assert known == [(3, False), (3, False)]
 
@@ -258,7 +258,7 @@ def test_a_loader_hears_of_the_end_of_each_epoch():
 
 
 def test_a_hundred_thousand_batches_of_unknown_end_bring_a_warning(monkeypatch):
-    monkeypatch.setattr("podium.data._handler._MANY_STEPS", 5)
+    monkeypatch.setattr("podium.data._data_handler._MANY_STEPS", 5)
     with pytest.warns(UserWarning, match=r"5 batches have been read in one epoch.*steps=") as met:
         walk(DataHandler(map(batch, range(9)), caller="predict"))
     assert len(met) == 1
@@ -276,7 +276,7 @@ def test_batches_of_arrays_have_the_default_size_and_the_rest_at_the_end():
         True,
         6,
     )
-    assert [one.shape for _, it in handler.enumerate_epochs() for one in it.pull_group(9)] == [
+    assert [one.shape for _, it in handler.enumerate_epochs() for one in it.next_group(9)] == [
         (32, 3),
         (32, 3),
         (6, 3),
@@ -292,7 +292,7 @@ def test_shuffling_is_new_each_epoch_repeats_after_a_seed_and_keeps_rows_togethe
         podium.utils.set_random_seed(3)
         handler = DataHandler(x, x * 10, batch_size=7, epochs=2, shuffle=True)
         return [
-            [np.concatenate(part) for part in zip(*it.pull_group(99), strict=True)]
+            [np.concatenate(part) for part in zip(*it.next_group(99), strict=True)]
             for _, it in handler.enumerate_epochs()
         ]
 
@@ -309,14 +309,14 @@ def test_a_run_that_starts_at_a_later_epoch_sees_the_order_of_that_epoch():
         handler = DataHandler(
             np.arange(20), batch_size=20, epochs=3, shuffle=True, shuffle_seed=8, **kwargs
         )
-        return [it.pull_group(1)[0].tolist() for _, it in handler.enumerate_epochs()]
+        return [it.next_group(1)[0].tolist() for _, it in handler.enumerate_epochs()]
 
     assert order(initial_epoch=2) == order()[2:]
 
 
 def test_shuffling_by_batch_moves_whole_batches():
     handler = DataHandler(np.arange(100), batch_size=10, shuffle="batch")
-    batches = [one.tolist() for _, it in handler.enumerate_epochs() for one in it.pull_group(10)]
+    batches = [one.tolist() for _, it in handler.enumerate_epochs() for one in it.next_group(10)]
     assert sorted(batches) == np.arange(100).reshape(10, 10).tolist() != batches
 
 

@@ -106,7 +106,7 @@ def test_a_table_goes_to_the_device_once_and_a_batch_names_its_rows(budget):
     tables = set()
     for _, iterator in data.enumerate_epochs():
         for _ in data.steps():
-            tables.add(id(iterator.take().table))
+            tables.add(id(iterator.next_batch().table))
     assert len(tables) == 1
 
 
@@ -125,7 +125,7 @@ def test_the_budget_and_the_number_of_passes_decide(
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     budget(size)
     data = DataHandler(X, Y, batch_size=4, epochs=epochs)
-    element = data._iterator.take()
+    element = data._iterator.next_batch()
     assert isinstance(element, podium.core.Selection) == kept
 
 
@@ -203,7 +203,7 @@ def test_a_quick_source_is_read_by_its_caller():
 
     data = DataHandler(Quick(), epochs=2)
     for _, iterator in data.enumerate_epochs():
-        assert len(iterator.pull_group(99)) == 20
+        assert len(iterator.next_group(99)) == 20
     assert readers == {threading.main_thread()}
 
 
@@ -290,7 +290,7 @@ def test_a_thread_that_nobody_closes_ends_with_its_reader():
     data = DataHandler(Slow(50), epochs=2)
     for _, iterator in data.enumerate_epochs():
         next(data.steps())
-        iterator.pull_group(5)
+        iterator.next_group(5)
         break
     (thread,) = set(reading_threads()) - before
     del data, iterator

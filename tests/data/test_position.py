@@ -72,8 +72,8 @@ def walk(data, stop_after=None):
     with data:
         for epoch, iterator in data.enumerate_epochs():
             for step in data.steps():
-                batch = iterator.take_raw()
-                data.took(1)
+                batch = iterator.next_arrays()
+                data.record_steps(1)
                 found.append(
                     (epoch, step, np.asarray(batch[0]).tolist(), np.asarray(batch[1]).tolist())
                 )
@@ -110,7 +110,7 @@ def test_seeking_reads_nothing_of_what_came_before():
     with DataHandler(source) as first:
         for _, iterator in first.enumerate_epochs():
             for step in first.steps():
-                iterator.take_raw()
+                iterator.next_arrays()
                 if step == 900:
                     position = first.position()
                     break

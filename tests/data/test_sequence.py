@@ -63,7 +63,7 @@ def orders(source, epochs=2, start=0, **kwargs):
     found = []
     for _, iterator in handler.enumerate_epochs():
         with handler.catch_stop_iteration():
-            found.append([int(iterator.take_raw()[1][0]) for _ in handler.steps()])
+            found.append([int(iterator.next_arrays()[1][0]) for _ in handler.steps()])
     return found
 
 
@@ -191,14 +191,14 @@ def test_a_run_in_parts_of_passes_is_continued_where_it_stood():
         read = []
         for _ in handler.enumerate_epochs():
             for _ in handler.steps():
-                read.append(int(handler._iterator.take_raw()[1][0]))
+                read.append(int(handler._iterator.next_arrays()[1][0]))
                 if len(read) == 8:
                     place = handler.position()
     assert (place["epoch"], place["step"]) == (2, 2)
     with DataHandler(Numbers(5), **arguments) as again:
         again.seek(place)
         rest = [
-            int(iterator.take_raw()[1][0])
+            int(iterator.next_arrays()[1][0])
             for _, iterator in again.enumerate_epochs()
             for _ in again.steps()
         ]
@@ -262,9 +262,9 @@ def test_workers_are_gone_however_the_walk_ends(interrupt):
 def test_an_error_is_raised_at_its_batch_with_the_number(kwargs):
     handler = DataHandler(Numbers(9, fails_at=4, **kwargs))
     _, iterator = next(handler.enumerate_epochs())
-    assert [int(iterator.take_raw()[1][0]) for _ in range(4)] == [0, 1, 2, 3]
+    assert [int(iterator.next_arrays()[1][0]) for _ in range(4)] == [0, 1, 2, 3]
     with pytest.raises(OSError, match="disk gone") as met:
-        iterator.take_raw()
+        iterator.next_arrays()
     assert met.value.__notes__ == [
         "It came from `Numbers.__getitem__(4)`.",
         "It was raised while batch 4 of the PyDataset was read (the first is 0).",
@@ -301,7 +301,7 @@ def test_processes_make_the_batches_stay_for_the_next_epoch_and_end():
     handler = DataHandler(source, steps_per_epoch=3)
     adapter = handler.adapter
     _, iterator = next(handler.enumerate_epochs())
-    found = iterator.pull_group(9)
+    found = iterator.next_group(9)
     assert [int(y[0]) for _, y in found] == [0, 1, 2] and source.made == []  # made, but elsewhere
     assert found[0][0].dtype == np.float32 and found[0][1].dtype == np.int32
     before = {process.pid for process in workers_alive()}
@@ -323,8 +323,8 @@ def test_what_cannot_be_pickled_is_refused_with_the_reason():
 
 
 def test_workers_given_to_the_handler_go_before_those_of_the_object():
-    from podium.data._words import Words
-    from podium.data.adapters._choice import choose_adapter
+    from podium.data._argument_names import ArgumentNames
+    from podium.data.adapters._choose_adapter import choose_adapter
 
     common = {
         "batch_size": None,
@@ -335,7 +335,12 @@ def test_workers_given_to_the_handler_go_before_those_of_the_object():
         "output_names": None,
     }
     adapter, _ = choose_adapter(
-        Numbers(), None, None, words=Words(), workers={"workers": 2, "max_queue_size": 3}, **common
+        Numbers(),
+        None,
+        None,
+        names=ArgumentNames(),
+        workers={"workers": 2, "max_queue_size": 3},
+        **common,
     )
     walk = adapter.iterate(0)
     next(walk)

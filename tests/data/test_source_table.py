@@ -222,7 +222,7 @@ def order_of(name, folder, shuffle):
         return [
             np.asarray(batch[0])
             for _, iterator in data.enumerate_epochs()
-            for batch in iterator.pull_group(99)
+            for batch in iterator.next_group(99)
         ]
 
 
@@ -249,19 +249,19 @@ def test_where_a_position_can_be_taken(name, tmp_path):
     arguments, size = made(name, tmp_path)
     with DataHandler(**arguments, **size) as data:
         for _, iterator in data.enumerate_epochs():
-            iterator.pull_group(2)
+            iterator.next_group(2)
             if table()[name]["seekable"] == "no":
                 with pytest.raises(ValueError, match="cannot be put back"):
                     data.position()
                 return
             position = data.position()
-            rest = [np.asarray(batch[0]) for batch in iterator.pull_group(99)]
+            rest = [np.asarray(batch[0]) for batch in iterator.next_group(99)]
     assert table()[name]["seekable"] == "yes"
     arguments, size = made(name, tmp_path)
     with DataHandler(**arguments, **size) as again:
         again.seek(position)
         for _, iterator in again.enumerate_epochs():
-            for one, other in zip(iterator.pull_group(99), rest, strict=True):
+            for one, other in zip(iterator.next_group(99), rest, strict=True):
                 np.testing.assert_array_equal(np.asarray(one[0]), other)
 
 

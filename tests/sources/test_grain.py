@@ -103,15 +103,15 @@ def test_a_handler_is_put_back_in_the_middle_of_a_later_epoch():
             continue
         with DataHandler(make(), epochs=3) as handler:
             for epoch, iterator in handler.enumerate_epochs():
-                iterator.pull_group(3)
+                iterator.next_group(3)
                 if epoch == 1:
                     place = json.loads(json.dumps(handler.position()))
-                    rest = [iterator.pull_group(2)]
+                    rest = [iterator.next_group(2)]
                 else:
-                    last = iterator.pull_group(2)
+                    last = iterator.next_group(2)
         with DataHandler(make(), epochs=3) as again:
             again.seek(place)
-            found = [iterator.pull_group(9) for _, iterator in again.enumerate_epochs()]
+            found = [iterator.next_group(9) for _, iterator in again.enumerate_epochs()]
         assert [len(group) for group in found] == [2, 5]
         np.testing.assert_array_equal(found[0][0][0], rest[0][0][0])
         np.testing.assert_array_equal(found[1][-1][0], last[-1][0])
@@ -122,7 +122,7 @@ def orders(source, **kwargs):
     found = []
     for _, iterator in handler.enumerate_epochs():
         with handler.catch_stop_iteration():
-            found.append([iterator.take_raw().tolist() for _ in handler.steps()])
+            found.append([iterator.next_arrays().tolist() for _ in handler.steps()])
     return found
 
 
@@ -154,9 +154,9 @@ def test_what_is_known():
 
 
 def test_states_are_kept_for_the_last_batches_only():
-    from podium.data.adapters import _recorded
+    from podium.data.adapters import _recorded_iterator as _recorded
 
-    walk = _recorded.RecordedWalk(iter(range(300)), dict)
+    walk = _recorded.RecordedIterator(iter(range(300)), dict)
     list(walk)
     assert walk.position(300) == {"state": {}}
     with pytest.raises(

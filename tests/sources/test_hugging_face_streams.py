@@ -91,7 +91,7 @@ def test_a_walk_can_start_where_another_stood(make):
 def test_a_buffer_that_shuffles_makes_it_impossible_and_epochs_differ():
     source = stored(a=np.arange(20.0)).shuffle(seed=1, buffer_size=20)
     handler = DataHandler(source, batch_size=20, epochs=2)
-    orders = [iterator.pull_group(1)[0].tolist() for _, iterator in handler.enumerate_epochs()]
+    orders = [iterator.next_group(1)[0].tolist() for _, iterator in handler.enumerate_epochs()]
     assert sorted(orders[0]) == sorted(orders[1]) and orders[0] != orders[1]
     later = DataHandler(source, batch_size=20, epochs=2, initial_epoch=1)
     assert later.peek().tolist() == orders[1] and not later.adapter.seekable

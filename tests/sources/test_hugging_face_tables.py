@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium.data import DataHandler, train_validation_split
-from podium.data._arrays import prepared
+from podium.data._convert_arrays import convert_arrays
 
 # By an inner module: without the package, the folder of our own tests would pass for it.
 pytest.importorskip(
@@ -37,8 +37,8 @@ def test_every_format_trains_to_the_weights_of_the_arrays(form, x, labels, table
     table = table.remove_columns("w").with_format(form)
     if form in (None, "numpy", "torch"):
         same(trained(table, "label"), trained(x, labels))
-    same(prepared(table, "x")["v"].rows(np.array([20, 3])), x[[20, 3]].astype("float32"))
-    same(prepared(table, "x")["label"].rows(slice(4, 8)), labels[4:8].astype("int32"))
+    same(convert_arrays(table, "x")["v"].rows(np.array([20, 3])), x[[20, 3]].astype("float32"))
+    same(convert_arrays(table, "x")["label"].rows(slice(4, 8)), labels[4:8].astype("int32"))
 
 
 @pytest.mark.parametrize("shuffle", [True, False, "batch"])
@@ -53,7 +53,7 @@ def test_columns_are_leaves(x, labels, table, batches, same):
     same(batches(table["v"], table["label"], table["w"]), wanted)
     table = table.with_format("torch")
     same(batches(table["v"], table["label"], table["w"]), wanted)
-    assert prepared(table["label"], "y").shape == (23,)
+    assert convert_arrays(table["label"], "y").shape == (23,)
 
 
 def test_columns_by_name(x, labels, table, batches, same):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from podium.data import DataHandler, train_validation_split
-from podium.data._arrays import prepared
+from podium.data._convert_arrays import convert_arrays
 
 zarr = pytest.importorskip(
     "zarr", reason="Zarr is not installed here; `make test-sources` runs this"
@@ -44,7 +44,7 @@ def test_zarr_is_cut_without_reading(x, stored, same):
 
 
 def test_no_read_asks_for_more_than_a_batch(x, stored):
-    column = prepared(stored(x), "x")
+    column = convert_arrays(stored(x), "x")
     asked = []
 
     class Noting:

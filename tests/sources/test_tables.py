@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from podium.data import DataHandler, train_validation_split
-from podium.data._arrays import prepared
+from podium.data._convert_arrays import convert_arrays
 from podium.data.columns._column import Column
 
 pd = pytest.importorskip(
@@ -99,7 +99,7 @@ def test_columns_of_several_types_meet_in_one_that_holds_them(x, labels, batches
 def test_no_table_is_copied_as_a_whole(kind, x):
     big = np.repeat(x, 1000, axis=0)
     frame = FRAMES[kind](big)
-    found = prepared(frame, "x")
+    found = convert_arrays(frame, "x")
     if isinstance(found, np.ndarray):
         assert np.may_share_memory(found, np.asarray(frame))
         return
@@ -124,14 +124,14 @@ def test_no_table_is_copied_as_a_whole(kind, x):
 
 
 def test_frames_that_lie_in_one_piece_are_seen_as_one_array(x):
-    assert isinstance(prepared(pd.DataFrame(x), "x"), np.ndarray)
-    assert isinstance(prepared(pl.DataFrame(np.asfortranarray(x)), "x"), np.ndarray)
-    assert isinstance(prepared(FRAMES["pandas in pieces"](x), "x"), Column)
+    assert isinstance(convert_arrays(pd.DataFrame(x), "x"), np.ndarray)
+    assert isinstance(convert_arrays(pl.DataFrame(np.asfortranarray(x)), "x"), np.ndarray)
+    assert isinstance(convert_arrays(FRAMES["pandas in pieces"](x), "x"), Column)
 
 
 def test_sparse_frames_stay_sparse(x, labels, batches, same):
     frame = pd.get_dummies(pd.Series(labels), sparse=True, dtype="float64")
-    column = prepared(frame, "x")
+    column = convert_arrays(frame, "x")
     assert type(column).__name__ == "SparseColumn"
     same(batches(frame), batches(frame.to_numpy()))
     frame["dense"] = x[:, 0]

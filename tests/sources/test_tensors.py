@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from podium.data import DataHandler
-from podium.data._arrays import prepared
-from podium.data.columns._torch import DeviceColumn
+from podium.data._convert_arrays import convert_arrays
+from podium.data.columns._framework_tensors import DeviceColumn
 
 torch = pytest.importorskip(
     "torch", reason="PyTorch is not installed here; `make test-sources` runs this"
@@ -44,11 +44,11 @@ def test_batches_of_tensors(kind, x, labels, batches, same):
 
 def test_memory_is_shared(x):
     tensor = torch.tensor(x, requires_grad=True)
-    assert np.shares_memory(prepared(tensor, "x"), tensor.detach().numpy())
+    assert np.shares_memory(convert_arrays(tensor, "x"), tensor.detach().numpy())
     half = torch.tensor(x, dtype=torch.bfloat16)
-    assert np.shares_memory(prepared(half, "x"), half.view(torch.int16).numpy())
+    assert np.shares_memory(convert_arrays(half, "x"), half.view(torch.int16).numpy())
     constant = tf.constant(x)
-    assert np.shares_memory(prepared(constant, "x"), np.asarray(memoryview(constant)))
+    assert np.shares_memory(convert_arrays(constant, "x"), np.asarray(memoryview(constant)))
 
 
 def test_small_floats_keep_their_type(x, batches, same):

@@ -85,7 +85,7 @@ def test_an_iterator_is_read_once():
 def test_each_epoch_shuffles_as_the_pipeline_says():
     shuffled = tf.data.Dataset.range(20).shuffle(20, seed=1).batch(20)
     handler = DataHandler(shuffled, epochs=2)
-    orders = [iterator.pull_group(1)[0].tolist() for _, iterator in handler.enumerate_epochs()]
+    orders = [iterator.next_group(1)[0].tolist() for _, iterator in handler.enumerate_epochs()]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(20)) and orders[0] != orders[1]
 
 
@@ -189,5 +189,5 @@ def test_an_error_in_the_pipeline_names_the_batch():
     )
     with pytest.raises(tf.errors.UnknownError, match="row 7") as met:
         for _, iterator in DataHandler(source).enumerate_epochs():
-            iterator.pull_group(9)
+            iterator.next_group(9)
     assert "batch 3 of the tf.data.Dataset" in met.value.__notes__[0]

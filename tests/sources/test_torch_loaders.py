@@ -61,7 +61,7 @@ def test_what_is_known():
 
 def batches(source):
     handler = DataHandler(source)
-    return next(iterator.pull_group(99) for _, iterator in handler.enumerate_epochs())
+    return next(iterator.next_group(99) for _, iterator in handler.enumerate_epochs())
 
 
 def columns(group):
@@ -187,7 +187,7 @@ def test_samplers_are_told_the_epoch():
 def test_workers_of_torchs_own():
     with DataHandler(loader(num_workers=1, multiprocessing_context="spawn")) as handler:
         _, iterator = next(handler.enumerate_epochs())
-        found = iterator.pull_group(99)
+        found = iterator.next_group(99)
     np.testing.assert_array_equal(np.concatenate([x for x, _ in found]), X)
 
 

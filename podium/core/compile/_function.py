@@ -326,7 +326,7 @@ class Function:
                 streams, queues, self._pulls.get(key, [0] * len(streams)), strict=True
             ):
                 while len(queue) < count:
-                    queue.append(stream.take_raw())
+                    queue.append(stream.next_arrays())
             with lock:
                 while True:
                     self._reading = streams, more
@@ -341,7 +341,7 @@ class Function:
                         self._reading = [], []
         except StopIteration:
             for stream, queue, found in zip(streams, queues, more, strict=True):
-                stream.give_back(queue + found)
+                stream.unread(queue + found)
         args, kwargs = jax.tree.unflatten(treedef, leaves)
         return self.python_function(*args, **kwargs)
 

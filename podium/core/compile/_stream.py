@@ -35,14 +35,14 @@ class OutOfRange(StopIteration):
 
 
 class Stream:
-    """Elements read one after the other. A subclass says in `pull` where they come from.
+    """Elements read one after the other. A subclass says in `read_next` where they come from.
 
     Example:
         >>> class Countdown(podium.core.Stream):
         ...     def __init__(self, start):
         ...         super().__init__()
         ...         self.left = start
-        ...     def pull(self):
+        ...     def read_next(self):
         ...         if self.left == 0:
         ...             raise StopIteration
         ...         self.left -= 1
@@ -53,17 +53,17 @@ class Stream:
     """
 
     def __init__(self) -> None:
-        self._returned: deque = deque()  # elements that were read and given back
+        self._unread: deque = deque()  # elements that were read and given back
 
-    def pull(self) -> Any:
+    def read_next(self) -> Any:
         """Return the next element, a structure of arrays, or raise StopIteration. Override it."""
-        raise NotImplementedError(f"{type(self).__name__} has no `pull`: define it.")
+        raise NotImplementedError(f"{type(self).__name__} has no `read_next`: define it.")
 
-    def take(self) -> Any:
+    def next_batch(self) -> Any:
         """Return the next element as it was pulled, which may be a `Selection` of rows."""
-        return self._returned.popleft() if self._returned else self.pull()
+        return self._unread.popleft() if self._unread else self.read_next()
 
-    def take_many(self, count: int) -> list:
+    def next_batches(self, count: int) -> list:
         """Return the next elements, up to `count`; neighbouring `Selection`s may come as one.
 
         Raises:
@@ -72,20 +72,20 @@ class Stream:
         taken: list = []
         try:
             while len(taken) < count:
-                taken.append(self.take())
+                taken.append(self.next_batch())
         except StopIteration:
             if not taken:
                 raise
         return taken
 
-    def take_raw(self) -> Any:
+    def next_arrays(self) -> Any:
         """Return the next element as arrays, without wrapping them into Tensors."""
-        element = self.take()
+        element = self.next_batch()
         return element.batch() if type(element) is Selection else element
 
-    def give_back(self, elements: list) -> None:
+    def unread(self, elements: list) -> None:
         """Put elements back in front, the first of the list first."""
-        self._returned.extendleft(reversed(elements))
+        self._unread.extendleft(reversed(elements))
 
     def __iter__(self) -> Any:
         return self
@@ -101,7 +101,7 @@ class Stream:
         if current.scope is not None:
             raise RuntimeError(_errors.STREAM_IN_CLOSURE)
         try:
-            element = self.take_raw()
+            element = self.next_arrays()
         except OutOfRange:
             raise
         except StopIteration:
@@ -130,7 +130,7 @@ class Feed(Stream):
         if self._elements:
             return self._elements.popleft()
         try:
-            self._more.append(self._source.take_raw())
+            self._more.append(self._source.next_arrays())
         except StopIteration:
             raise OutOfRange("The iterator has no more elements.") from None
         return map_structure(_as_tensor, self._more[-1])

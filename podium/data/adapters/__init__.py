@@ -3,4 +3,4 @@ them.
 """
 
 from podium.data.adapters._adapter import DataAdapter as DataAdapter
-from podium.data.adapters._choice import register_adapter as register_adapter
+from podium.data.adapters._choose_adapter import register_adapter as register_adapter

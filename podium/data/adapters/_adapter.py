@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from podium.data._words import Words
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 
 
 class DataAdapter:
@@ -20,7 +20,7 @@ class DataAdapter:
     Args:
         source: What the user gave as x.
         steps: Batches per epoch that the user asked for, or None.
-        words: The names of the caller's arguments, for messages.
+        names: The names of the caller's arguments, for messages.
 
     Attributes:
         kind: The word for such a source, for messages.
@@ -80,10 +80,12 @@ class DataAdapter:
     has_workers: ClassVar[bool] = False
     gives_rows: ClassVar[bool] = False
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
         self.source = source
         self.steps = steps
-        self.words = words
+        self.names = names
 
     @staticmethod
     def can_handle(x: Any) -> bool:

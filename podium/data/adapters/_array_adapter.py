@@ -10,12 +10,12 @@ import numpy as np
 
 from podium.core import Selection, Table
 from podium.core.internal import in_order
-from podium.data._arrays import check_lengths, is_arrays, prepared
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames, check_shuffle
+from podium.data._convert_arrays import check_lengths, convert_arrays, is_array_source
+from podium.data._copy_values import device_dtype, is_number_list, record_to_dict
 from podium.data._device_budget import device_budget
 from podium.data._packing import pack_x_y_sample_weight
-from podium.data._structure import describe, map_leaves, named_leaves, rebuilt
-from podium.data._values import arriving_dtype, fields_of, holds_numbers
-from podium.data._words import Words, check_shuffle
+from podium.data._structure import describe_structure, map_leaves, named_leaves, rebuild_sequence
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.columns._column import Index, as_column
 
@@ -39,7 +39,7 @@ class ArrayAdapter(DataAdapter):
         shuffle: True for samples, "batch" for whole batches in random order.
         seed: Decides the order.
         output_names: The names of the model's outputs, for weights by name.
-        words: The names of the arguments, for messages.
+        names: The names of the arguments, for messages.
     """
 
     kind = "array"
@@ -58,14 +58,14 @@ class ArrayAdapter(DataAdapter):
         shuffle: bool | str = False,
         seed: int = 0,
         output_names: list[str] | None = None,
-        words: Words = Words(),  # noqa: B008
+        names: ArgumentNames = DEFAULT_NAMES,
     ):
-        super().__init__(x, steps=steps, words=words)
-        inputs, targets = prepared(x, words.x, optional=False), prepared(y, words.y)
-        weights = prepared(
-            _completed(sample_weight, targets, words, output_names), words.sample_weight
+        super().__init__(x, steps=steps, names=names)
+        inputs, targets = convert_arrays(x, names.x, optional=False), convert_arrays(y, names.y)
+        weights = convert_arrays(
+            _completed(sample_weight, targets, names, output_names), names.sample_weight
         )
-        parts = {words.x: inputs, words.y: targets, words.sample_weight: weights}
+        parts = {names.x: inputs, names.y: targets, names.sample_weight: weights}
         self.samples = check_lengths(parts)
         if batch_size is None:
             batch_size = DEFAULT_BATCH_SIZE if steps is None else -(-self.samples // steps)
@@ -79,7 +79,7 @@ class ArrayAdapter(DataAdapter):
         numbered, self._treedef = jax.tree.flatten(in_order(pack_x_y_sample_weight(*places)))
         self.columns = [self.columns[number] for number in numbered]
         self._bytes = sum(
-            column.size * arriving_dtype(column.dtype).itemsize for column in self.columns
+            column.size * device_dtype(column.dtype).itemsize for column in self.columns
         )
         self.quick = self._bytes <= device_budget() and all(
             column.in_memory is not None for column in self.columns
@@ -93,7 +93,7 @@ class ArrayAdapter(DataAdapter):
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is arrays."""
-        return is_arrays(x)
+        return is_array_source(x)
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Walk the batches of an epoch, and then those of the following ones if one walk serves
@@ -129,7 +129,7 @@ class ArrayAdapter(DataAdapter):
                 column.rows(whole) if column.in_memory is None else column.in_memory
                 for column in self.columns
             ]
-            types = [arriving_dtype(array.dtype) for array in arrays]
+            types = [device_dtype(array.dtype) for array in arrays]
             self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self.cut)
         return self._table is not None
 
@@ -235,15 +235,17 @@ class _Walk:
     __next__ = many
 
 
-def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str] | None) -> Any:
+def _completed(
+    sample_weight: Any, y: Any, names: ArgumentNames, output_names: list[str] | None
+) -> Any:
     """Give every output weights: one array serves all of them, and None means weights of 1."""
-    sample_weight = fields_of(sample_weight)
+    sample_weight = record_to_dict(sample_weight)
     if sample_weight is None:
         return None
     if y is None:
         raise ValueError(
-            f"`{words.sample_weight}` was given without `{words.y}`; weights belong to targets. "
-            f"Give `{words.y}` too, or put the weights into `{words.x}`."
+            f"`{names.sample_weight}` was given without `{names.y}`; weights belong to targets. "
+            f"Give `{names.y}` too, or put the weights into `{names.x}`."
         )
     if not isinstance(y, (dict, list, tuple)):
         return sample_weight
@@ -251,7 +253,7 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
         unknown = [key for key in sample_weight if key not in y]
         if unknown:
             raise ValueError(
-                f"`{words.sample_weight}` has the keys {unknown}, which `{words.y}` does not "
+                f"`{names.sample_weight}` has the keys {unknown}, which `{names.y}` does not "
                 f"have; its keys are {list(y)}."
             )
         return {
@@ -261,24 +263,24 @@ def _completed(sample_weight: Any, y: Any, words: Words, output_names: list[str]
     if isinstance(sample_weight, dict):
         if output_names is None or len(output_names) != len(y) or isinstance(y, dict):
             raise ValueError(
-                f"`{words.sample_weight}` is a dictionary and `{words.y}` is {describe(y)}. Give "
-                f"the weights in the structure of `{words.y}`, or give both as dictionaries by "
-                "output name."
+                f"`{names.sample_weight}` is a dictionary and `{names.y}` is "
+                f"{describe_structure(y)}. Give the weights in the structure of `{names.y}`, "
+                "or give both as dictionaries by output name."
             )
         unknown = [key for key in sample_weight if key not in output_names]
         if unknown:
             raise ValueError(
-                f"`{words.sample_weight}` has the keys {unknown}; the outputs are {output_names}."
+                f"`{names.sample_weight}` has the keys {unknown}; the outputs are {output_names}."
             )
         sample_weight = [sample_weight.get(name) for name in output_names]
-    if isinstance(sample_weight, (list, tuple)) and not holds_numbers(sample_weight):
+    if isinstance(sample_weight, (list, tuple)) and not is_number_list(sample_weight):
         if isinstance(y, dict) or len(y) != len(sample_weight):
             raise ValueError(
-                f"`{words.sample_weight}` has {len(sample_weight)} parts and `{words.y}` is "
-                f"{describe(y)}. Give one array for all outputs, or one for each in the same "
-                "structure."
+                f"`{names.sample_weight}` has {len(sample_weight)} parts and `{names.y}` is "
+                f"{describe_structure(y)}. Give one array for all outputs, or one for each in the "
+                "same structure."
             )
-        return rebuilt(
+        return rebuild_sequence(
             y,
             [
                 _ones(part) if own is None else own

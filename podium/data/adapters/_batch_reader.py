@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from podium.data._arrays import check_lengths
-from podium.data._structure import describe_batch, leaves, outline
-from podium.data._values import own_structure
+from podium.data._convert_arrays import check_lengths
+from podium.data._copy_values import copy_structure, copy_unless_fresh
+from podium.data._structure import describe_batch, leaves, structure_key
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.adapters._leaves import own_leaf
 
 _PARTS = ("x", "y", "sample_weight")
 _UNBATCHED = " If the elements of the {} are single samples, make batches of them: {}."
@@ -86,7 +85,7 @@ class BatchReader:
             batch = self._owned(
                 batch
             )  # lists of numbers are arrays from here on, of whatever length
-        form = outline(batch)
+        form = structure_key(batch)
         if self._first is None:
             self._first = form, describe_batch(batch)
         elif form != self._first[0]:
@@ -103,12 +102,12 @@ class BatchReader:
         if isinstance(batch, tuple) and len(batch) <= 3:
             parts = zip(batch, _PARTS, strict=False)
             return tuple(
-                own_structure(part, f"{name} in {where}", self._own) for part, name in parts
+                copy_structure(part, f"{name} in {where}", self._own) for part, name in parts
             )
-        return own_structure(batch, where, self._own)
+        return copy_structure(batch, where, self._own)
 
     def _own(self, leaf: Any, name: str) -> Any:
-        return own_leaf(leaf, name, self._fresh)
+        return copy_unless_fresh(leaf, name, self._fresh)
 
     def _check_lengths(self, batch: Any) -> None:
         parts = (

@@ -11,12 +11,12 @@ import numpy as np
 
 from podium.core import Selection, Table
 from podium.core.internal import in_order
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._dataset import Dataset
 from podium.data._structure import leaves, map_leaves
-from podium.data._words import Words
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.pipelines._batching import Batched
-from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, take_rows
+from podium.data.pipelines._batching import BatchPipeline
+from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, select_rows
 
 _NO_SOURCE = (
     type,
@@ -36,8 +36,10 @@ class DatasetAdapter(DataAdapter):
     loader.
     """
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
         self.owned = isinstance(source, Dataset)
         self.seekable = self.owned and source.pipeline.seekable
         self._table: Table | None = None
@@ -46,9 +48,9 @@ class DatasetAdapter(DataAdapter):
         if not self.owned:
             self.kind = type(source).__name__
         if steps is None and self._cardinality() == INFINITE_CARDINALITY:
-            self.steps = words.steps_of_endless(
-                f"`{words.x}` is an infinite dataset, and {words.steps} was not given. Say how "
-                f"many batches make an epoch, `{words.steps}=100`, or leave out `repeat()`."
+            self.steps = names.steps_for_infinite(
+                f"`{names.x}` is an infinite dataset, and {names.steps} was not given. Say how "
+                f"many batches make an epoch, `{names.steps}=100`, or leave out `repeat()`."
             )
 
     @staticmethod
@@ -67,7 +69,7 @@ class DatasetAdapter(DataAdapter):
         self._from, self._order = start, pipeline.order()
         if self._table is None:
             return pipeline.elements(start)
-        assert isinstance(pipeline, Batched)
+        assert isinstance(pipeline, BatchPipeline)
         return (
             Selection(self._table, np.asarray(rows, np.int32))
             for rows in pipeline.batches_of_rows(start)
@@ -92,7 +94,7 @@ class DatasetAdapter(DataAdapter):
         pipeline = getattr(self.source, "pipeline", None)
         if (
             passes < 2
-            or type(pipeline) is not Batched
+            or type(pipeline) is not BatchPipeline
             or pipeline.source.table is None
             or not self.get_size()
         ):
@@ -138,4 +140,4 @@ class DatasetAdapter(DataAdapter):
 
 
 def _cut(table: Any, rows: Any) -> Any:
-    return map_leaves(lambda array: take_rows(array, rows), table)
+    return map_leaves(lambda array: select_rows(array, rows), table)

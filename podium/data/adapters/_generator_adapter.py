@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from podium.data._words import Words
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data.adapters._adapter import DataAdapter
 
 _WAYS_OUT = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS")
@@ -25,13 +25,15 @@ class GeneratorAdapter(DataAdapter):
     one_shot = True
     batching = "let it yield that many"
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
-        if steps is None and never_ends(source):
-            self.steps = words.steps_of_endless(
-                f"`{words.x}` is a generator that never ends (its code has no way to finish), and "
-                f"{words.steps} was not given. Say how many batches make an epoch: "
-                f"`{words.steps}=100`."
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
+        if steps is None and is_infinite_iterator(source):
+            self.steps = names.steps_for_infinite(
+                f"`{names.x}` is a generator that never ends (its code has no way to finish), and "
+                f"{names.steps} was not given. Say how many batches make an epoch: "
+                f"`{names.steps}=100`."
             )
 
     @staticmethod
@@ -44,7 +46,7 @@ class GeneratorAdapter(DataAdapter):
         return self.source
 
 
-def never_ends(iterator: Any) -> bool:
+def is_infinite_iterator(iterator: Any) -> bool:
     """Tell whether an iterator certainly never ends: its code has no `raise` and no `return`, not
     even the unwritten one.
 
@@ -63,5 +65,5 @@ def never_ends(iterator: Any) -> bool:
     if frame is None:
         return False  # it has ended already
     if iterator.gi_code.co_name == "<genexpr>":
-        return never_ends(frame.f_locals.get(".0"))
+        return is_infinite_iterator(frame.f_locals.get(".0"))
     return not any(step.opname in _WAYS_OUT for step in dis.get_instructions(iterator.gi_code))

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from podium.data._words import Words
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.adapters._recorded import RecordedWalk, restored
-from podium.data.columns._origin import is_a
+from podium.data.adapters._recorded_iterator import RecordedIterator, restored
+from podium.data.columns._foreign_types import is_instance_of
 
 _SPARSE = (
     "FilterMapDataset",
@@ -36,8 +36,10 @@ class GrainMapAdapter(DataAdapter):
     kind = "grain.MapDataset"
     seekable = True
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
         self._first = 0  # where the walk was started
         self._origin: int | None = None  # the first epoch of the run
         if steps is None and self.get_size() is None:
@@ -46,7 +48,7 @@ class GrainMapAdapter(DataAdapter):
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is a MapDataset that has an element for each number."""
-        return is_a(x, "grain", "MapDataset") and not _has(x, *_SPARSE)
+        return is_instance_of(x, "grain", "MapDataset") and not _has(x, *_SPARSE)
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Start Grain's reading threads at a batch of an epoch."""
@@ -92,16 +94,18 @@ class GrainStreamAdapter(DataAdapter):
     kind = "grain dataset"
     seekable = True
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
-        self._walk: RecordedWalk | None = None
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
+        self._walk: RecordedIterator | None = None
         if steps is None and _never_ends(source):
             self.steps = _endless(self)
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is one of Grain's that can be walked again and again."""
-        return is_a(x, "grain", "IterDataset", "MapDataset", "DataLoader")
+        return is_instance_of(x, "grain", "IterDataset", "MapDataset", "DataLoader")
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Start a new walk."""
@@ -122,14 +126,16 @@ class GrainIteratorAdapter(DataAdapter):
     one_shot = True
     seekable = True
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
-        self._walk: RecordedWalk | None = None
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
+        self._walk: RecordedIterator | None = None
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is one of Grain's iterators."""
-        return is_a(x, "grain", "DatasetIterator", "DataLoaderIterator")
+        return is_instance_of(x, "grain", "DatasetIterator", "DataLoaderIterator")
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Go on with the one walk that there is, or begin it anew at `start`."""
@@ -142,11 +148,11 @@ class GrainIteratorAdapter(DataAdapter):
         return None if self._walk is None else self._walk.position(taken)
 
 
-def _recorded(walk: Any, start: Any, ours: bool = True) -> RecordedWalk:
+def _recorded(walk: Any, start: Any, ours: bool = True) -> RecordedIterator:
     """Begin a walk where it is, or at a state."""
     if start:
         walk.set_state(restored(start["state"]))
-    return RecordedWalk(walk, walk.get_state, getattr(walk, "close", None) if ours else None)
+    return RecordedIterator(walk, walk.get_state, getattr(walk, "close", None) if ours else None)
 
 
 def _closing(walk: Any, count: int) -> Iterator[Any]:
@@ -160,7 +166,7 @@ def _closing(walk: Any, count: int) -> Iterator[Any]:
 
 def _has(dataset: Any, *names: str) -> bool:
     """Tell whether a dataset was made with one of the transformations of those names."""
-    return is_a(dataset, "grain", *names) or any(
+    return is_instance_of(dataset, "grain", *names) or any(
         _has(parent, *names) for parent in getattr(dataset, "parents", ())
     )
 
@@ -169,21 +175,21 @@ def _never_ends(source: Any) -> bool:
     """Tell whether a source certainly never ends: it is repeated without a number, and nothing
     limits it afterwards.
     """
-    if is_a(source, "grain", "DataLoader"):
+    if is_instance_of(source, "grain", "DataLoader"):
         return getattr(getattr(source, "_sampler", None), "_num_epochs", 1) is None
-    if is_a(source, "grain", "LimitIterDataset"):
+    if is_instance_of(source, "grain", "LimitIterDataset"):
         return False
-    if is_a(source, "grain", "RepeatIterDataset"):
+    if is_instance_of(source, "grain", "RepeatIterDataset"):
         return getattr(source, "_num_epochs", 1) is None
-    if is_a(source, "grain", "MapDataset"):
+    if is_instance_of(source, "grain", "MapDataset"):
         return len(source) >= _ENDLESS
     parents: Any = getattr(source, "parents", None) or getattr(source, "_parents", ())
     return len(parents) == 1 and _never_ends(parents[0])
 
 
 def _endless(adapter: DataAdapter) -> int:
-    words = adapter.words
-    return words.steps_of_endless(
-        f"`{words.x}` is an infinite {adapter.kind}, and {words.steps} was not given. Say how many "
-        f"batches make an epoch, `{words.steps}=100`, or leave out `repeat()`."
+    names = adapter.names
+    return names.steps_for_infinite(
+        f"`{names.x}` is an infinite {adapter.kind}, and {names.steps} was not given. Say how many "
+        f"batches make an epoch, `{names.steps}=100`, or leave out `repeat()`."
     )

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from podium.core import unknown_choice
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._packing import pack_x_y_sample_weight
-from podium.data._words import Words
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.adapters._recorded import RecordedWalk, restored
-from podium.data.columns._origin import is_a
+from podium.data.adapters._recorded_iterator import RecordedIterator, restored
+from podium.data.columns._foreign_types import is_instance_of
 
 _DEFAULT_BATCH_SIZE = 32
 
@@ -34,7 +34,7 @@ class HuggingFaceAdapter(DataAdapter):
         sample_weight: The name of the column of the weights, likewise.
         batch_size: Rows per batch, 32 by default.
         steps: Batches per epoch that the user asked for, or None.
-        words: The names of the caller's arguments, for messages.
+        names: The names of the caller's arguments, for messages.
     """
 
     kind = "datasets.IterableDataset"
@@ -50,22 +50,22 @@ class HuggingFaceAdapter(DataAdapter):
         sample_weight: Any = None,
         batch_size: int | None = None,
         steps: int | None = None,
-        words: Words = Words(),  # noqa: B008
+        names: ArgumentNames = DEFAULT_NAMES,
     ):
-        super().__init__(source, steps=steps, words=words)
-        self._targets = _names(y, words.y, words)
-        self._weights = _names(sample_weight, words.sample_weight, words)
+        super().__init__(source, steps=steps, names=names)
+        self._targets = _names(y, names.y, names)
+        self._weights = _names(sample_weight, names.sample_weight, names)
         self._batch_size = batch_size or _DEFAULT_BATCH_SIZE
         self._rows = source.with_format("numpy")
         self.seekable = hasattr(source, "state_dict") and not _buffered(
             getattr(source, "_ex_iterable", None)
         )
-        self._walk: RecordedWalk | None = None
+        self._walk: RecordedIterator | None = None
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is a stream of Hugging Face's."""
-        return is_a(x, "datasets", "IterableDataset")
+        return is_instance_of(x, "datasets", "IterableDataset")
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Start a new walk through the rows."""
@@ -76,7 +76,7 @@ class HuggingFaceAdapter(DataAdapter):
         walk = map(self._packed, rows.iter(self._batch_size))
         if not self.seekable:
             return walk
-        self._walk = RecordedWalk(walk, rows.state_dict)
+        self._walk = RecordedIterator(walk, rows.state_dict)
         return self._walk
 
     def position(self, taken: int) -> Any:
@@ -89,24 +89,24 @@ class HuggingFaceAdapter(DataAdapter):
 
     def _packed(self, batch: dict[str, Any]) -> Any:
         """Share out the columns among inputs, targets and weights."""
-        words, batch = self.words, dict(batch)
-        targets = _taken_out(batch, self._targets, words.y)
-        weights = _taken_out(batch, self._weights, words.sample_weight)
+        names, batch = self.names, dict(batch)
+        targets = _taken_out(batch, self._targets, names.y)
+        weights = _taken_out(batch, self._weights, names.sample_weight)
         if not batch:
             raise ValueError(
-                f"`{words.x}` has no column left for the inputs: `{words.y}` and "
-                f"`{words.sample_weight}` name them all."
+                f"`{names.x}` has no column left for the inputs: `{names.y}` and "
+                f"`{names.sample_weight}` name them all."
             )
         x = next(iter(batch.values())) if len(batch) == 1 else batch
         return pack_x_y_sample_weight(x, targets, weights)
 
 
-def _names(value: Any, argument: str, words: Words) -> Any:
+def _names(value: Any, argument: str, names: ArgumentNames) -> Any:
     """Check that an argument names a column, or several."""
     listed = value if isinstance(value, (list, tuple)) else [value]
     if value is not None and not (listed and all(isinstance(name, str) for name in listed)):
         raise ValueError(
-            f"`{argument}` was given, but `{words.x}` is a datasets.IterableDataset, whose rows "
+            f"`{argument}` was given, but `{names.x}` is a datasets.IterableDataset, whose rows "
             f"hold all. Give the name of its column: `{argument}='label'`."
         )
     return value

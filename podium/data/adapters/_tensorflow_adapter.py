@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._structure import named_leaves
-from podium.data._words import Words
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.columns._origin import is_a
+from podium.data.columns._foreign_types import is_instance_of
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY
 
 _MAKE_DENSE = {
@@ -33,26 +33,28 @@ class TensorFlowAdapter(DataAdapter):
 
     kind = "tf.data.Dataset"
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
-        if is_a(source, "tensorflow", *_DISTRIBUTED):
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
+        if is_instance_of(source, "tensorflow", *_DISTRIBUTED):
             raise TypeError(
-                f"`{words.x}` is a {type(source).__name__}, which TensorFlow has spread over its "
+                f"`{names.x}` is a {type(source).__name__}, which TensorFlow has spread over its "
                 "own devices. Give the `tf.data.Dataset` that it was made from: Podium spreads the "
                 "batches itself."
             )
-        _check_components(source.element_spec, words)
+        _check_components(source.element_spec, names)
         self._cardinality = int(source.cardinality().numpy())
         if steps is None and self._cardinality == INFINITE_CARDINALITY:
-            self.steps = words.steps_of_endless(
-                f"`{words.x}` is an infinite tf.data.Dataset; {words.steps} was not given. Say how "
-                f"many batches make an epoch: `{words.steps}=100`, or leave out `repeat()`."
+            self.steps = names.steps_for_infinite(
+                f"`{names.x}` is an infinite tf.data.Dataset; {names.steps} was not given. Say how "
+                f"many batches make an epoch: `{names.steps}=100`, or leave out `repeat()`."
             )
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is TensorFlow's."""
-        return is_a(x, "tensorflow", "DatasetV2", *_DISTRIBUTED)
+        return is_instance_of(x, "tensorflow", "DatasetV2", *_DISTRIBUTED)
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
         """Start a new walk."""
@@ -63,7 +65,7 @@ class TensorFlowAdapter(DataAdapter):
         return self._cardinality if self._cardinality >= 0 else None
 
 
-def _check_components(spec: Any, words: Words) -> None:
+def _check_components(spec: Any, names: ArgumentNames) -> None:
     """Refuse components that are no dense tensors of numbers, before one is read."""
     parts = (
         dict(zip(("x", "y", "sample_weight"), spec, strict=False))
@@ -73,7 +75,7 @@ def _check_components(spec: Any, words: Words) -> None:
     for part, structure in parts.items():
         for name, leaf in named_leaves(structure, part):
             kind = type(leaf).__name__
-            where = f"The component `{name}` of the tf.data.Dataset `{words.x}`"
+            where = f"The component `{name}` of the tf.data.Dataset `{names.x}`"
             if getattr(getattr(leaf, "dtype", None), "name", "") == "string":
                 raise TypeError(
                     f"{where} holds strings ({kind}); numbers or booleans were expected. Turn them "

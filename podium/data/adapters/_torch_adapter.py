@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podium.data._words import Words
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.adapters._recorded import RecordedWalk, restored
-from podium.data.columns._origin import is_a
+from podium.data.adapters._recorded_iterator import RecordedIterator, restored
+from podium.data.columns._foreign_types import is_instance_of
 
 
 class TorchAdapter(DataAdapter):
@@ -25,11 +25,13 @@ class TorchAdapter(DataAdapter):
     kind = "DataLoader"
     batching = "`DataLoader(dataset, batch_size={})`"
 
-    def __init__(self, source: Any, *, steps: int | None = None, words: Words = Words()):  # noqa: B008
-        super().__init__(source, steps=steps, words=words)
-        if not is_a(source, "torch", "DataLoader"):
+    def __init__(
+        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+    ):
+        super().__init__(source, steps=steps, names=names)
+        if not is_instance_of(source, "torch", "DataLoader"):
             raise TypeError(
-                f"`{words.x}` is a torch Dataset ({type(source).__name__}), which gives single "
+                f"`{names.x}` is a torch Dataset ({type(source).__name__}), which gives single "
                 "samples; batches were expected. Put it into a loader: "
                 "`torch.utils.data.DataLoader(dataset, batch_size=32)`."
             )
@@ -38,15 +40,15 @@ class TorchAdapter(DataAdapter):
             collate, "__name__", ""
         ) == "default_collate" and collate.__module__.startswith("torch.")
         self.seekable = hasattr(source, "state_dict") and hasattr(source, "load_state_dict")
-        self._walk: RecordedWalk | None = None
+        self._walk: RecordedIterator | None = None
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is torch's: a loader, or a Dataset of rows, which is refused with a
         hint.
         """
-        return is_a(x, "torch", "DataLoader") or (
-            is_a(x, "torch", "Dataset") and not hasattr(x, "__iter__")
+        return is_instance_of(x, "torch", "DataLoader") or (
+            is_instance_of(x, "torch", "Dataset") and not hasattr(x, "__iter__")
         )
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
@@ -59,7 +61,7 @@ class TorchAdapter(DataAdapter):
             return iter(loader)
         if start:
             loader.load_state_dict(restored(start["state"]))
-        self._walk = RecordedWalk(iter(loader), loader.state_dict)
+        self._walk = RecordedIterator(iter(loader), loader.state_dict)
         return self._walk
 
     def position(self, taken: int) -> Any:
@@ -70,7 +72,7 @@ class TorchAdapter(DataAdapter):
         """Return the number of batches. What an iterable dataset says about its length is only a
         guess.
         """
-        if is_a(self.source.dataset, "torch", "IterableDataset"):
+        if is_instance_of(self.source.dataset, "torch", "IterableDataset"):
             return None
         try:
             return len(self.source)

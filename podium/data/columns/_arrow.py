@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from podium.data.columns._column import Column, Index, MemoryColumn
-from podium.data.columns._joined import chained, side_by_side
-from podium.data.columns._origin import missing, no_numbers, place, places_of
+from podium.data.columns._compound_columns import chained, stack_columns
+from podium.data.columns._foreign_types import column_indices, missing, not_numeric_error, place
 
 
 def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.ndarray | Column:
@@ -20,9 +20,9 @@ def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.nda
     """
     if not hasattr(value, "column_names"):
         column = arrow_column(value, f"`{name}`", name, name)
-        return side_by_side(name, [column]) if column.ndim == 1 else column
+        return stack_columns(name, [column]) if column.ndim == 1 else column
     known = value.column_names
-    places = places_of(known, chosen)
+    places = column_indices(known, chosen)
     if not places:
         raise ValueError(
             f"`{name}` is a table without columns (shape {value.shape}). Give one with columns "
@@ -35,7 +35,7 @@ def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.nda
             value.column(at), place(key, name), f"{name}[{key!r}]", f"column {key!r} of {name}"
         )
         if column.ndim > 1:
-            raise no_numbers(
+            raise not_numeric_error(
                 place(key, name),
                 "an array in each row",
                 value.column(at).type,
@@ -46,7 +46,7 @@ def from_arrow(value: Any, name: str, chosen: list[Any] | None = None) -> np.nda
                 + ".column_names}`",
             )
         columns.append(column)
-    return side_by_side(name, columns)
+    return stack_columns(name, columns)
 
 
 def arrow_column(array: Any, where: str, written: str, name: str) -> Column:
@@ -77,25 +77,25 @@ def _refuse_others(kind: Any, where: str, written: str) -> None:
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return
     if types.is_dictionary(kind):
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "categories",
             kind,
             f"Give their numbers, the `indices` of the chunks of `{written}`",
         )
     if types.is_temporal(kind):
-        raise no_numbers(
+        raise not_numeric_error(
             where, "dates or times", kind, f"Give their numbers, `{written}.cast('int64')`"
         )
     if types.is_decimal(kind):
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "decimal numbers, which JAX does not know",
             kind,
             f"Give `{written}.cast('float32')`",
         )
     if types.is_list(kind) or types.is_large_list(kind):
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "lists of any length",
             kind,
@@ -103,9 +103,9 @@ def _refuse_others(kind: Any, where: str, written: str) -> None:
             "them",
         )
     if types.is_null(kind):
-        raise no_numbers(where, "missing values only", kind, "Fill it with numbers")
+        raise not_numeric_error(where, "missing values only", kind, "Fill it with numbers")
     word = "text" if "string" in str(kind) else "no numbers"
-    raise no_numbers(
+    raise not_numeric_error(
         where,
         word,
         kind,
@@ -120,7 +120,7 @@ def _chunk(chunk: Any, where: str, written: str, name: str) -> Column:
     if types.is_fixed_size_list(chunk.type):
         inner = arrow_column(chunk.flatten(), f"the lists of {where}", written, name)
         if inner.in_memory is None:
-            raise no_numbers(
+            raise not_numeric_error(
                 where,
                 "lists of booleans",
                 chunk.type,

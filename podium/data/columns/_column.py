@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._checks import arriving_dtype, check_values
+from podium.data._value_checks import check_values, device_dtype
 
 Index = slice | np.ndarray  # rows: a slice with step 1, or row numbers in any order
 
@@ -54,7 +54,7 @@ class Column:
         start, stop, step = index.indices(len(self))
         if step != 1:
             raise ValueError(f"A column is cut in steps of 1; the step {step} was given.")
-        return Part(self, start, stop)
+        return ColumnSlice(self, start, stop)
 
     def read(self, index: Index) -> np.ndarray:
         """Return rows as a NumPy array in any type."""
@@ -70,11 +70,11 @@ class Column:
             over="ignore"
         ):  # a float64 beyond float32 becomes inf, which the loss will show
             return found.astype(
-                arriving_dtype(found.dtype), order="C", subok=False, copy=not self.fresh
+                device_dtype(found.dtype), order="C", subok=False, copy=not self.fresh
             )
 
 
-class Part(Column):
+class ColumnSlice(Column):
     """Neighbouring rows of another column."""
 
     def __init__(self, whole: Column, start: int, stop: int):
@@ -97,7 +97,7 @@ class MemoryColumn(Column):
     def __init__(self, name: str, array: np.ndarray):
         super().__init__(name, array.shape, array.dtype)
         self.in_memory = array
-        self._arriving = arriving_dtype(array.dtype)
+        self._device_dtype = device_dtype(array.dtype)
 
     def read(self, index: Index) -> np.ndarray:
         """Return rows."""
@@ -108,8 +108,34 @@ class MemoryColumn(Column):
         with np.errstate(over="ignore"):
             found = self.in_memory[index]
             return found.astype(
-                self._arriving, order="C", subok=False, copy=isinstance(index, slice)
+                self._device_dtype, order="C", subok=False, copy=isinstance(index, slice)
             )
+
+
+class SparseColumn(Column):
+    """A sparse matrix or array of any format. It is kept by rows (CSR), into which other formats
+    are converted once.
+    """
+
+    fresh = True
+
+    def __init__(self, name: str, matrix: Any):
+        if len(matrix.shape) > 2:
+            raise ValueError(
+                f"`{name}` is a sparse array of shape {matrix.shape}; one or two dimensions were "
+                "expected. Reshape it to `(samples, features)`, or make it dense, "
+                f"`{name}.toarray()`."
+            )
+        super().__init__(name, matrix.shape, matrix.dtype)
+        check_values(self, name)
+        by_rows = matrix.reshape(-1, 1) if self.ndim == 1 else matrix
+        self._matrix = by_rows.tocsr()
+        check_values(np.asarray(self._matrix.data), name)
+
+    def read(self, index: Index) -> np.ndarray:
+        """Return dense rows."""
+        found = self._matrix[index].toarray()
+        return found[:, 0] if self.ndim == 1 else found
 
 
 def as_column(array: Any, name: str) -> Column:

@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._checks import check_values, shortened
+from podium.data._value_checks import check_values, short_repr
 from podium.data.columns._column import Column, Index, row_count
-from podium.data.columns._origin import is_a, missing, no_numbers, origin, place
-from podium.data.columns._torch import from_torch
+from podium.data.columns._foreign_types import (
+    is_instance_of,
+    missing,
+    not_numeric_error,
+    origin,
+    place,
+)
+from podium.data.columns._framework_tensors import from_torch
 
 _KEPT = (
     "numpy",
@@ -28,7 +34,7 @@ def is_hugging_face_table(value: Any) -> bool:
     user's own `datasets.py`.
     """
     return (
-        is_a(value, "datasets", "Dataset")
+        is_instance_of(value, "datasets", "Dataset")
         and hasattr(value, "column_names")
         and hasattr(value, "with_format")
     )
@@ -37,7 +43,7 @@ def is_hugging_face_table(value: Any) -> bool:
 def is_hugging_face_column(value: Any) -> bool:
     """Tell whether an object is a column of one, which is read when its rows are asked for."""
     return (
-        is_a(value, "datasets", "Column")
+        is_instance_of(value, "datasets", "Column")
         and hasattr(value, "column_name")
         and hasattr(value, "source")
     )
@@ -45,7 +51,7 @@ def is_hugging_face_column(value: Any) -> bool:
 
 def refuse_splits(value: Any, name: str) -> None:
     """Refuse a `DatasetDict`, which is a dictionary of splits and no structure of inputs."""
-    if is_a(value, "datasets", "DatasetDict", "IterableDatasetDict"):
+    if is_instance_of(value, "datasets", "DatasetDict", "IterableDatasetDict"):
         splits = list(value)
         raise TypeError(
             f"`{name}` is a {type(value).__name__} with the splits {splits}; one of them was "
@@ -220,9 +226,9 @@ class HuggingFaceColumn(Column):
     def _refusal(self, array: np.ndarray) -> Exception:
         first = next((value for value in array.flat if value is not None), None)
         if isinstance(first, (str, bytes)):
-            return no_numbers(
+            return not_numeric_error(
                 self._where,
-                f"text, such as {shortened(first)}",
+                f"text, such as {short_repr(first)}",
                 array.dtype,
                 "Turn it into numbers with `map` (a tokenizer), or `class_encode_column`",
             )
@@ -230,7 +236,7 @@ class HuggingFaceColumn(Column):
             return self._missing(sum(value is None for value in array.flat), array.size)
         if isinstance(first, (list, np.ndarray)):
             return self._ragged(array)
-        return no_numbers(
+        return not_numeric_error(
             self._where,
             f"{type(first).__name__} objects",
             array.dtype,

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from podium.data._checks import check_values
+from podium.data._value_checks import check_values
 from podium.data.columns._arrow import arrow_column
-from podium.data.columns._column import Column, MemoryColumn
-from podium.data.columns._joined import side_by_side
-from podium.data.columns._origin import missing, no_numbers, place, places_of
-from podium.data.columns._sparse import SparseColumn
+from podium.data.columns._column import Column, MemoryColumn, SparseColumn
+from podium.data.columns._compound_columns import stack_columns
+from podium.data.columns._foreign_types import column_indices, missing, not_numeric_error, place
 
 
 def from_pandas(value: Any, name: str, chosen: list[Any] | None = None) -> np.ndarray | Column:
@@ -21,8 +20,8 @@ def from_pandas(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
     column that is none.
     """
     if value.ndim == 1:
-        return side_by_side(name, [_column(value, f"`{name}`", name, name)])
-    places = places_of(list(value.columns), chosen)
+        return stack_columns(name, [_column(value, f"`{name}`", name, name)])
+    places = column_indices(list(value.columns), chosen)
     if not places:
         raise ValueError(
             f"`{name}` is a DataFrame without columns (shape {value.shape}). Give one with "
@@ -33,7 +32,7 @@ def from_pandas(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
         return SparseColumn(name, value.iloc[:, places].sparse.to_coo())
     whole = _seen_as_one(value, places) if len(set(dtypes)) == 1 and _is_plain(dtypes[0]) else None
     if whole is None:
-        return side_by_side(name, [_of_frame(value, at, name) for at in places])
+        return stack_columns(name, [_of_frame(value, at, name) for at in places])
     if whole.dtype.kind in "iu":
         for at, column in zip(places, whole.T, strict=True):
             check_values(column, f"column {value.columns[at]!r} of {name}")
@@ -95,21 +94,21 @@ def _column(series: Any, where: str, written: str, name: str) -> Column:
 
 def _refuse_others(dtype: Any, where: str, written: str) -> None:
     if str(dtype) == "category":
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "categories",
             dtype,
             f"Give their numbers, `{written}.cat.codes`, or a column for each, `pd.get_dummies`",
         )
     if dtype.kind in "Mm":
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "dates or times",
             dtype,
             f"Give numbers made of them, such as `{written}.astype('int64') / 1e9` or `.dt.month`",
         )
     if dtype.kind == "O" and str(dtype) == "object":
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "Python objects",
             dtype,
@@ -118,7 +117,7 @@ def _refuse_others(dtype: Any, where: str, written: str) -> None:
         )
     if dtype.kind not in "fiub":
         kind = "text" if "str" in str(dtype) else "no numbers"
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             kind,
             dtype,

@@ -9,23 +9,29 @@ from typing import Any
 import numpy as np
 
 from podium.data.columns._column import Column, Index, MemoryColumn
-from podium.data.columns._joined import chained, side_by_side
-from podium.data.columns._origin import is_a, missing, no_numbers, place, places_of
+from podium.data.columns._compound_columns import chained, stack_columns
+from podium.data.columns._foreign_types import (
+    column_indices,
+    is_instance_of,
+    missing,
+    not_numeric_error,
+    place,
+)
 
 
 def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.ndarray | Column:
     """Return a frame (or some of its columns) or series as an array or a Column, or name the column
     that is none.
     """
-    if is_a(value, "polars", "LazyFrame"):
+    if is_instance_of(value, "polars", "LazyFrame"):
         raise TypeError(
             f"`{name}` is a Polars LazyFrame, a query that has not been run; rows cannot be read "
             f"from it by number. Run it once: `{name}.collect()`."
         )
-    if is_a(value, "polars", "Series"):
+    if is_instance_of(value, "polars", "Series"):
         return _as_rows(_column(value, f"`{name}`", name, name), name)
     known, series = value.columns, value.get_columns()
-    places = places_of(known, chosen)
+    places = column_indices(known, chosen)
     names = [known[at] for at in places]
     if not names:
         raise ValueError(
@@ -38,7 +44,7 @@ def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
             series[at], place(key, name), f"{name}[{key!r}]", f"column {key!r} of {name}"
         )
         if column.ndim > 1:
-            raise no_numbers(
+            raise not_numeric_error(
                 place(key, name),
                 "an array in each row",
                 series[at].dtype,
@@ -49,7 +55,7 @@ def from_polars(value: Any, name: str, chosen: list[Any] | None = None) -> np.nd
                 + ".columns}`",
             )
         columns.append(column)
-    joined = side_by_side(name, columns)
+    joined = stack_columns(name, columns)
     whole = _seen_as_one(value) if names == known and len(names) > 1 else None
     return joined if whole is None else whole
 
@@ -62,7 +68,7 @@ def _seen_as_one(frame: Any) -> np.ndarray | None:
 
 
 def _as_rows(column: Column, name: str) -> np.ndarray | Column:
-    return side_by_side(name, [column]) if column.ndim == 1 else column
+    return stack_columns(name, [column]) if column.ndim == 1 else column
 
 
 def _column(series: Any, where: str, written: str, name: str) -> Column:
@@ -71,17 +77,17 @@ def _column(series: Any, where: str, written: str, name: str) -> Column:
     """
     dtype = series.dtype
     inner = dtype
-    while is_a(inner, "polars", "Array"):
+    while is_instance_of(inner, "polars", "Array"):
         inner = inner.inner
     if str(inner).startswith("Decimal") or "Int128" in str(inner):
-        raise no_numbers(
+        raise not_numeric_error(
             where,
             "numbers of a type that JAX does not know",
             dtype,
             f"Give `{written}.cast(pl.Float32)`",
         )
     if not (inner.is_numeric() or str(inner) == "Boolean"):
-        raise no_numbers(
+        raise not_numeric_error(
             where, _word(inner), dtype, f"Give their numbers, such as `{written}.{_number(inner)}`"
         )
     if series.null_count():

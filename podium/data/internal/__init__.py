@@ -1,16 +1,15 @@
 """What other packages of Podium may use of `podium.data` beyond its public API. Not for users."""
 
-from podium.data._arrays import is_arrays as is_arrays
-from podium.data._structure import describe as describe
+from podium.data._convert_arrays import is_array_source as is_array_source
+from podium.data._copy_values import record_to_dict as record_to_dict
+from podium.data._structure import describe_structure as describe_structure
 from podium.data._structure import map_leaves as map_leaves
-from podium.data._structure import outline as outline
-from podium.data._values import fields_of as fields_of
-from podium.data._words import check_count as check_count
-from podium.data.columns._mapped import is_mapped as is_mapped
-from podium.data.pipelines._batching import Batched as Batched
-from podium.data.pipelines._pipeline import OneToOne as OneToOne
+from podium.data._structure import structure_key as structure_key
+from podium.data.columns._lazy_columns import is_memory_mapped as is_memory_mapped
+from podium.data.pipelines._batching import BatchPipeline as BatchPipeline
+from podium.data.pipelines._pipeline import OneToOnePipeline as OneToOnePipeline
 from podium.data.pipelines._pipeline import Pipeline as Pipeline
-from podium.data.pipelines._pipeline import take_rows as take_rows
-from podium.data.pipelines._sources import Slices as Slices
-from podium.data.pipelines._sources import frozen as frozen
-from podium.data.pipelines._sources import table_of as table_of
+from podium.data.pipelines._pipeline import select_rows as select_rows
+from podium.data.pipelines._sources import SlicesPipeline as SlicesPipeline
+from podium.data.pipelines._sources import as_table as as_table
+from podium.data.pipelines._sources import freeze_element as freeze_element

@@ -15,14 +15,14 @@ from podium.data.pipelines._pipeline import (
     Pipeline,
     Rows,
     first_length,
-    regrouped,
-    row_of,
-    take_rows,
+    regroup_rows,
+    select_row,
+    select_rows,
 )
-from podium.data.pipelines._sources import Single
+from podium.data.pipelines._sources import SingleElementPipeline
 
 
-class Batched(Pipeline):
+class BatchPipeline(Pipeline):
     """Elements stacked in groups of `count`. Rows of arrays are cut out in blocks, without touching
     single ones.
     """
@@ -50,11 +50,11 @@ class Batched(Pipeline):
             yield from map(self.stacked, self._groups(start))
             return
         for rows in self.batches_of_rows(start):
-            yield map_leaves(lambda array, rows=rows: take_rows(array, rows), self.source.table)
+            yield map_leaves(lambda array, rows=rows: select_rows(array, rows), self.source.table)
 
     def batches_of_rows(self, start: int = 0) -> Iterator[Rows]:
         """Walk the row numbers of each batch of a table."""
-        return regrouped(self.source.rows(start * self.count), self.count, self.drop_remainder)
+        return regroup_rows(self.source.rows(start * self.count), self.count, self.drop_remainder)
 
     def sample(self, batch: int) -> Any:
         """Return a batch of copies of one sample."""
@@ -73,7 +73,7 @@ class Batched(Pipeline):
                 yield group
 
 
-class PaddedBatched(Batched):
+class PaddedBatchPipeline(BatchPipeline):
     """Elements of unequal shapes, filled up to one shape and stacked."""
 
     def __init__(
@@ -103,7 +103,7 @@ class PaddedBatched(Batched):
         return map_leaves(pad, first)
 
 
-class Unbatched(Pipeline):
+class UnbatchPipeline(Pipeline):
     """The rows of every element, one after the other."""
 
     def __init__(self, source: Pipeline):
@@ -114,11 +114,11 @@ class Unbatched(Pipeline):
         nobody knows.
         """
         source = self._source
-        if isinstance(source, Single):
+        if isinstance(source, SingleElementPipeline):
             return first_length(next(source.elements()))
-        if isinstance(source, Batched) and not source.drop_remainder:
+        if isinstance(source, BatchPipeline) and not source.drop_remainder:
             return source.source.size()
-        if isinstance(source, Batched) and source.size() >= 0:
+        if isinstance(source, BatchPipeline) and source.size() >= 0:
             return source.size() * source.count
         return (
             INFINITE_CARDINALITY if source.size() == INFINITE_CARDINALITY else UNKNOWN_CARDINALITY
@@ -132,11 +132,11 @@ class Unbatched(Pipeline):
         """Walk the rows."""
         for element in self._source.elements():
             for index in range(first_length(element)):
-                yield map_leaves(lambda array, at=index: row_of(array, at), element)
+                yield map_leaves(lambda array, at=index: select_row(array, at), element)
 
     def sample(self, batch: int) -> Any:
         """Return the first row of a sample."""
-        return map_leaves(lambda array: row_of(array, 0), self._source.sample(batch))
+        return map_leaves(lambda array: select_row(array, 0), self._source.sample(batch))
 
 
 def _stacked(*values: Any) -> np.ndarray:

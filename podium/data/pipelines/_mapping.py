@@ -13,8 +13,13 @@ import numpy as np
 
 from podium.core import convert_to_tensor
 from podium.data._structure import map_leaves
-from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Following, OneToOne, Pipeline
-from podium.data.pipelines._sources import frozen
+from podium.data.pipelines._pipeline import (
+    UNKNOWN_CARDINALITY,
+    OneToOnePipeline,
+    Pipeline,
+    SameSpecPipeline,
+)
+from podium.data.pipelines._sources import freeze_element
 
 
 def as_tensors(element: Any) -> Any:
@@ -32,7 +37,7 @@ def call(fn: Callable, element: Any) -> Any:
     return fn(*tensors) if isinstance(tensors, tuple) else fn(tensors)
 
 
-class Mapped(OneToOne):
+class MapPipeline(OneToOnePipeline):
     """The results of a function for every element; it is taken to depend on its element alone."""
 
     def __init__(self, source: Pipeline, fn: Callable):
@@ -42,14 +47,14 @@ class Mapped(OneToOne):
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Walk the results."""
         for element in self.source.elements(start):
-            yield frozen(call(self._fn, element), "result of map")
+            yield freeze_element(call(self._fn, element), "result of map")
 
     def sample(self, batch: int) -> Any:
         """Return the result for a sample."""
-        return frozen(call(self._fn, self.source.sample(batch)), "result of map")
+        return freeze_element(call(self._fn, self.source.sample(batch)), "result of map")
 
 
-class Filtered(Following):
+class FilterPipeline(SameSpecPipeline):
     """The elements for which a function returns True."""
 
     def __init__(self, source: Pipeline, predicate: Callable):
@@ -69,7 +74,7 @@ class Filtered(Following):
         )
 
 
-class Interleaved(Pipeline):
+class InterleavePipeline(Pipeline):
     """The elements of a dataset made for each element; `cycle` of them are open at once and give
     `block` in turn.
     """

@@ -47,16 +47,16 @@ class Pipeline:
         """
         for block in self.rows(start):
             for index in block if isinstance(block, range) else block.tolist():
-                yield map_leaves(lambda array, at=index: row_of(array, at), self.table)
+                yield map_leaves(lambda array, at=index: select_row(array, at), self.table)
 
     def inputs(self) -> list[Pipeline]:
         """Return the pipelines that it reads from."""
         return []
 
-    def pass_by(self, passes: int) -> None:
+    def skip_passes(self, passes: int) -> None:
         """Hear that a walk begins after so many complete ones that did not take place here."""
         for source in self.inputs():
-            source.pass_by(passes)
+            source.skip_passes(passes)
 
     def shuffles(self) -> bool:
         """Tell whether the order of the elements is random."""
@@ -86,7 +86,7 @@ class Pipeline:
         return map_leaves(_merged_spec, self.sample(2), self.sample(3))
 
 
-class Following(Pipeline):
+class SameSpecPipeline(Pipeline):
     """Base of pipelines that give elements of the same kind as the one they follow."""
 
     def __init__(self, source: Pipeline):
@@ -111,7 +111,7 @@ class Following(Pipeline):
         return self.source.spec()
 
 
-class OneToOne(Pipeline):
+class OneToOnePipeline(Pipeline):
     """Base of pipelines that give one element of their own for each of the one they follow."""
 
     def __init__(self, source: Pipeline):
@@ -127,20 +127,22 @@ class OneToOne(Pipeline):
         return self.source.size()
 
 
-def row_of(array: np.ndarray, index: int) -> Any:
+def select_row(array: np.ndarray, index: int) -> Any:
     """Return one row; text comes out as Python's own."""
     row = array[index]
     return row.item() if isinstance(row, (np.str_, np.bytes_)) else row
 
 
-def take_rows(array: np.ndarray, rows: Rows) -> np.ndarray:
+def select_rows(array: np.ndarray, rows: Rows) -> np.ndarray:
     """Return several rows: a view for a range, else a copy."""
     if isinstance(rows, range) and rows.step == 1:
         return array[rows.start : rows.stop]
     return array[np.asarray(rows)]
 
 
-def regrouped(blocks: Iterable[Rows], length: int, drop_remainder: bool = False) -> Iterator[Rows]:
+def regroup_rows(
+    blocks: Iterable[Rows], length: int, drop_remainder: bool = False
+) -> Iterator[Rows]:
     """Cut blocks of row numbers anew, into blocks of one length."""
     held: list[Rows] = []
     count = 0
@@ -156,7 +158,7 @@ def regrouped(blocks: Iterable[Rows], length: int, drop_remainder: bool = False)
         yield _joined(held)
 
 
-def in_blocks(numbers: Iterable[int]) -> Iterator[np.ndarray]:
+def group_rows(numbers: Iterable[int]) -> Iterator[np.ndarray]:
     """Gather single row numbers into blocks."""
     held: list[int] = []
     for number in numbers:
@@ -168,7 +170,7 @@ def in_blocks(numbers: Iterable[int]) -> Iterator[np.ndarray]:
         yield np.array(held)
 
 
-def single_rows(blocks: Iterable[Rows]) -> Iterator[int]:
+def iterate_rows(blocks: Iterable[Rows]) -> Iterator[int]:
     """Walk blocks of row numbers one number at a time."""
     for block in blocks:
         yield from block if isinstance(block, range) else block.tolist()

@@ -12,12 +12,18 @@ from typing import Any
 import numpy as np
 
 from podium.core import seedings
-from podium.data.pipelines._pipeline import Following, Pipeline, Rows, in_blocks, single_rows
+from podium.data.pipelines._pipeline import (
+    Pipeline,
+    Rows,
+    SameSpecPipeline,
+    group_rows,
+    iterate_rows,
+)
 
 _DRAWS = 1024  # random numbers drawn at a time
 
 
-def fresh_seed() -> int:
+def draw_seed() -> int:
     """Draw a seed from Python's generator, which `set_random_seed` fixes.
 
     It lives on the host: a Variable could not be read while a compiled step holds all state.
@@ -25,7 +31,7 @@ def fresh_seed() -> int:
     return random.randint(1, 10**9)
 
 
-class Shuffled(Following):
+class ShufflePipeline(SameSpecPipeline):
     """The elements in random order: each is drawn from a buffer of the next `buffer_size` ones."""
 
     def __init__(self, source: Pipeline, buffer_size: int, seed: int | None, reshuffle: bool):
@@ -56,9 +62,9 @@ class Shuffled(Following):
         self._seed, self._passes = states.pop(0)
         self._drawn = seedings()
 
-    def pass_by(self, passes: int) -> None:
+    def skip_passes(self, passes: int) -> None:
         """Hear of walks that did not take place."""
-        super().pass_by(passes)
+        super().skip_passes(passes)
         self._base()
         self._passes += passes
 
@@ -68,9 +74,9 @@ class Shuffled(Following):
         if (
             start and not 0 <= self.source.size() <= self._buffer_size
         ):  # the draws are repeated, no row is read
-            yield from in_blocks(
+            yield from group_rows(
                 itertools.islice(
-                    shuffled(single_rows(self.source.rows()), self._buffer_size, generator),
+                    shuffled(iterate_rows(self.source.rows()), self._buffer_size, generator),
                     start,
                     None,
                 )
@@ -83,8 +89,8 @@ class Shuffled(Following):
             if blocks:
                 yield generator.permutation(np.concatenate(blocks))[start:]
         else:
-            yield from in_blocks(
-                shuffled(single_rows(self.source.rows()), self._buffer_size, generator)
+            yield from group_rows(
+                shuffled(iterate_rows(self.source.rows()), self._buffer_size, generator)
             )
 
     def elements(self, start: int = 0) -> Iterator[Any]:
@@ -105,7 +111,7 @@ class Shuffled(Following):
         if self._seed is None or (
             self._given is None and self._reshuffle and self._drawn != seedings()
         ):
-            self._seed, self._drawn, self._passes = fresh_seed(), seedings(), 0
+            self._seed, self._drawn, self._passes = draw_seed(), seedings(), 0
         return self._seed
 
 

@@ -9,12 +9,18 @@ import jax
 import numpy as np
 
 from podium.core import TensorSpec, Variable, convert_to_tensor, is_tensor, standardize_dtype
-from podium.data._structure import describe, leaves, map_leaves, named_leaves, rebuilt
-from podium.data._values import arriving_dtype, from_numbers, is_array_like, owned, shortened
+from podium.data._copy_values import array_from_list, device_dtype, is_array_like, owned, short_repr
+from podium.data._structure import (
+    describe_structure,
+    leaves,
+    map_leaves,
+    named_leaves,
+    rebuild_sequence,
+)
 from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Pipeline, Rows, TextSpec
 
 
-class Slices(Pipeline):
+class SlicesPipeline(Pipeline):
     """The rows of arrays in memory."""
 
     in_order = True
@@ -39,7 +45,7 @@ class Slices(Pipeline):
         return map_leaves(lambda array: np.zeros(array.shape[1:], array.dtype)[()], self.table)
 
 
-class Single(Pipeline):
+class SingleElementPipeline(Pipeline):
     """One element."""
 
     seekable = True
@@ -57,7 +63,7 @@ class Single(Pipeline):
             yield self._element
 
 
-class Generated(Pipeline):
+class GeneratorPipeline(Pipeline):
     """What a generator function yields, called anew for each pass.
 
     Args:
@@ -76,24 +82,28 @@ class Generated(Pipeline):
     def elements(self, start: int = 0) -> Iterator[Any]:
         """Call the function and give what it yields, checked and converted."""
         for element in self._make():
-            yield frozen(element) if self._signature is None else _fitted(element, self._signature)
+            yield (
+                freeze_element(element)
+                if self._signature is None
+                else _fitted(element, self._signature)
+            )
 
     def spec(self) -> Any:
         """Return the signature, or describe the first element."""
         return super().spec() if self._signature is None else self._signature
 
 
-def frozen(structure: Any, name: str = "element") -> Any:
+def freeze_element(structure: Any, name: str = "element") -> Any:
     """Turn what a user's function returned into an element: NumPy leaves that are ours, lists as
     arrays.
 
     As in tf.data, tuples and dictionaries are structure, and a list stands for one array.
     """
     if isinstance(structure, dict):
-        return {key: frozen(value, f"{name}[{key!r}]") for key, value in structure.items()}
+        return {key: freeze_element(value, f"{name}[{key!r}]") for key, value in structure.items()}
     if isinstance(structure, tuple):
-        return rebuilt(
-            structure, [frozen(value, f"{name}[{i}]") for i, value in enumerate(structure)]
+        return rebuild_sequence(
+            structure, [freeze_element(value, f"{name}[{i}]") for i, value in enumerate(structure)]
         )
     if structure is None or isinstance(structure, (str, bytes)):
         return structure
@@ -108,19 +118,19 @@ def frozen(structure: Any, name: str = "element") -> Any:
     return np.asarray(value) if isinstance(value, jax.Array) else value[()]
 
 
-def table_of(tensors: Any) -> Any:
+def as_table(tensors: Any) -> Any:
     """Turn the argument of `from_tensor_slices` into arrays of one length that are ours."""
-    table = map_leaves(np.asarray, frozen(tensors, "tensors"))
+    table = map_leaves(np.asarray, freeze_element(tensors, "tensors"))
     lengths = {}
     for name, array in named_leaves(table, "tensors"):
         if array.ndim == 0:
             raise ValueError(
-                f"`{name}` is the single value {shortened(array[()])}, which has no slices. Give "
+                f"`{name}` is the single value {short_repr(array[()])}, which has no slices. Give "
                 "arrays with at least one dimension, or use `Dataset.from_tensors`."
             )
         lengths[name] = len(array)
     if not lengths:
-        raise ValueError(f"`tensors` is {shortened(tensors)}, which holds no arrays.")
+        raise ValueError(f"`tensors` is {short_repr(tensors)}, which holds no arrays.")
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
         raise ValueError(
@@ -130,7 +140,7 @@ def table_of(tensors: Any) -> Any:
     return table
 
 
-def signature_of(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
+def as_signature(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
     """Make the structure of specs from either way of giving it to `from_generator`."""
     if output_signature is not None:
         if output_types is not None or output_shapes is not None:
@@ -185,13 +195,13 @@ def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
         )
     if isinstance(signature, (dict, tuple, list)):
         raise TypeError(
-            f"The generator yielded an {name} of the structure {describe(element)}; its "
-            f"signature says {describe(signature)}."
+            f"The generator yielded an {name} of the structure {describe_structure(element)}; its "
+            f"signature says {describe_structure(signature)}."
         )
-    value = frozen(element, name)
+    value = freeze_element(element, name)
     if isinstance(signature, TextSpec):
         return value
-    value = np.asarray(value).astype(arriving_dtype(np.dtype(signature.dtype)), copy=False)
+    value = np.asarray(value).astype(device_dtype(np.dtype(signature.dtype)), copy=False)
     shape = signature.shape
     if shape is not None and (
         len(shape) != value.ndim
@@ -210,6 +220,6 @@ def _text(value: Any, name: str) -> Any:
     array = np.asarray(value)
     if array.dtype.kind == "O" and not all(isinstance(item, (str, bytes)) for item in array.flat):
         if is_array_like(value) and array.size and not isinstance(array.flat[0], (str, bytes)):
-            return from_numbers(array, name)  # raises: an array of Python objects
-        raise TypeError(f"`{name}` mixes text with other things: {shortened(array.tolist())}.")
+            return array_from_list(array, name)  # raises: an array of Python objects
+        raise TypeError(f"`{name}` mixes text with other things: {short_repr(array.tolist())}.")
     return array.item() if array.ndim == 0 else array

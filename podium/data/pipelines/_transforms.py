@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from podium.data._copy_values import owned
 from podium.data._structure import leaves, map_leaves
-from podium.data._values import owned
 from podium.data.pipelines._pipeline import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
-    Following,
     Pipeline,
     Rows,
-    take_rows,
+    SameSpecPipeline,
+    select_rows,
 )
-from podium.data.pipelines._sources import Slices
+from podium.data.pipelines._sources import SlicesPipeline
 
 
-class Taken(Following):
+class TakePipeline(SameSpecPipeline):
     """The first elements; all of them if `count` is negative."""
 
     def __init__(self, source: Pipeline, count: int):
@@ -63,7 +63,7 @@ class Taken(Following):
         )
 
 
-class Skipped(Following):
+class SkipPipeline(SameSpecPipeline):
     """All but the first elements; none of them if `count` is negative."""
 
     def __init__(self, source: Pipeline, count: int):
@@ -92,7 +92,7 @@ class Skipped(Following):
         return itertools.islice(self.source.elements(), self._count, None)
 
 
-class Sharded(Following):
+class ShardPipeline(SameSpecPipeline):
     """Every `count`-th element, from number `index` on."""
 
     def __init__(self, source: Pipeline, count: int, index: int):
@@ -121,7 +121,7 @@ class Sharded(Following):
         return itertools.islice(self.source.elements(), first, None, self._count)
 
 
-class Repeated(Following):
+class RepeatPipeline(SameSpecPipeline):
     """The elements several times over; for ever if `count` is negative."""
 
     def __init__(self, source: Pipeline, count: int):
@@ -152,14 +152,14 @@ class Repeated(Following):
             else self._again(self.source.elements, start)
         )
 
-    def pass_by(self, passes: int) -> None:
+    def skip_passes(self, passes: int) -> None:
         """Hear of walks that did not take place; each is `count` walks of the source."""
-        super().pass_by(passes * max(0, self._count))
+        super().skip_passes(passes * max(0, self._count))
 
     def _again(self, walk: Any, start: int) -> Iterator[Any]:
         done, first = divmod(start, self.source.size()) if start else (0, 0)
         if done:
-            self.source.pass_by(done)
+            self.source.skip_passes(done)
         for _ in itertools.count() if self._count < 0 else range(done, self._count):
             met = False
             for item in walk(first):
@@ -170,7 +170,7 @@ class Repeated(Following):
             first = 0
 
 
-class Cached(Following):
+class CachePipeline(SameSpecPipeline):
     """The elements of the first complete pass, kept in memory for all later ones."""
 
     def __init__(self, source: Pipeline):
@@ -206,7 +206,7 @@ class Cached(Following):
         self._kept = kept
 
 
-class Chained(Following):
+class Chained(SameSpecPipeline):
     """The elements of one pipeline, then those of another."""
 
     def __init__(self, source: Pipeline, then: Pipeline):
@@ -233,11 +233,11 @@ class Chained(Following):
         later = start - self.source.size()
         if later < 0:
             return itertools.chain(self.source.elements(start), self._then.elements())
-        self.source.pass_by(1)
+        self.source.skip_passes(1)
         return self._then.elements(later)
 
 
-class Zipped(Pipeline):
+class ZipPipeline(Pipeline):
     """Elements of several pipelines side by side, until the shortest one ends."""
 
     def __init__(self, structure: Any):
@@ -275,17 +275,17 @@ def zipped(structure: Any) -> Pipeline:
     """
     parts = leaves(structure)
     if not all(part.in_order for part in parts):
-        return Zipped(structure)
+        return ZipPipeline(structure)
     count = min(part.size() for part in parts)
-    return Slices(
+    return SlicesPipeline(
         map_leaves(
-            lambda part: map_leaves(lambda a: take_rows(a, range(count)), part.table), structure
+            lambda part: map_leaves(lambda a: select_rows(a, range(count)), part.table), structure
         ),
         count,
     )
 
 
-class Counting(Pipeline):
+class RangePipeline(Pipeline):
     """Whole numbers from `start` on, in steps, up to `stop` (for ever if that is None)."""
 
     seekable = True
@@ -312,5 +312,5 @@ class Counting(Pipeline):
 def counted(start: int, stop: int | None, step: int = 1) -> Pipeline:
     """Return the pipeline of a range of numbers: an array in memory unless that would be large."""
     if stop is not None and len(range(start, stop, step)) <= 2**20:
-        return Slices(owned(np.arange(start, stop, step, dtype=np.int64), "range"))
-    return Counting(start, stop, step)
+        return SlicesPipeline(owned(np.arange(start, stop, step, dtype=np.int64), "range"))
+    return RangePipeline(start, stop, step)

@@ -14,7 +14,7 @@ import numpy as np
 from podium import losses
 from podium.core import Tensor, leaves_of, warn_user
 from podium.data import expand_1d, unpack_x_y_sample_weight
-from podium.data.internal import fields_of, is_mapped
+from podium.data.internal import is_memory_mapped, record_to_dict
 from podium.models.compile._output_mapping import flat, flat_targets, layer_names, output_names
 
 # The methods that read data: which step they run, and whose arguments messages name.
@@ -32,7 +32,7 @@ RUNS = {
 
 def rows_of(x: Any) -> int | None:
     """Return the number of samples of a batch given whole, or None if it shows nowhere."""
-    for leaf in leaves_of(fields_of(x)):
+    for leaf in leaves_of(record_to_dict(x)):
         if len(np.shape(leaf)):
             return max(1, np.shape(leaf)[0])
     return None
@@ -104,7 +104,7 @@ def check_labels(model: Any, y: Any) -> None:
     if y is None or model.outputs is None or model.compiled_loss is None:
         return
     structure = model.output
-    y = fields_of(y)
+    y = record_to_dict(y)
     if isinstance(y, (list, tuple)) and not isinstance(structure, (list, tuple, Mapping)):
         y = np.asarray(y) if len(y) != 1 else y[0]  # a list of numbers
     names = output_names(structure, layer_names(structure))
@@ -117,7 +117,7 @@ def check_labels(model: Any, y: Any) -> None:
     )
     for loss, name, target, output in rows:
         if not isinstance(target, (np.ndarray, Tensor)) or (
-            isinstance(target, np.ndarray) and is_mapped(target)
+            isinstance(target, np.ndarray) and is_memory_mapped(target)
         ):
             continue  # what lies in files is not read as a whole
         array = np.asarray(target)

@@ -46,7 +46,7 @@ def walk(
                 values = run(iterator)
                 if not pace.settled:
                     pace.after(values)
-                end_step = data.took(steps_in(values))
+                end_step = data.record_steps(steps_in(values))
                 end(end_step, values if kind == "test" else _outputs_for(listeners, values))
                 yield values
         if values is _END:

@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.callbacks import CallbackList
 from podium.data import DataHandler
-from podium.data.internal import is_arrays
+from podium.data.internal import is_array_source
 from podium.models.training._argument_checks import steps_between_validations
 
 
@@ -33,7 +33,7 @@ class Validation:
         self._data: DataHandler | None = None
         if data is not None:
             x, y, sample_weight = _unpacked(data)
-            if batch_size is None and is_arrays(x):  # a Dataset makes batches of its own
+            if batch_size is None and is_array_source(x):  # a Dataset makes batches of its own
                 batch_size = training_batch
             self._data = model._data_for("validation_data", x, y, sample_weight, batch_size, steps)
 

@@ -16,7 +16,7 @@ def origin(value: Any) -> set[str]:
     return {(cls.__module__ or "").partition(".")[0] for cls in type(value).__mro__}
 
 
-def is_a(value: Any, package: str, *names: str) -> bool:
+def is_instance_of(value: Any, package: str, *names: str) -> bool:
     """Tell whether an object is an instance of a class of one of those names, defined in that
     package.
     """
@@ -31,7 +31,7 @@ def place(column: Any, table: str) -> str:
     return f"column {column!r} of `{table}`"
 
 
-def places_of(names: list[Any], chosen: list[Any] | None) -> list[int]:
+def column_indices(names: list[Any], chosen: list[Any] | None) -> list[int]:
     """Return where the chosen columns of a table stand, in the order in which they were chosen;
     None chooses all.
     """
@@ -51,7 +51,7 @@ def missing(where: str, count: int, total: Any, fix: str, dtype: Any = None) -> 
     )
 
 
-def no_numbers(where: str, what: str, dtype: Any, fix: str) -> TypeError:
+def not_numeric_error(where: str, what: str, dtype: Any, fix: str) -> TypeError:
     """Build the error for a column that holds something else than numbers."""
     return TypeError(
         f"{where} holds {what} (dtype {dtype}). {NUMBERS_ONLY} {fix}, or leave the column out."

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.data._checks import check_values
+from podium.data._value_checks import check_values
 from podium.data.columns._column import Column, Index, row_count
 
 
-class SideBySide(Column):
+class StackedColumn(Column):
     """One-dimensional columns of a table as one array of shape (rows, columns), in the type that
     holds them all.
     """
@@ -68,12 +68,12 @@ def chained(name: str, chunks: list[Column]) -> Column:
     return chunks[0] if len(chunks) == 1 else Chained(name, chunks)
 
 
-def side_by_side(name: str, columns: list[Column]) -> np.ndarray | Column:
+def stack_columns(name: str, columns: list[Column]) -> np.ndarray | Column:
     """Join the columns of a table; one that lies in memory is seen as a table of one column.
 
     Integers in memory are checked here, column by column, so that a message names the column.
     """
-    joined = SideBySide(name, columns)
+    joined = StackedColumn(name, columns)
     if len(columns) == 1 and columns[0].in_memory is not None:
         return columns[0].in_memory[:, None]
     for column in columns:

@@ -14,10 +14,11 @@ import jax
 import numpy as np
 
 from podium.core import Tensor, Variable, convert_to_tensor
-from podium.data._checks import arriving_dtype, check_values, shortened
-from podium.data._structure import rebuilt
+from podium.data._structure import rebuild_sequence
+from podium.data._value_checks import check_values, device_dtype, short_repr
 from podium.data.columns._column import Column
-from podium.data.columns._kinds import is_array_like, leaf_of
+from podium.data.columns._column_types import as_array_or_column, is_array_like
+from podium.data.columns._foreign_types import is_instance_of
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -26,7 +27,7 @@ def as_numpy(value: Any, name: str) -> np.ndarray:
     """Return one array-like, all of it, as a NumPy array of numbers; without a copy where that is
     possible.
     """
-    found = leaf_of(value, name)
+    found = as_array_or_column(value, name)
     if isinstance(found, Column):
         found = found.read(slice(0, len(found)))
         check_values(found, name)
@@ -44,17 +45,35 @@ def owned(value: Any, name: str) -> Any:
         return value
     if isinstance(value, (str, bytes)) or not (isinstance(value, _NUMBERS) or is_array_like(value)):
         raise TypeError(
-            f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array, a Tensor "
+            f"`{name}` is of type {type(value).__name__}: {short_repr(value)}. An array, a Tensor "
             "or a number was expected."
         )
     array = as_numpy(value, name)
     with np.errstate(
         over="ignore"
     ):  # a float64 beyond float32 becomes inf, which the loss will show
-        return np.array(array, dtype=arriving_dtype(array.dtype), order="C")
+        return np.array(array, dtype=device_dtype(array.dtype), order="C")
 
 
-def from_numbers(value: Any, name: str) -> np.ndarray:
+def copy_unless_fresh(value: Any, name: str, fresh: bool) -> Any:
+    """Return one leaf of a batch, of whatever library, as an array that nobody else can change.
+
+    Args:
+        value: An array, a tensor or a number.
+        name: What it is, for messages.
+        fresh: Whether it was made for this batch, and nobody else holds it: it need not be copied.
+    """
+    fresh = fresh or is_instance_of(value, "tensorflow", "EagerTensor")  # which nobody can change
+    if not fresh or isinstance(value, (jax.Array, Tensor, Variable)) or not is_array_like(value):
+        return owned(value, name)
+    array = as_numpy(value, name)
+    with np.errstate(
+        over="ignore"
+    ):  # a float64 beyond float32 becomes inf, which the loss will show
+        return np.asarray(array, dtype=device_dtype(array.dtype), order="C")
+
+
+def array_from_list(value: Any, name: str) -> np.ndarray:
     """Return (nested) lists of numbers as an array."""
     try:
         array = np.asarray(value)
@@ -68,7 +87,7 @@ def from_numbers(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def holds_numbers(value: Any) -> bool:
+def is_number_list(value: Any) -> bool:
     """Tell whether a list (of lists, ...) begins with a plain number or text: it then stands for
     one array.
     """
@@ -77,7 +96,7 @@ def holds_numbers(value: Any) -> bool:
     return isinstance(value, (str, bytes, *_NUMBERS))
 
 
-def fields_of(value: Any) -> Any:
+def record_to_dict(value: Any) -> Any:
     """Return a record (an instance of a dataclass) or mapping as a dictionary by name; anything
     else as it is.
 
@@ -99,22 +118,22 @@ def fields_of(value: Any) -> Any:
     )  # such as a group of a file
 
 
-def own_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = owned) -> Any:
+def copy_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = owned) -> Any:
     """Own every leaf of a batch, by `own(leaf, name)`; lists of numbers become arrays, other lists
     stay lists.
 
     A record, an instance of a dataclass, becomes a dictionary.
     """
-    structure = fields_of(structure)
+    structure = record_to_dict(structure)
     if isinstance(structure, dict) and not is_array_like(structure):
         return {
-            key: own_structure(value, f"{name}[{key!r}]", own) for key, value in structure.items()
+            key: copy_structure(value, f"{name}[{key!r}]", own) for key, value in structure.items()
         }
     if isinstance(structure, (tuple, list)):
-        if isinstance(structure, list) and holds_numbers(structure):
-            return own(from_numbers(structure, name), name)
-        return rebuilt(
+        if isinstance(structure, list) and is_number_list(structure):
+            return own(array_from_list(structure, name), name)
+        return rebuild_sequence(
             structure,
-            [own_structure(value, f"{name}[{i}]", own) for i, value in enumerate(structure)],
+            [copy_structure(value, f"{name}[{i}]", own) for i, value in enumerate(structure)],
         )
     return None if structure is None else own(structure, name)

@@ -17,13 +17,14 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 from podium.core import Selection, check_choice, warn_user
+from podium.core.internal import check_int
+from podium.data._argument_names import ARGUMENT_NAMES
 from podium.data._device_budget import device_budget
 from podium.data._iterator import Iterator
 from podium.data._read_ahead import ReadAhead
-from podium.data._words import CALLERS, check_count
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._batch_reader import BatchReader
-from podium.data.adapters._choice import choose_adapter
+from podium.data.adapters._choose_adapter import choose_adapter
 
 _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may never end
 
@@ -47,7 +48,7 @@ class StepsPerExecution:
 
     def assign(self, value: Any) -> None:
         """Set the number."""
-        self.given = check_count("steps_per_execution", value)
+        self.given = check_int("steps_per_execution", value, integral_floats=True)
         self.run_at(self.given)
 
     def run_at(self, value: int) -> None:
@@ -137,18 +138,26 @@ class DataHandler:
         workers: Mapping[str, Any] | None = None,
         shuffle_seed: int | None = None,
     ):
-        words = CALLERS[check_choice("caller", caller, list(CALLERS))]
-        steps = None if steps_per_epoch is None else check_count(words.steps, steps_per_epoch)
+        names = ARGUMENT_NAMES[check_choice("caller", caller, list(ARGUMENT_NAMES))]
+        steps = (
+            None
+            if steps_per_epoch is None
+            else check_int(names.steps, steps_per_epoch, integral_floats=True)
+        )
         if not isinstance(steps_per_execution, StepsPerExecution):
             steps_per_execution = StepsPerExecution(
                 1 if steps_per_execution is None else steps_per_execution
             )
-        self._words = words
+        self._names = names
         self._steps_asked = steps
-        self._initial_epoch = check_count("initial_epoch", initial_epoch, 0)
-        self._epochs = check_count("epochs", epochs)
+        self._initial_epoch = check_int("initial_epoch", initial_epoch, 0, integral_floats=True)
+        self._epochs = check_int("epochs", epochs, integral_floats=True)
         self._steps_per_execution = steps_per_execution
-        batch_size = None if batch_size is None else check_count(words.batch_size, batch_size)
+        batch_size = (
+            None
+            if batch_size is None
+            else check_int(names.batch_size, batch_size, integral_floats=True)
+        )
         self._adapter: DataAdapter
         self._adapter, self._transform = choose_adapter(
             x,
@@ -160,7 +169,7 @@ class DataHandler:
             seed=shuffle_seed,
             class_weight=class_weight,
             output_names=output_names,
-            words=words,
+            names=names,
             workers=workers,
         )
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
@@ -239,7 +248,7 @@ class DataHandler:
                 self._warn_if_endless()
             self._current_step += self._taken
 
-    def took(self, count: int | None) -> int:
+    def record_steps(self, count: int | None) -> int:
         """Hear how many batches the execution really took, which may be fewer at the end; return
         the last step's index.
 
@@ -324,7 +333,7 @@ class DataHandler:
     def _check_seekable(self) -> None:
         if not self._adapter.seekable:
             raise ValueError(
-                f"`{self._words.x}` is a {self._adapter.kind} "
+                f"`{self._names.x}` is a {self._adapter.kind} "
                 f"({type(self._adapter.source).__name__}), which cannot be put back to a place in "
                 "the middle: it can only be read from its start, or from where it is. Arrays, "
                 "files of arrays, and Datasets made of them can."
@@ -339,12 +348,12 @@ class DataHandler:
         """
         if self._iterator.exhausted():
             raise ValueError(
-                f"`{self._words.x}` is empty: it gave no batch. It may be a generator that has "
+                f"`{self._names.x}` is empty: it gave no batch. It may be a generator that has "
                 "been read to its end (exhausted); make a new one. Expect x to be a non-empty "
                 "array or dataset: the dataset must contain at least one batch of samples."
             )
-        element = self._iterator.take()
-        self._iterator.give_back([element])
+        element = self._iterator.next_batch()
+        self._iterator.unread([element])
         return element.batch() if isinstance(element, Selection) else element
 
     @contextlib.contextmanager
@@ -456,20 +465,20 @@ class DataHandler:
         wanted = (self._epochs - self._initial_epoch) * (self._inferred_steps or 1)
         warn_user(
             "Your input ran out of data; interrupting training. Make sure that your dataset or "
-            f"generator can generate at least `{self._words.steps} * epochs` batches (in this "
+            f"generator can generate at least `{self._names.steps} * epochs` batches (in this "
             f"case, {wanted} batches). You may need to use the `.repeat()` function when building "
             "your dataset."
         )
 
     def _warn_if_endless(self) -> None:
         before = self._current_step
-        if self._words.may_never_end:
+        if self._names.allows_infinite:
             return
         if self._inferred_steps is None and before < _MANY_STEPS <= before + self._taken:
             warn_user(
-                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._words.x}` has not "
+                f"{_MANY_STEPS} batches have been read in one epoch, and `{self._names.x}` has not "
                 "ended. If it never does, say how many batches make an epoch: "
-                f"`{self._words.steps}=...`."
+                f"`{self._names.steps}=...`."
             )
 
     @contextlib.contextmanager

@@ -11,25 +11,31 @@ import jax
 import numpy as np
 
 from podium.core import Tensor
-from podium.data._structure import named_leaves, rebuilt
-from podium.data._values import check_values, fields_of, from_numbers, holds_numbers, shortened
+from podium.data._copy_values import (
+    array_from_list,
+    check_values,
+    is_number_list,
+    record_to_dict,
+    short_repr,
+)
+from podium.data._structure import named_leaves, rebuild_sequence
 from podium.data.columns._column import Column
+from podium.data.columns._column_types import as_array_or_column, is_array_like
 from podium.data.columns._hugging_face import (
     from_hugging_face,
     is_hugging_face_table,
     refuse_splits,
 )
-from podium.data.columns._kinds import is_array_like, leaf_of
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
 
-def is_arrays(value: Any) -> bool:
+def is_array_source(value: Any) -> bool:
     """Tell whether a source is arrays: one array-like, numbers, a table, or a structure that begins
     with one of those.
     """
     while not is_array_like(value):
-        value = value if isinstance(value, Mapping) else fields_of(value)
+        value = value if isinstance(value, Mapping) else record_to_dict(value)
         if not isinstance(value, (Mapping, list, tuple)) or not value:
             break
         value = next(iter(value.values())) if isinstance(value, Mapping) else value[0]
@@ -38,7 +44,7 @@ def is_arrays(value: Any) -> bool:
     return is_array_like(value) or is_hugging_face_table(value)
 
 
-def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool = True) -> Any:
+def convert_arrays(value: Any, name: str, keep_tensors: bool = False, optional: bool = True) -> Any:
     """Turn a structure of array-likes into one of NumPy arrays and Columns, or say which leaf
     cannot be one.
 
@@ -60,7 +66,7 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
                 "not have."
             )
         return None
-    value = fields_of(value)
+    value = record_to_dict(value)
     if is_hugging_face_table(value):
         return from_hugging_face(value, name)
     if isinstance(value, dict) and not is_array_like(
@@ -69,31 +75,31 @@ def prepared(value: Any, name: str, keep_tensors: bool = False, optional: bool =
         _refuse_empty(value, name)
         refuse_splits(value, name)
         return {
-            key: prepared(part, f"{name}[{key!r}]", keep_tensors, optional)
+            key: convert_arrays(part, f"{name}[{key!r}]", keep_tensors, optional)
             for key, part in value.items()
         }
     if isinstance(value, (list, tuple)):
         _refuse_empty(value, name)
-        if holds_numbers(value):
-            return _with_samples(from_numbers(value, name), name)
+        if is_number_list(value):
+            return _with_samples(array_from_list(value, name), name)
         parts = [
-            prepared(part, f"{name}[{place}]", keep_tensors, optional)
+            convert_arrays(part, f"{name}[{place}]", keep_tensors, optional)
             for place, part in enumerate(value)
         ]
-        return rebuilt(value, parts)
+        return rebuild_sequence(value, parts)
     if isinstance(value, range):
         return np.asarray(value)
     if isinstance(value, _SCALARS):
         return _with_samples(np.asarray(value), name)
     if not is_array_like(value):
         raise TypeError(
-            f"`{name}` is of type {type(value).__name__}: {shortened(value)}. An array was "
+            f"`{name}` is of type {type(value).__name__}: {short_repr(value)}. An array was "
             "expected, or a dictionary, list or tuple of arrays."
         )
     if keep_tensors and isinstance(value, (jax.Array, Tensor)):
         check_values(value, name)
         return _with_samples(value, name)
-    return _with_samples(leaf_of(value, name), name)
+    return _with_samples(as_array_or_column(value, name), name)
 
 
 def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> int:
@@ -117,7 +123,7 @@ def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> 
 
 def _with_samples(array: Any, name: str) -> Any:
     if array.ndim == 0:
-        number = "" if isinstance(array, Column) else f" {shortened(array[()])}"
+        number = "" if isinstance(array, Column) else f" {short_repr(array[()])}"
         raise ValueError(
             f"`{name}` is the single number{number} of shape (). An array with at least one "
             f"dimension, that of the samples, was expected: `np.array([{name}])`."

@@ -10,20 +10,22 @@ import jax
 import numpy as np
 
 from podium.core import Tensor, Variable, floatx, is_symbolic, warn_user
-from podium.data._checks import check_values
+from podium.data._value_checks import check_values
 from podium.data.columns._arrow import from_arrow
-from podium.data.columns._column import Column
-from podium.data.columns._hdf5 import HDF5Column
+from podium.data.columns._column import Column, SparseColumn
+from podium.data.columns._foreign_types import is_instance_of, origin
+from podium.data.columns._framework_tensors import from_tensorflow, from_torch, is_tensorflow_array
 from podium.data.columns._hugging_face import column_of_hugging_face, is_hugging_face_column
-from podium.data.columns._lazy import LazyColumn, is_lazy
-from podium.data.columns._mapped import MappedColumn, is_mapped
-from podium.data.columns._origin import is_a, origin
+from podium.data.columns._lazy_columns import (
+    HDF5Column,
+    LazyColumn,
+    MemoryMappedColumn,
+    ZarrColumn,
+    is_lazy,
+    is_memory_mapped,
+)
 from podium.data.columns._pandas import from_pandas
 from podium.data.columns._polars import from_polars
-from podium.data.columns._sparse import SparseColumn
-from podium.data.columns._tensorflow import from_tensorflow, is_tensorflow_array
-from podium.data.columns._torch import from_torch
-from podium.data.columns._zarr import ZarrColumn
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 
@@ -31,26 +33,28 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 _KINDS: dict[str, tuple[Any, Any]] = {
     "pandas": (lambda value: hasattr(value, "to_numpy"), from_pandas),
     "polars": (
-        lambda value: is_a(value, "polars", "DataFrame", "Series", "LazyFrame"),
+        lambda value: is_instance_of(value, "polars", "DataFrame", "Series", "LazyFrame"),
         from_polars,
     ),
     "pyarrow": (
-        lambda value: is_a(value, "pyarrow", "Table", "RecordBatch", "Array", "ChunkedArray"),
+        lambda value: is_instance_of(
+            value, "pyarrow", "Table", "RecordBatch", "Array", "ChunkedArray"
+        ),
         from_arrow,
     ),
     "scipy": (lambda value: hasattr(value, "tocsr"), lambda value, name: SparseColumn(name, value)),
-    "torch": (lambda value: is_a(value, "torch", "Tensor"), from_torch),
+    "torch": (lambda value: is_instance_of(value, "torch", "Tensor"), from_torch),
     "tensorflow": (is_tensorflow_array, from_tensorflow),
     "h5py": (
-        lambda value: is_a(value, "h5py", "Dataset"),
+        lambda value: is_instance_of(value, "h5py", "Dataset"),
         lambda value, name: HDF5Column(name, value),
     ),
     "zarr": (
-        lambda value: is_a(value, "zarr", "Array"),
+        lambda value: is_instance_of(value, "zarr", "Array"),
         lambda value, name: ZarrColumn(name, value),
     ),
     "xarray": (
-        lambda value: is_a(value, "xarray", "DataArray"),
+        lambda value: is_instance_of(value, "xarray", "DataArray"),
         lambda value, name: LazyColumn(name, value),
     ),
     "datasets": (is_hugging_face_column, column_of_hugging_face),
@@ -70,7 +74,7 @@ def is_array_like(value: Any) -> bool:
     return hasattr(value, "__array__") or hasattr(value, "to_numpy") or is_lazy(value)
 
 
-def leaf_of(value: Any, name: str) -> Any:
+def as_array_or_column(value: Any, name: str) -> Any:
     """Return one array-like as a NumPy array of numbers on the same memory, or as a Column that
     reads it by batches.
     """
@@ -95,7 +99,7 @@ def _converted(value: Any, name: str) -> Any:
             )
         value = value.data
     if isinstance(value, np.ndarray):
-        return MappedColumn(name, value) if value.ndim and is_mapped(value) else value
+        return MemoryMappedColumn(name, value) if value.ndim and is_memory_mapped(value) else value
     if isinstance(value, (Column, jax.Array, Tensor, Variable)):
         return value if isinstance(value, Column) else np.asarray(value)
     for package in _KINDS.keys() & origin(value):

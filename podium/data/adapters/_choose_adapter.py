@@ -8,10 +8,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from podium.data._arrays import prepared
+from podium.data._argument_names import ArgumentNames, check_shuffle
 from podium.data._class_weight import ClassWeight
-from podium.data._values import shortened
-from podium.data._words import Words, check_shuffle
+from podium.data._convert_arrays import convert_arrays
+from podium.data._copy_values import short_repr
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._array_adapter import ArrayAdapter
 from podium.data.adapters._dataset_adapter import DatasetAdapter
@@ -22,11 +22,11 @@ from podium.data.adapters._grain_adapter import (
     GrainStreamAdapter,
 )
 from podium.data.adapters._hugging_face_adapter import HuggingFaceAdapter
-from podium.data.adapters._sequence_adapter import SequenceAdapter
+from podium.data.adapters._py_dataset_adapter import SequenceAdapter
 from podium.data.adapters._tensorflow_adapter import TensorFlowAdapter
 from podium.data.adapters._torch_adapter import TorchAdapter
-from podium.data.columns._names import taken_out
-from podium.data.pipelines._shuffling import fresh_seed
+from podium.data.columns._named_columns import split_named_columns
+from podium.data.pipelines._shuffling import draw_seed
 
 _own: tuple[
     type[DataAdapter], ...
@@ -80,7 +80,7 @@ def choose_adapter(
     seed: int | None,
     class_weight: Any,
     output_names: list[str] | None,
-    words: Words,
+    names: ArgumentNames,
     workers: Mapping[str, Any] | None = None,
 ) -> tuple[DataAdapter, Callable | None]:
     """Return the adapter for a source, and what must be done to each of its batches.
@@ -89,20 +89,22 @@ def choose_adapter(
     given.
     """
     shuffle = check_shuffle(shuffle)
-    x, y, sample_weight = taken_out(x, y, sample_weight, (words.x, words.y, words.sample_weight))
+    x, y, sample_weight = split_named_columns(
+        x, y, sample_weight, (names.x, names.y, names.sample_weight)
+    )
     weights = ClassWeight(class_weight, output_names) if class_weight else None
     if weights is not None and sample_weight is not None:
         raise ValueError(
             "class_weight and sample_weight were both given. Give one: multiply the weights of the "
             "classes into sample_weight, and leave out class_weight."
         )
-    kind = _kind_of(x, words)
+    kind = _kind_of(x, names)
     if kind is not ArrayAdapter:
-        wanted: dict[str, Any] = {"steps": steps, "words": words}
+        wanted: dict[str, Any] = {"steps": steps, "names": names}
         if kind.gives_rows:
             wanted |= {"y": y, "sample_weight": sample_weight, "batch_size": batch_size}
         else:
-            _refuse_extras(x, kind, words, y, sample_weight, batch_size)
+            _refuse_extras(x, kind, names, y, sample_weight, batch_size)
         if kind.shuffles:
             wanted |= {"shuffle": shuffle, "seed": _seed(seed, shuffle)}
         if kind.has_workers:
@@ -111,10 +113,10 @@ def choose_adapter(
     if weights is not None:
         if y is None:
             raise ValueError(
-                f"class_weight was given without `{words.y}`; it weighs the classes that the "
+                f"class_weight was given without `{names.y}`; it weighs the classes that the "
                 "targets hold."
             )
-        sample_weight = weights.of(prepared(y, words.y))
+        sample_weight = weights.of(convert_arrays(y, names.y))
     arrays = ArrayAdapter(
         x,
         y,
@@ -124,30 +126,30 @@ def choose_adapter(
         shuffle=shuffle,
         seed=_seed(seed, shuffle),
         output_names=output_names,
-        words=words,
+        names=names,
     )
     return arrays, None
 
 
-def _kind_of(x: Any, words: Words) -> Any:
+def _kind_of(x: Any, names: ArgumentNames) -> Any:
     """Choose the adapter by the type of the source, or say why none fits."""
     if x is None:
-        raise ValueError(f"`{words.x}` is None; arrays, a Dataset or a generator were expected.")
+        raise ValueError(f"`{names.x}` is None; arrays, a Dataset or a generator were expected.")
     if inspect.isgeneratorfunction(x):
         raise TypeError(
-            f"`{words.x}` is of type function: the generator function `{x.__name__}` itself was "
+            f"`{names.x}` is of type function: the generator function `{x.__name__}` itself was "
             f"given, a generator was expected. Call it: `{x.__name__}()`."
         )
     if callable(x) and not hasattr(x, "__iter__") and not ArrayAdapter.can_handle(x):
         raise TypeError(
-            f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays, a Dataset or a "
+            f"`{names.x}` is of type {type(x).__name__}: {short_repr(x)}. Arrays, a Dataset or a "
             "generator were expected; call a function that makes one."
         )
     for kind in (*_added, *_own):
         if kind.can_handle(x):
             return kind
     raise TypeError(
-        f"`{words.x}` is of type {type(x).__name__}: {shortened(x)}. Arrays (or "
+        f"`{names.x}` is of type {type(x).__name__}: {short_repr(x)}. Arrays (or "
         "dictionaries, lists and tuples of them), a "
         "Dataset or a generator were expected."
     )
@@ -157,25 +159,25 @@ def _seed(seed: int | None, shuffle: bool | str) -> int:
     """Draw a seed if one is needed and was not given."""
     if seed is not None:
         return seed
-    return fresh_seed() if shuffle else 0
+    return draw_seed() if shuffle else 0
 
 
 def _refuse_extras(
-    x: Any, adapter: Any, words: Words, y: Any, sample_weight: Any, batch_size: int | None
+    x: Any, adapter: Any, names: ArgumentNames, y: Any, sample_weight: Any, batch_size: int | None
 ) -> None:
     """Refuse arguments that only go with arrays."""
     kind = adapter.kind
-    for name, value in ((words.y, y), (words.sample_weight, sample_weight)):
+    for name, value in ((names.y, y), (names.sample_weight, sample_weight)):
         if value is not None:
             raise ValueError(
-                f"`{name}` was given, but `{words.x}` is a {kind} ({type(x).__name__}), whose "
+                f"`{name}` was given, but `{names.x}` is a {kind} ({type(x).__name__}), whose "
                 f"batches hold everything. Leave out `{name}`, and let the {kind} give tuples `(x, "
                 "y)` or `(x, y, sample_weight)`."
             )
     if batch_size is not None:
         raise ValueError(
-            f"{words.batch_size}={batch_size} was given, but `{words.x}` is a {kind} "
+            f"{names.batch_size}={batch_size} was given, but `{names.x}` is a {kind} "
             f"({type(x).__name__}), which makes its own "
-            f"batches. Leave out {words.batch_size}; to make batches of that size: "
+            f"batches. Leave out {names.batch_size}; to make batches of that size: "
             f"{adapter.batching.format(batch_size)}."
         )

@@ -19,7 +19,7 @@ import numpy as np
 _KEPT = 256  # states; nobody reads that many batches ahead
 
 
-class RecordedWalk:
+class RecordedIterator:
     """Walks batches, and notes the source's state after each of them.
 
     Args:
@@ -39,7 +39,7 @@ class RecordedWalk:
             {0: copy.deepcopy(get_state())}
         )
 
-    def __iter__(self) -> RecordedWalk:
+    def __iter__(self) -> RecordedIterator:
         return self
 
     def __next__(self) -> Any:

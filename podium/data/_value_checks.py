@@ -12,7 +12,7 @@ import numpy as np
 from podium.core import check_numeric, floatx
 
 
-def arriving_dtype(dtype: np.dtype) -> np.dtype:
+def device_dtype(dtype: np.dtype) -> np.dtype:
     """Return the type in which numbers of `dtype` reach a model: float64 as float32, int64 as
     int32.
     """
@@ -46,11 +46,11 @@ def check_values(array: Any, name: str) -> None:
         )
     if (
         isinstance(array, np.ndarray)
-        and arriving_dtype(dtype) != dtype
+        and device_dtype(dtype) != dtype
         and dtype.kind in "iu"
         and array.size
     ):
-        bounds = np.iinfo(arriving_dtype(dtype))
+        bounds = np.iinfo(device_dtype(dtype))
         low, high = array.min(), array.max()
         if low < bounds.min or high > bounds.max:
             raise OverflowError(
@@ -60,7 +60,7 @@ def check_values(array: Any, name: str) -> None:
             )
 
 
-def shortened(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Write a value for a message, cut to a line."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

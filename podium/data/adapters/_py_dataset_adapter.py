@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium.data._sequence import PyDataset
-from podium.data._words import Words, check_count
+from podium.core.internal import check_int
+from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
+from podium.data._py_dataset import PyDataset
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.adapters._workers import Workers
-from podium.data.columns._origin import is_a
+from podium.data.adapters._batch_workers import Workers
+from podium.data.columns._foreign_types import is_instance_of
 
 _HOOKS = ("on_epoch_begin", "on_epoch_end")
 
@@ -35,7 +36,7 @@ class SequenceAdapter(DataAdapter):
             next two.
         use_multiprocessing: Whether the workers are processes.
         max_queue_size: How many batches they may make ahead of time.
-        words: The names of the caller's arguments, for messages.
+        names: The names of the caller's arguments, for messages.
     """
 
     kind = "PyDataset"
@@ -53,16 +54,21 @@ class SequenceAdapter(DataAdapter):
         workers: int | None = None,
         use_multiprocessing: bool | None = None,
         max_queue_size: int | None = None,
-        words: Words = Words(),  # noqa: B008
+        names: ArgumentNames = DEFAULT_NAMES,
     ):
-        super().__init__(source, steps=steps, words=words)
+        super().__init__(source, steps=steps, names=names)
         self._shuffle = shuffle
         self._seed = seed
         self._first = 0  # where the walk was started
         self._origin: int | None = None  # the first epoch of the run
-        count = check_count("workers", source.workers if workers is None else workers, 0)
-        ahead = check_count(
-            "max_queue_size", source.max_queue_size if max_queue_size is None else max_queue_size, 0
+        count = check_int(
+            "workers", source.workers if workers is None else workers, 0, integral_floats=True
+        )
+        ahead = check_int(
+            "max_queue_size",
+            source.max_queue_size if max_queue_size is None else max_queue_size,
+            0,
+            integral_floats=True,
         )
         multiprocessing = (
             source.use_multiprocessing if use_multiprocessing is None else use_multiprocessing
@@ -77,17 +83,17 @@ class SequenceAdapter(DataAdapter):
             source, count, processes=self.fresh, ahead=max(1, ahead), keep=self.seekable
         )
         if steps is None and self.get_size() is None:
-            self.steps = words.steps_of_endless(
-                f"`{words.x}` is an endless PyDataset ({type(source).__name__}: its "
-                f"`num_batches` is None); {words.steps} was "
-                f"not given. Say how many batches make an epoch: `{words.steps}=100`."
+            self.steps = names.steps_for_infinite(
+                f"`{names.x}` is an endless PyDataset ({type(source).__name__}: its "
+                f"`num_batches` is None); {names.steps} was "
+                f"not given. Say how many batches make an epoch: `{names.steps}=100`."
             )
 
     @staticmethod
     def can_handle(x: Any) -> bool:
         """Tell whether a source is a PyDataset."""
         return isinstance(x, PyDataset) or any(
-            is_a(x, package, "PyDataset", "Sequence") for package in ("keras", "tf_keras")
+            is_instance_of(x, package, "PyDataset", "Sequence") for package in ("keras", "tf_keras")
         )
 
     def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
@@ -109,7 +115,11 @@ class SequenceAdapter(DataAdapter):
     def get_size(self) -> int | None:
         """Return the number of batches, or None if there is no end."""
         size = _num_batches(self.source)
-        return None if size is None else check_count(f"len({type(self.source).__name__})", size, 0)
+        return (
+            None
+            if size is None
+            else check_int(f"len({type(self.source).__name__})", size, 0, integral_floats=True)
+        )
 
     def should_recreate_iterator(self) -> bool:
         """Each epoch starts a new walk: it knows where to begin, and what a hook has changed counts

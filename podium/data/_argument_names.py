@@ -5,7 +5,6 @@ at the user's line.
 from __future__ import annotations
 
 import dataclasses
-import operator
 import sys
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 
 @dataclasses.dataclass(frozen=True)
-class Words:
+class ArgumentNames:
     """The names of `fit`'s (or another method's) arguments."""
 
     x: str = "x"
@@ -21,25 +20,27 @@ class Words:
     sample_weight: str = "sample_weight"
     batch_size: str = "batch_size"
     steps: str = "steps_per_epoch"
-    may_never_end: bool = (
+    allows_infinite: bool = (
         False  # whether data without an end are welcome, and are read for as long as somebody asks
     )
 
-    def steps_of_endless(self, message: str) -> int:
+    def steps_for_infinite(self, message: str) -> int:
         """Return how many batches to take of a source without an end when nobody said; refuse it if
         it must have one.
         """
-        if not self.may_never_end:
+        if not self.allows_infinite:
             raise ValueError(message)
         return sys.maxsize
 
 
-CALLERS = {
-    "fit": Words(),
-    "evaluate": Words(steps="steps"),
-    "predict": Words(steps="steps"),
-    "predict_iter": Words(steps="steps", may_never_end=True),
-    "validation": Words(
+DEFAULT_NAMES = ArgumentNames()
+
+ARGUMENT_NAMES = {
+    "fit": DEFAULT_NAMES,
+    "evaluate": ArgumentNames(steps="steps"),
+    "predict": ArgumentNames(steps="steps"),
+    "predict_iter": ArgumentNames(steps="steps", allows_infinite=True),
+    "validation": ArgumentNames(
         "validation_data[0]",
         "validation_data[1]",
         "validation_data[2]",
@@ -47,27 +48,6 @@ CALLERS = {
         "validation_steps",
     ),
 }
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """Return a count as an int, or say what is wrong with it. Whole floats, as `np.ceil` gives, are
-    accepted.
-    """
-    expected = f"a whole number of at least {least} was expected"
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name}={value!r} was given (bool); {expected}.")
-    if not isinstance(value, (int, float, np.integer, np.floating)):
-        try:
-            value = operator.index(value)  # a Tensor or array that holds one integer
-        except TypeError:
-            raise TypeError(
-                f"{name}={value!r} was given ({type(value).__name__}); {expected}."
-            ) from None
-    if value != value or value in (float("inf"), float("-inf")) or int(value) != value:
-        raise ValueError(f"{name}={value!r} was given; {expected}.")
-    if value < least:
-        raise ValueError(f"{name}={value!r} was given; {expected}.")
-    return int(value)
 
 
 def check_shuffle(value: Any) -> bool | str:

@@ -8,8 +8,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from podium.data._checks import check_values
+from podium.data._value_checks import check_values
 from podium.data.columns._column import Column, Index
+from podium.data.columns._foreign_types import is_instance_of
 
 # Types that `Tensor.numpy` does not know, by the integers that take their place on the way.
 _BITS = {"bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
@@ -57,3 +58,33 @@ def _array(tensor: Any) -> np.ndarray:
         bits = tensor.view(getattr(sys.modules["torch"], _BITS[name])).numpy()
         return bits.view(jnp.dtype(name))
     return tensor.resolve_conj().resolve_neg().numpy()
+
+
+_DENSE = {
+    "RaggedTensor": "`{0}.to_tensor()`, which pads the shorter rows",
+    "SparseTensor": "`tf.sparse.to_dense({0})`, or a SciPy sparse matrix, whose rows are made "
+    "dense batch by batch",
+    "IndexedSlices": "`tf.convert_to_tensor({0})`",
+}
+
+
+def is_tensorflow_array(value: Any) -> bool:
+    """Tell whether an object of TensorFlow is an array; a `tf.data.Dataset` is none."""
+    return hasattr(value, "__array__") or is_instance_of(value, "tensorflow", *_DENSE)
+
+
+def from_tensorflow(value: Any, name: str) -> np.ndarray:
+    """Return a tensor as an array, on the same memory where TensorFlow allows it."""
+    for kind, dense in _DENSE.items():
+        if is_instance_of(value, "tensorflow", kind):
+            raise TypeError(
+                f"`{name}` is a TensorFlow {kind}; a dense tensor was expected. Give "
+                f"{dense.format(name)}."
+            )
+    try:
+        return np.asarray(value)
+    except NotImplementedError as error:
+        raise TypeError(
+            f"`{name}` is a symbolic TensorFlow tensor, which holds no numbers. Call Podium "
+            "outside of `tf.function`."
+        ) from error
