@@ -20,7 +20,6 @@ import numpy as np
 
 from podium.core import Selection, Stream, Variable, check_numeric, map_structure
 from podium.core.internal import (
-    Body,
     Program,
     Tensor,
     array_for_device,
@@ -33,7 +32,7 @@ from podium.core.internal import (
 from podium.core.internal import _run_eagerly as functions_eager
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
-from podium.execution._tracebacks import without_machinery
+from podium.execution._tracebacks import remove_internal_frames
 from podium.execution._working_memory import keep_working_memory
 
 _IN_FLIGHT = 8  # single steps that may be under way at a time
@@ -64,7 +63,7 @@ class Execution:
 
     Args:
         step: A function of one batch that may read and write Variables; it returns a structure of
-            values. Or a `Body`.
+            values.
         steps_per_execution: How many batches one call takes: anything that `int()` reads, asked
             anew at every call.
         run_eagerly: Run the step as plain Python.
@@ -83,12 +82,12 @@ class Execution:
 
     def __init__(
         self,
-        step: Callable[[Any], Any] | Body,
+        step: Callable[[Any], Any],
         steps_per_execution: Any = 1,
         run_eagerly: bool = False,
         finish: Callable[[StepValues], Any] | None = None,
     ):
-        self._body = step if isinstance(step, Body) else Body(step)
+        self._step = step
         self._steps_per_execution = steps_per_execution
         self._run_eagerly = run_eagerly
         self._finish = finish
@@ -188,15 +187,8 @@ class Execution:
         try:
             if eagerly:
                 results = []
-                for one in batches:
-                    data = _as_tensors(one)
-                    with self._body.around() as met:
-                        result = self._body.function(data)
-                    results.append(
-                        result
-                        if self._body.conclude is None
-                        else self._body.conclude(result, met, data)
-                    )
+                for batch in batches:
+                    results.append(self._step(_as_tensors(batch)))
                 return StepValues.of_results(results)
             if count == 1:
                 call = _Call.of(batches[0]).gathered()
@@ -218,11 +210,8 @@ class Execution:
                     mention_trouble()
                     keep_working_memory()
                     start = time.perf_counter()
-                    program = call.program(self._body)
-                    for trace in program.traces(
-                        call.arrays
-                    ):  # traced from here: few frames stand above the user's step
-                        trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
+                    program = call.program(self._step)
+                    program.discover(call.arrays)
                     self._tell_types(program)
                     found.append(StepValues(program, program.run(call.arrays), call.turns))
                     self._programs[call.key] = program
@@ -252,7 +241,7 @@ class Execution:
         except (
             Exception
         ) as error:  # in an error of the step, the user's own frames are what matters
-            raise without_machinery(error) from error.__cause__
+            raise remove_internal_frames(error) from error.__cause__
 
     def _in_rows(self, batches: list, count: int) -> Iterator[_Call]:
         """Make calls of batches: one XLA loop wherever neighbouring ones have one shape."""
@@ -315,7 +304,7 @@ class Execution:
         if call.key in self._programs:
             return
         start = time.perf_counter()
-        program = call.program(self._body)
+        program = call.program(self._step)
         program.discover(call.arrays)
         program.compile(call.arrays)
         self._programs[call.key] = program
@@ -399,10 +388,10 @@ class _Call:
             arrays = current.layout.place_batch(arrays, axis=1)
         return cls((*calls[0].key, length), [*arrays, _on_device(count)], turns=count)
 
-    def program(self, body: Body) -> Program:
+    def program(self, step: Callable[[Any], Any]) -> Program:
         """Make the program for such calls; it has not been traced yet."""
         treedef, in_loop = self.key[0], self.turns is not None
-        return Program(body, self.arrays[:-1] if in_loop else self.arrays, treedef, in_loop)
+        return Program(step, self.arrays[:-1] if in_loop else self.arrays, treedef, in_loop)
 
 
 class _Plain(Stream):

@@ -8,7 +8,7 @@ import types
 import jax
 
 _PODIUM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_MACHINERY = (
+_INTERNAL_PATHS = (
     os.path.join(_PODIUM, "core") + os.sep,
     os.path.join(_PODIUM, "execution") + os.sep,
     os.path.dirname(os.path.abspath(jax.__file__)) + os.sep,
@@ -16,24 +16,30 @@ _MACHINERY = (
 )
 
 
-def without_machinery(error: Exception) -> Exception:
-    """Take the frames of tracing and compiling out of an error's traceback, and JAX's remark that
-    it did the like.
+def remove_internal_frames(error: Exception) -> Exception:
+    """Remove the frames of tracing and compiling from an error's traceback, and JAX's note on the
+    same.
 
-    The last frame, where it happened, always stays. JAX's own switch shows everything:
+    A function that sets `__tracebackhide__` is left out too. The last frame, where the error was
+    raised, always stays. JAX's own switch shows everything:
     `jax.config.update("jax_traceback_filtering", "off")`.
     """
     if jax.config.jax_traceback_filtering == "off":  # type: ignore[attr-defined]
         return error
     notes = getattr(error, "__notes__", [])
     notes[:] = [note for note in notes if "JAX has removed its internal frames" not in note]
-    frames = []
+    entries = []
     traceback = error.__traceback__
     while traceback is not None:
-        frames.append(traceback)
+        entries.append(traceback)
         traceback = traceback.tb_next
     kept: types.TracebackType | None = None
-    for entry in reversed(frames):
-        if kept is None or not entry.tb_frame.f_code.co_filename.startswith(_MACHINERY):
+    for entry in reversed(entries):
+        if kept is None or not _is_internal(entry.tb_frame):
             kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return error.with_traceback(kept)
+
+
+def _is_internal(frame: types.FrameType) -> bool:
+    code = frame.f_code
+    return code.co_filename.startswith(_INTERNAL_PATHS) or "__tracebackhide__" in code.co_varnames

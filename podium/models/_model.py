@@ -12,8 +12,7 @@ from typing import Any
 
 from podium.callbacks import CallbackList, History, StepLogs
 from podium.callbacks.internal import running_values
-from podium.core import GradientTape, map_structure
-from podium.core.internal import Body
+from podium.core import GradientTape
 from podium.data import (
     DataHandler,
     StepsPerExecution,
@@ -23,10 +22,9 @@ from podium.data import (
 from podium.distribute import DistributedDataset
 from podium.execution import Execution
 from podium.execution.internal import Pace, direct, steps_in
-from podium.metrics import noting_results
 from podium.models.compile._compiled_model import CompiledModel
 from podium.models.compile._output_mapping import layer_names
-from podium.models.predict._output_collector import Collector, as_output
+from podium.models.predict._output_collector import Collector
 from podium.models.training._argument_checks import check_fit, check_verbose, no_more_arguments
 from podium.models.training._input_checks import (
     RUNS,
@@ -39,6 +37,7 @@ from podium.models.training._input_checks import (
 )
 from podium.models.training._run_batches import batchwise, walk
 from podium.models.training._run_guard import conducting
+from podium.models.training._step_functions import make_logged_step, make_predict_step
 from podium.models.training._training_run import Course
 from podium.models.training._validation import Validation
 from podium.models.training._warm_up import warm_up
@@ -652,12 +651,7 @@ class Model(CompiledModel):
             force: Make it anew.
         """
         if self.train_function is None or force:
-
-            def conclude(logs: Any, results: dict, data: Any) -> Any:
-                self._train_counter.assign_add(1)
-                return self._train_means.collect(logs, results, data)
-
-            step = Body(self.train_step, noting_results, conclude)
+            step = make_logged_step(self.train_step, self._train_counter, self._train_means)
             self.train_function = Execution(
                 step, self._steps_per_execution, self.run_eagerly, StepLogs
             )
@@ -666,12 +660,7 @@ class Model(CompiledModel):
     def make_test_function(self, force: bool = False) -> Callable:
         """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
         if self.test_function is None or force:
-
-            def conclude(logs: Any, results: dict, data: Any) -> Any:
-                self._test_counter.assign_add(1)
-                return self._test_means.collect(logs, results, data)
-
-            step = Body(self.test_step, noting_results, conclude)
+            step = make_logged_step(self.test_step, self._test_counter, self._test_means)
             self.test_function = Execution(
                 step, self._steps_per_execution, self.run_eagerly, StepLogs
             )
@@ -680,12 +669,7 @@ class Model(CompiledModel):
     def make_predict_function(self, force: bool = False) -> Callable:
         """Return the function that `predict` calls with an iterator; see `make_train_function`."""
         if self.predict_function is None or force:
-
-            def conclude(outputs: Any, _: Any, data: Any) -> Any:
-                self._predict_counter.assign_add(1)
-                return map_structure(as_output, outputs)
-
-            step = Body(self.predict_step, conclude=conclude)
+            step = make_predict_step(self.predict_step, self._predict_counter)
             self.predict_function = Execution(step, self._steps_per_execution, self.run_eagerly)
         return self.predict_function
 

@@ -8,7 +8,6 @@ before. `_function.py` decides when a Program is made; scopes and stores are in 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import math
 import operator
@@ -40,39 +39,11 @@ from podium.core.tensor._variable import Variable
 _MANY_TRACES = 10  # of one body, each with other Variables than the one before: time to give up
 
 
-@dataclasses.dataclass(frozen=True)
-class Body:
-    """What a program runs: a function, and what belongs around it without being a frame above it.
-
-    Attributes:
-        function: The function. It may read and write Variables.
-        around: Makes a context in which it runs.
-        conclude: Called with its result, with what the context gave, and with its arguments;
-            returns the final result.
-    """
-
-    function: Callable
-    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
-    conclude: Callable | None = None
-
-
-class Trace:
-    """Something to be traced: whoever gets it sets `jaxpr =
-    jax.make_jaxpr(trace.body)(*trace.values)`.
-    """
-
-    jaxpr: Any = None
-
-    def __init__(self, body: Callable, values: list):
-        self.body = body
-        self.values = values
-
-
 class Program:
     """One compiled form of a function: fixed static arguments, fixed shapes, known Variables.
 
     Args:
-        body: What to run: a function, or a `Body`.
+        function: The Python function to run. It may read and write Variables.
         leaves: Its arguments' leaves; arrays among them are traced.
         treedef: How the leaves make the arguments.
         in_loop: Whether the program runs the body several times in one XLA loop: every array then
@@ -80,10 +51,12 @@ class Program:
             Results are rows too.
     """
 
-    def __init__(self, body: Callable | Body, leaves: list, treedef: Any, in_loop: bool = False):
-        self._own = body if isinstance(body, Body) else Body(body)
+    def __init__(
+        self, function: Callable[..., Any], leaves: list, treedef: Any, in_loop: bool = False
+    ):
+        self._function = function
         self._in_loop = in_loop
-        self._name = getattr(self._own.function, "__name__", "function")
+        self._name = getattr(function, "__name__", "function")
         # Objects compared by identity are not kept alive; a program dies with them.
         self._leaves = [None if _is_traced(leaf) else static_key(leaf) for leaf in leaves]
         self._is_array = [_is_traced(leaf) for leaf in leaves]
@@ -131,15 +104,10 @@ class Program:
             for traced, leaf in zip(self._is_array, self._leaves, strict=True)
         ]
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
-        own = self._own
         self._tracing = True
         try:
             with setting(scope=scope, recorders=(), autocast=None, arrays=False):
-                with own.around() as met:
-                    result = own.function(*args, **kwargs)
-                if own.conclude is not None:
-                    result = own.conclude(result, met, *args, **kwargs)
-                result = unwrap_result(result)
+                result = unwrap_result(self._function(*args, **kwargs))
         except jax.errors.UnexpectedTracerError as error:
             raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
         except ValueError as error:
@@ -163,19 +131,14 @@ class Program:
         return outputs + [value for _, value in scope.writes.values()]
 
     def discover(self, arrays: Sequence[Any]) -> None:
-        """Trace the body until it is known which Variables it reads, writes and makes; computes
-        nothing.
-        """
-        with clean_exit():
-            for trace in self.traces(arrays):
-                trace.jaxpr = jax.make_jaxpr(trace.body)(*trace.values)
+        """Trace the body until the Variables that it reads, writes and creates are known.
 
-    def traces(self, arrays: Sequence[Any]) -> Iterator[Trace]:
-        """Yield what must be traced to make the program, one after the other.
+        The first trace finds the Variables by use. The next one has them as inputs, and is what
+        gets compiled, unless the body took another branch and used other Variables. Nothing is
+        computed.
 
-        The first trace finds the Variables by use. The next has them as inputs, and is what gets
-        compiled, unless the body took another way and met others. Each caller traces by himself, so
-        that nothing of this stands in the stack.
+        Args:
+            arrays: The arrays of a call; only their shapes and dtypes matter.
         """
         if self._in_loop:
             arrays = [jax.ShapeDtypeStruct(row.shape[1:], row.dtype) for row in arrays[:-1]]
@@ -184,11 +147,9 @@ class Program:
         known: set[int] = set()  # Variables that earlier traces made
         for attempt in range(_MANY_TRACES):
             scopes: list[Scope] = []
-            trace = Trace(
-                functools.partial(self._body, variables, scopes),
-                [*[variable.stored for variable in variables], *arrays],
-            )
-            yield trace
+            body = functools.partial(self._body, variables, scopes)
+            with clean_exit():
+                traced = jax.make_jaxpr(body)(*[variable.stored for variable in variables], *arrays)
             scope = scopes[-1]
             made = [variable for variable in scope.created if id(variable) not in known]
             if attempt and made:
@@ -213,9 +174,9 @@ class Program:
             ]
         else:
             raise ValueError(_errors.NEVER_THE_SAME.format(function=self._name, count=_MANY_TRACES))
-        self._donates = not (_has_callback(trace.jaxpr.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
-        self._out_types = trace.jaxpr.out_avals[: len(trace.jaxpr.out_avals) - len(written)]
-        self._traced = trace.jaxpr
+        self._donates = not (_has_callback(traced.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
+        self._out_types = traced.out_avals[: len(traced.out_avals) - len(written)]
+        self._traced = traced
         self._take_variables(written, variables[len(written) :])
 
     def _take_variables(self, written: list[Variable], read: list[Variable]) -> None:

@@ -19,7 +19,6 @@ from podium.core.autodiff._remat import current_remat_scope as current_remat_sco
 from podium.core.compile._compilation_cache import compilation_cache as compilation_cache
 from podium.core.compile._compilation_cache import mention_trouble as mention_trouble
 from podium.core.compile._function import _run_eagerly as _run_eagerly
-from podium.core.compile._program import Body as Body
 from podium.core.compile._program import Program as Program
 from podium.core.compile._replica_scope import ReplicaScope as ReplicaScope
 from podium.core.compile._replica_scope import combined as combined

@@ -1,0 +1,56 @@
+"""The functions that an `Execution` runs for each batch: a model's step with what belongs to it.
+
+They count the step and average its logs. What happens with a batch is in `Model.train_step` and its
+siblings; how steps are compiled and fused is in `podium/execution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from podium._typing import Tree
+from podium.core import Variable, map_structure
+from podium.metrics import noting_results
+from podium.models.predict._output_collector import as_output
+from podium.models.training._running_means import RunningMeans
+
+
+def make_logged_step(
+    step: Callable[[Tree], Mapping[str, Any]], counter: Variable, means: RunningMeans
+) -> Callable[[Tree], dict[str, dict[str, Any]]]:
+    """Return a function that runs a train or test step on a batch, counts it and averages its logs.
+
+    Args:
+        step: `model.train_step` or `model.test_step`.
+        counter: Counts the completed steps of the run.
+        means: The means over the epoch of what the step returns.
+    """
+
+    def run_step(data: Tree) -> dict[str, dict[str, Any]]:
+        __tracebackhide__ = True
+        with noting_results() as results:
+            logs = step(data)
+        counter.assign_add(1)
+        return means.collect(logs, results, data)
+
+    run_step.__name__ = getattr(step, "__name__", "step")
+    return run_step
+
+
+def make_predict_step(step: Callable[[Tree], Tree], counter: Variable) -> Callable[[Tree], Tree]:
+    """Return a function that runs a predict step on a batch and counts it.
+
+    Args:
+        step: `model.predict_step`.
+        counter: Counts the completed steps of the run.
+    """
+
+    def run_step(data: Tree) -> Tree:
+        __tracebackhide__ = True
+        outputs = step(data)
+        counter.assign_add(1)
+        return map_structure(as_output, outputs)
+
+    run_step.__name__ = getattr(step, "__name__", "step")
+    return run_step
