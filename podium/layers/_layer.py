@@ -27,6 +27,7 @@ from podium.core import (
     leaves_of,
     map_structure,
     record_call,
+    snake_case,
     unknown_choice,
 )
 from podium.core.internal import (
@@ -45,8 +46,11 @@ from podium.core.internal import (
 from podium.layers import _call_context
 from podium.layers._input_spec import check_inputs
 from podium.layers._layer_state import LayerState
+from podium.layers._tracking import seed_states
+from podium.state import OwnState, keras_order
 
 _COMMON = ("name", "trainable", "dtype")  # in every config
+_NOT_OWNED = frozenset({"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics"})
 
 
 class Layer(LayerState):
@@ -435,6 +439,21 @@ class Layer(LayerState):
     def get_build_config(self) -> dict[str, Any] | None:
         """Return the shapes that this layer was built with."""
         return {"input_shape": self.built_shape} if self.built_shape is not None else None
+
+    # --- state, for files and checkpoints
+
+    def _own_state(self) -> OwnState:
+        """Return what this layer owns itself; see `podium.state`."""
+        return OwnState(
+            snake_case(type(self).__name__),
+            self._own_weights(),
+            keras_order(self._state_attributes()),
+            seed_states(vars(self), frozenset()),
+        )
+
+    def _state_attributes(self) -> dict[str, object]:
+        """Return the attributes in which files look for layers, by the names they use."""
+        return {name: value for name, value in vars(self).items() if name not in _NOT_OWNED}
 
     # --- symbolic calls: shapes, and nodes of a graph
 

@@ -18,6 +18,7 @@ from podium.models._graph import Graph
 from podium.models._graph_config import functional_config, functional_from_config
 from podium.models._summary import print_summary
 from podium.saving import serialize_keras_object
+from podium.state import OwnState, keras_order
 
 
 class Network(Layer):
@@ -135,6 +136,22 @@ class Network(Layer):
             (None, 2)
         """
         return json.dumps(serialize_keras_object(self), **kwargs)
+
+    # --- state, for files and checkpoints
+
+    def _own_state(self) -> OwnState:
+        """Return what this model owns itself, and the list of its layers; see `podium.state`."""
+        state = super()._own_state()
+        if type(self).__name__ == "Model" and self._graph is not None:
+            state = state._replace(type_name="functional")  # Keras's name for such a model
+        layers: tuple[str, object] = ("layers", self.layers)
+        if self._is_assembled():
+            return state._replace(attributes=[layers, *state.attributes])
+        return state._replace(attributes=keras_order(dict([*state.attributes, layers])))
+
+    def _is_assembled(self) -> bool:
+        """Return whether the model is made from layers, and not by subclassing."""
+        return self._graph is not None
 
     # --- looking inside
 

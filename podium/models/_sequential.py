@@ -134,6 +134,9 @@ class Sequential(Model):
         """The layers in order, without the Input."""
         return [layer for layer in self._stack if not isinstance(layer, InputLayer)]
 
+    def _is_assembled(self) -> bool:
+        return True
+
     def get_config(self) -> dict[str, Any]:
         """Return the name and the configs of the layers."""
         starts = (

@@ -93,6 +93,9 @@ class LossScaleOptimizer(Optimizer):
         """All state, that of the inner optimizer behind its own."""
         return VariableList([*super().variables, *self.inner_optimizer.variables])
 
+    def _own_variables(self) -> list[Variable]:
+        return list(super().variables)
+
     @property
     def learning_rate(self) -> Any:
         """The inner optimizer's learning rate."""

@@ -13,13 +13,14 @@ from typing import Any, TypedDict
 import jax
 import jax.numpy as jnp
 
-from podium.core import GradientTape, Tensor, Variable, convert_to_tensor, nearest
+from podium.core import GradientTape, Tensor, Variable, convert_to_tensor, nearest, snake_case
 from podium.core.internal import Scope, current, setting
 from podium.optimizers._apply import Updating
 from podium.optimizers._argument_checks import number, only_one_clipping, optional, whole_number
 from podium.optimizers._gradients import checked_pairs
 from podium.optimizers.schedules import LearningRateSchedule, serialize
 from podium.optimizers.schedules._registry import function_config, rate_from_config
+from podium.state import OwnState, keras_order
 
 _IGNORED = {"jit_compile", "is_legacy_optimizer"}  # in configs that Keras 2 wrote
 
@@ -308,6 +309,18 @@ class Optimizer(Updating):
             self.apply(grads, self._trainable_variables)
         new = [scope.read(variable) for variable in variables]
         return new[: len(trainable_variables)], new[len(trainable_variables) :]
+
+    # --- state, for files and checkpoints
+
+    def _own_state(self) -> OwnState:
+        """Return what this optimizer owns itself; see `podium.state`."""
+        return OwnState(
+            snake_case(type(self).__name__), self._own_variables(), keras_order(vars(self)), []
+        )
+
+    def _own_variables(self) -> list[Variable]:
+        """Return the variables without those of a wrapped optimizer."""
+        return list(self.variables)
 
     # --- configs
 

@@ -14,6 +14,7 @@ ROOT = pathlib.Path(podium.__file__).parent
 # unless they stand in order within the floor's tuple (a later one may use an earlier one).
 FLOORS = (
     ("core",),
+    ("state",),
     ("ops", "random"),
     ("activations", "initializers", "regularizers", "constraints", "losses", "metrics"),
     ("layers",),

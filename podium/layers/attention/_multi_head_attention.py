@@ -292,6 +292,16 @@ class MultiHeadAttention(_HeadAttention):
         """The axes over which attention goes; None for all between batch and features."""
         return self._attention_axes
 
+    def _state_attributes(self) -> dict[str, object]:
+        """Name the projections as Keras's files do: `query_dense` for `_query_dense`."""
+        attributes = super()._state_attributes()
+        if type(self) is not MultiHeadAttention:
+            return attributes
+        return {
+            name.removeprefix("_") if name.endswith("_dense") else name: value
+            for name, value in attributes.items()
+        }
+
     @property
     def query_dense(self) -> Any:
         """The projection of queries."""

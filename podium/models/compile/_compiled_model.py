@@ -243,6 +243,21 @@ class CompiledModel(Network):
         found += self._owned_metrics()
         return list({id(metric): metric for metric in found}.values())
 
+    def _state_attributes(self) -> dict[str, object]:
+        return {**super()._state_attributes(), "optimizer": self.optimizer}
+
+    def _training_variables(self) -> dict[str, Variable]:
+        """Return the variables of training besides weights and slots, by path; see
+        `podium.state`.
+        """
+        sums = {
+            f"metrics/{place}_{metric.name}/{index}": variable
+            for place, metric in enumerate(self.metrics)
+            for index, variable in enumerate(metric.variables)
+        }
+        means = {f"means/{','.join(names)}": total for names, total in self._train_means.by_names()}
+        return {**sums, **means, "counters/train": self._train_counter}
+
     @property
     def metrics_names(self) -> list[str]:
         """The names of the metrics; those from `compile` are known after the first batch."""

@@ -16,7 +16,8 @@ from podium.core import random_state, set_random_state, warn_user
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.models.training._validation import Validation
-from podium.saving.internal import Contents, held, put_back, variables_by_path
+from podium.saving.internal import Contents
+from podium.state import restore, snapshot, variables_by_path
 
 _OTHER_DATA = (
     "{where} was saved while training on other data: {then} then, {now} now. The place "
@@ -202,7 +203,7 @@ class Course:
             else running_values(self._values).copy()
         )
         return Contents(
-            held(self._variables()),
+            snapshot(self._variables()),
             {
                 "fresh": False,
                 "ended": ended,
@@ -246,7 +247,7 @@ class Course:
 
     def put_back(self, contents: Contents, where: str) -> None:
         """Set all Variables to what was saved."""
-        put_back(self._variables(), contents.arrays, where)
+        restore(self._variables(), contents.arrays, where)
 
     def replay(self, contents: Contents, where: str) -> None:
         """Take one step from what was saved, twice, and see that it comes to the same; then stand

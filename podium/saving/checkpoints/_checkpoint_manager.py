@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import jax
 
 from podium.core import Variable, check_choice, warn_user
-from podium.saving._object_paths import held, put_back, sharding_of, variables_by_path
 from podium.saving.checkpoints import _orbax
 from podium.saving.checkpoints._checkpoint_directory import Contents, Damaged, read, verify, write
 from podium.saving.io._file_lock import lock_folder
+from podium.state import restore, sharding_by_path, snapshot, variables_by_path
 
 NAME = re.compile(r"checkpoint-(\d{1,18})")
 _TEMPORARY = re.compile(r"\.checkpoint-\d{1,18}\.[0-9a-z]+\.tmp")
@@ -185,7 +185,7 @@ class CheckpointManager:
         skipped: dict[int, str] = {}
         for number in reversed(self.all_steps()) if step is None else [step]:
             try:
-                contents = read(self._path(number), sharding_of(variables))
+                contents = read(self._path(number), sharding_by_path(variables))
             except Damaged as error:
                 skipped[number] = str(error)
                 continue
@@ -202,7 +202,7 @@ class CheckpointManager:
                     for path, value in contents.arrays.items()
                     if path in variables or not _passing(path)
                 }
-                put_back(wanted, saved, f"Checkpoint {self._path(number)!r}")
+                restore(wanted, saved, f"Checkpoint {self._path(number)!r}")
             return Restored(number, contents.arrays, contents.state, skipped)
         if skipped:
             raise ValueError(
@@ -310,7 +310,7 @@ def _passing(path: str) -> bool:
 
 def _values(target: Any) -> dict[str, Any]:
     if not isinstance(target, Mapping):
-        return held(variables_by_path(target))
+        return snapshot(variables_by_path(target))
     return {
         str(name): value.expose() if isinstance(value, Variable) else value
         for name, value in target.items()

@@ -12,7 +12,7 @@ from typing import Any
 
 from podium.core import warn_user
 from podium.saving.formats._model_file import load_model
-from podium.saving.io._load_plan import listed
+from podium.state import summarize
 
 
 def load_latest(
@@ -61,11 +61,11 @@ def load_latest(
             skipped.append(str(error) if path in str(error) else f"{path!r}: {error}")
             continue
         if skipped:
-            warn_user(f"{path!r} was loaded; newer files were skipped: {listed(skipped)}")
+            warn_user(f"{path!r} was loaded; newer files were skipped: {summarize(skipped)}")
         return loaded
     raise ValueError(
         f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: "
-        f"{listed(skipped)}"
+        f"{summarize(skipped)}"
     )
 
 

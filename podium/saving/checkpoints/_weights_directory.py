@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from podium.saving._object_paths import put_back, weights_by_path
 from podium.saving.checkpoints._checkpoint_directory import MANIFEST, Damaged, read_state
 from podium.saving.checkpoints._checkpoint_manager import NAME, CheckpointManager, name_of
+from podium.saving.formats._keras_layout import weights_by_path
 from podium.saving.io._load_plan import LoadReport
+from podium.state import restore
 
 _MARK = "weights alone, by save_weights"  # the plain data of our checkpoints
 
@@ -94,10 +95,10 @@ def read_folder(model: Any, path: str) -> LoadReport:
             "`checkpoint-` and a number."
         )
     weights = weights_by_path(model)
-    put_back(
+    restore(
         weights,
         found.arrays,
         f"Checkpoint {found.step} of {path!r}",
-        all_of_it=found.state == _MARK,
+        strict=found.state == _MARK,
     )
     return LoadReport([variable.path for variable in weights.values()], [], [], [])

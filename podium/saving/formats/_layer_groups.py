@@ -24,7 +24,8 @@ from podium.saving.formats._hdf5 import (
 from podium.saving.formats._hdf5_writer import Hdf5Image
 from podium.saving.io._array_io import value_of
 from podium.saving.io._errors import Unfit
-from podium.saving.io._load_plan import Loaded, LoadReport, checked, listed, misfit
+from podium.saving.io._load_plan import Loaded, LoadReport, checked, misfit
+from podium.state import summarize
 
 Parts = list[tuple[str, list[Variable]]]
 
@@ -51,7 +52,7 @@ def read_groups(
     if report.mismatched and not skip_mismatch:
         raise Unfit(
             f"does not fit model {model.name!r}, and nothing was loaded: "
-            f"{listed(report.problems)}. Build the model as it was "
+            f"{summarize(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     by_path = {f"{part.name}/{weight.name}": weight for part in stored for weight in part.weights}
@@ -64,7 +65,7 @@ def read_groups(
     )
     complaints = []
     if report.problems:
-        left = listed(report.missing + report.mismatched)
+        left = summarize(report.missing + report.mismatched)
         complaints.append(
             f"load_weights took {len(pairs)} weights from the file. These were left as they "
             f"were: {left}."
@@ -144,8 +145,8 @@ def _matched(
         if len(own) != len(theirs):
             raise Unfit(
                 f"does not fit the model, and nothing was loaded: the file has {len(theirs)} "
-                f"layers with weights ({listed([repr(part.name) for part in theirs])}) and the "
-                f"model has {len(own)} ({listed([repr(name) for name, _ in own])}). Build the "
+                f"layers with weights ({summarize([repr(part.name) for part in theirs])}) and the "
+                f"model has {len(own)} ({summarize([repr(name) for name, _ in own])}). Build the "
                 "model as it was when it was saved, and call it once so that all layers have "
                 "weights; or pass `by_name=True`."
             )
@@ -156,7 +157,7 @@ def _matched(
     for name, weights, part in couples:
         where = "the model itself" if name == TOP else f"layer {name!r}"
         if len(weights) != len(part.weights):
-            there = listed([repr(weight.name) for weight in part.weights])
+            there = summarize([repr(weight.name) for weight in part.weights])
             problems.append(
                 f"{where} has {len(weights)} weights, and {len(part.weights)} in the file ({there})"
             )

@@ -15,7 +15,6 @@ from typing import Any
 from podium.core import check_choice, custom_object_scope, warn_user
 from podium.layers import Lambda, Layer
 from podium.layers.internal import limited_weights
-from podium.saving._state_tree import hdf5_state, read_state, state_image
 from podium.saving.formats._archive import (
     CONFIG,
     MAGIC,
@@ -26,6 +25,7 @@ from podium.saving.formats._archive import (
 )
 from podium.saving.formats._detect_format import HDF5_MAGIC
 from podium.saving.formats._hdf5 import numbers_in, reading, stored_tree
+from podium.saving.formats._keras_layout import hdf5_state, read_state, state_image
 from podium.saving.formats._legacy_model import legacy_image, load_legacy
 from podium.saving.formats._safetensors import SUFFIX
 from podium.saving.formats._weights_file import read_weights, write_weights

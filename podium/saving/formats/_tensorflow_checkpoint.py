@@ -16,7 +16,8 @@ import numpy as np
 from podium.core import Variable
 from podium.layers import Layer
 from podium.saving.io._errors import Unfit
-from podium.saving.io._load_plan import Loaded, LoadReport, checked, listed, misfit
+from podium.saving.io._load_plan import Loaded, LoadReport, checked, misfit
+from podium.state import summarize
 
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _NO_WEIGHTS = (
@@ -62,12 +63,12 @@ def read_checkpoint(prefix: str, model: Any, by_name: bool, skip_mismatch: bool)
     if report.problems and not skip_mismatch:
         raise Unfit(
             f"does not fit model {model.name!r}, and nothing was loaded: "
-            f"{listed(report.problems)}. Build the model as it was "
+            f"{summarize(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     values = [(variable, np.asarray(reader.get_tensor(stored.name))) for variable, stored in pairs]
     complaints = (
-        [f"These were left as they were: {listed(report.problems)}."] if report.problems else []
+        [f"These were left as they were: {summarize(report.problems)}."] if report.problems else []
     )
     return Loaded(checked(values, model), [], complaints, report)
 

@@ -11,7 +11,6 @@ import os
 from typing import Any
 
 from podium.core import check_choice
-from podium.saving._state_tree import hdf5_state, named_values, read_state, state_image, tree_name
 from podium.saving.checkpoints._weights_directory import (
     holds_checkpoints,
     is_folder,
@@ -22,6 +21,13 @@ from podium.saving.formats._archive import open_weights, read_texts
 from podium.saving.formats._detect_format import detect_contents, detect_tensorflow
 from podium.saving.formats._hdf5 import is_keras_2, reading
 from podium.saving.formats._hdf5_writer import Hdf5Image
+from podium.saving.formats._keras_layout import (
+    hdf5_state,
+    named_values,
+    read_state,
+    state_image,
+    tree_name,
+)
 from podium.saving.formats._layer_groups import Parts, parts_of, read_groups, write_groups
 from podium.saving.formats._safetensors import SUFFIX, read_tensors, stored_tensors, write_tensors
 from podium.saving.formats._tensorflow_checkpoint import read_checkpoint

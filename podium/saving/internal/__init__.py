@@ -1,8 +1,5 @@
 """What other packages of Podium may use of `podium.saving` beyond its public API. Not for users."""
 
-from podium.saving._object_paths import held as held
-from podium.saving._object_paths import put_back as put_back
-from podium.saving._object_paths import variables_by_path as variables_by_path
 from podium.saving.checkpoints._checkpoint_directory import Contents as Contents
 from podium.saving.formats._model_file import FOREIGN as FOREIGN
 from podium.saving.formats._model_file import check_suffix as check_suffix

@@ -11,8 +11,6 @@ import numpy as np
 from podium.core import Variable, warn_user
 from podium.saving.io._errors import Unfit
 
-_MOST_PROBLEMS = 5  # in one message
-
 
 class Stored(Protocol):
     """One array of a file, described but not read."""
@@ -115,11 +113,3 @@ def misfit(variable: Variable, weight: Stored) -> str | None:
     if is_float != weight.is_float:
         return f"{variable.path!r} has dtype {variable.dtype}, and {weight.name!r} in the file has dtype {weight.dtype}"
     return None
-
-
-def listed(texts: list[str]) -> str:
-    """Return the first few of several texts, and how many there are besides."""
-    shown = texts[:_MOST_PROBLEMS] + (
-        [f"and {len(texts) - _MOST_PROBLEMS} more"] if len(texts) > _MOST_PROBLEMS else []
-    )
-    return "; ".join(shown) or "none"

@@ -1,121 +1,30 @@
-"""Where each weight stands in a file of Keras 3's layout: the paths through a model's attributes
-and lists of layers.
+"""Weights in Keras 3's layout (`layers/dense/vars/0`): how they are written and matched to a model.
 
-`state_of` walks a model in Keras's order (`layers/dense/vars/0`). Writing puts arrays at the paths;
-reading compares what the file lists with what the model has before numbers are read, and assigns
-nothing unless all of it fits.
+The paths come from `podium.state`. Writing puts arrays at the paths; reading compares what the file
+lists with what the model has before arrays are read, and assigns nothing unless everything fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from podium.core import Variable, snake_case
+from podium.core import Variable
 from podium.layers import Layer
 from podium.optimizers import Optimizer
 from podium.saving.formats._hdf5 import read_all, seal, stored_tree
 from podium.saving.formats._hdf5_writer import Hdf5Image
 from podium.saving.io._array_io import value_of
 from podium.saving.io._errors import Unfit
-from podium.saving.io._load_plan import Loaded, LoadReport, Stored, checked, listed, misfit
+from podium.saving.io._load_plan import Loaded, LoadReport, Stored, checked, misfit
+from podium.state import StateNode, state_nodes, summarize
 
-_NOT_OWNED = frozenset(
-    {"_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer"}
-)
 _IGNORED = (
     "seed_generator",
     "_random_generator",
 )  # Keras's random states, which mean nothing to our generators
-
-
-class Holder(NamedTuple):
-    """One object with Variables of its own, and its place in the file."""
-
-    path: str
-    owner: Any
-    variables: list[Variable]
-
-
-def state_of(model: Any) -> list[Holder]:
-    """List the layers and optimizers of a model with their places, in the order in which Keras
-    visits them.
-    """
-    found: list[Holder] = []
-    _visit(model, "", found, set())
-    return found
-
-
-def _visit(owner: Any, path: str, found: list[Holder], seen: set[int]) -> None:
-    if id(owner) in seen:
-        return
-    seen.add(id(owner))
-    found.append(Holder(path, owner, _own_variables(owner)))
-    for name, child in _children(owner):
-        inner = f"{path}/{name}" if path else name
-        if isinstance(child, (Layer, Optimizer)):
-            _visit(child, inner, found, seen)
-        elif isinstance(child, (list, tuple, dict)):
-            _visit_container(child, inner, found, seen, set())
-
-
-def _visit_container(
-    container: Any, path: str, found: list[Holder], seen: set[int], inside: set[int]
-) -> None:
-    if id(container) in inside:
-        return
-    inside.add(id(container))
-    used: dict[str, int] = {}
-    for item in container.values() if isinstance(container, dict) else container:
-        if isinstance(item, (Layer, Optimizer)):
-            _visit(item, f"{path}/{_unique(_class_name(item), used)}", found, seen)
-        elif isinstance(item, (list, tuple, dict)):
-            _visit_container(item, f"{path}/{_unique('container', used)}", found, seen, inside)
-
-
-def _unique(name: str, used: dict[str, int]) -> str:
-    used[name] = used.get(name, -1) + 1
-    return f"{name}_{used[name]}" if used[name] else name
-
-
-def _class_name(item: Any) -> str:
-    name = type(item).__name__
-    if name == "Model" and getattr(item, "_graph", None) is not None:
-        name = "Functional"  # Keras's name for a model made of inputs and outputs
-    return snake_case(name)
-
-
-def _children(owner: Any) -> Iterator[tuple[str, Any]]:
-    """Yield attributes by name, private ones last; of models made of layers the list of layers
-    first.
-    """
-    attributes = {
-        _public(owner, name): value for name, value in vars(owner).items() if name not in _NOT_OWNED
-    }
-    if getattr(owner, "optimizer", None) is not None:
-        attributes["optimizer"] = owner.optimizer
-    if hasattr(owner, "get_layer"):  # a model
-        if getattr(owner, "_graph", None) is not None or hasattr(owner, "_stack"):
-            yield "layers", owner.layers
-        else:
-            attributes["layers"] = owner.layers
-    yield from sorted(
-        attributes.items(), key=lambda item: f"~{item[0]}" if item[0].startswith("_") else item[0]
-    )
-
-
-def _public(owner: Any, name: str) -> str:
-    """Return the name that Keras's walk meets first: `MultiHeadAttention` has `query_dense` for
-    `_query_dense`.
-    """
-    is_public = (
-        type(owner).__name__ == "MultiHeadAttention"
-        and name.endswith("_dense")
-        and type(owner).__module__[:6] == "podium"
-    )
-    return name.removeprefix("_") if is_public else name
 
 
 def _private(path: str) -> str:
@@ -126,51 +35,51 @@ def _private(path: str) -> str:
     return f"{above}/_{last}" if last.endswith("_dense") else path
 
 
-def _own_variables(owner: Any) -> list[Variable]:
-    if isinstance(owner, Layer):
-        return owner._own_weights()
-    inner = getattr(owner, "inner_optimizer", None)
-    others = {id(variable) for variable in inner.variables} if inner is not None else set()
-    return [variable for variable in owner.variables if id(variable) not in others]
-
-
 # --- writing
+
+
+def weights_by_path(model: Any) -> dict[str, Variable]:
+    """Return the weights of a model, without the state of its optimizer."""
+    return {
+        node.path_of(f"vars/{index}"): variable
+        for node in state_nodes(model)
+        if isinstance(node.owner, Layer)
+        for index, variable in enumerate(node.variables)
+    }
 
 
 def state_image(model: Any, with_optimizer: bool = True) -> Hdf5Image:
     """Return an HDF5 file to be written, with all Variables of a model at their places."""
     image = Hdf5Image()
     seal(image.file)
-    for holder in state_of(model):
-        if isinstance(holder.owner, Optimizer) and not with_optimizer:
+    for node in state_nodes(model):
+        if isinstance(node.owner, Optimizer) and not with_optimizer:
             continue
-        values = _values_of(holder)
+        values = _values_of(node)
         if not values:
             continue
-        group = image.file.create_group(f"{holder.path}/vars" if holder.path else "vars")
-        group.attrs["name"] = holder.owner.name
+        group = image.file.create_group(f"{node.path}/vars" if node.path else "vars")
+        group.attrs["name"] = node.owner.name
         for key, array in values.items():
             image.put(group, key, f"{group.name[1:]}/{key}", array)
     return image
 
 
-def _values_of(holder: Holder) -> dict[str, np.ndarray]:
-    if _has_own_form(holder.owner):
-        return _own_form(holder.owner)
-    return {str(place): value_of(variable) for place, variable in enumerate(holder.variables)}
+def _values_of(node: StateNode) -> dict[str, np.ndarray]:
+    if _has_own_form(node.owner):
+        return _own_form(node.owner)
+    return {str(place): value_of(variable) for place, variable in enumerate(node.variables)}
 
 
 def named_values(model: Any) -> dict[str, np.ndarray]:
     """Return the weights of a model by their places and names: `layers/dense/kernel`."""
     found: dict[str, np.ndarray] = {}
-    for holder in state_of(model):
-        if isinstance(holder.owner, Optimizer):
+    for node in state_nodes(model):
+        if isinstance(node.owner, Optimizer):
             continue
-        named = dict(zip(_names(holder.variables), map(value_of, holder.variables), strict=True))
-        for name, value in (
-            _own_form(holder.owner) if _has_own_form(holder.owner) else named
-        ).items():
-            found[f"{holder.path}/{name}" if holder.path else name] = value
+        named = dict(zip(_names(node.variables), map(value_of, node.variables), strict=True))
+        for name, value in (_own_form(node.owner) if _has_own_form(node.owner) else named).items():
+            found[f"{node.path}/{name}" if node.path else name] = value
     return found
 
 
@@ -232,19 +141,19 @@ def read_state(
     """Read what fits a model, by its places in Keras 3's layout, or raise `Unfit`; nothing is
     assigned yet.
     """
-    holders = state_of(model)
-    layers = [holder for holder in holders if isinstance(holder.owner, Layer)]
-    pairs, own_forms, report = _matched(layers, stored, _Taken(holders))
+    nodes = state_nodes(model)
+    layers = [node for node in nodes if isinstance(node.owner, Layer)]
+    pairs, own_forms, report = _matched(layers, stored, _Taken(nodes))
     if report.problems and not skip_mismatch:
         raise Unfit(
             f"does not fit model {model.name!r}, and nothing was loaded: "
-            f"{listed(report.problems)}. Build the model as it was "
+            f"{summarize(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     optimizers, complaints = [], []
-    for holder in holders if with_optimizer else []:
-        if isinstance(holder.owner, Optimizer):
-            fitting, complaint = _optimizer_pairs(holder, stored)
+    for node in nodes if with_optimizer else []:
+        if isinstance(node.owner, Optimizer):
+            fitting, complaint = _optimizer_pairs(node, stored)
             optimizers += fitting
             complaints += complaint
     wanted = [weight.name for _, weight in pairs + optimizers] + [
@@ -252,7 +161,7 @@ def read_state(
     ]
     values = read(wanted)
     if report.problems:
-        complaints = [f"These were left as they were: {listed(report.problems)}.", *complaints]
+        complaints = [f"These were left as they were: {summarize(report.problems)}.", *complaints]
     return Loaded(
         checked(
             [(variable, values[weight.name]) for variable, weight in pairs + optimizers], model
@@ -266,14 +175,10 @@ def read_state(
 class _Taken:
     """Which stored weights have an owner, so that the others can be reported."""
 
-    def __init__(self, holders: list[Holder]):
-        paths = [
-            spelling for holder in holders for spelling in (holder.path, _private(holder.path))
-        ]
+    def __init__(self, nodes: list[StateNode]):
+        paths = [spelling for node in nodes for spelling in (node.path, _private(node.path))]
         self.prefixes = {f"{path}/vars/" if path else "vars/" for path in paths}
-        self.others = tuple(
-            f"{holder.path}/" for holder in holders if isinstance(holder.owner, Optimizer)
-        )
+        self.others = tuple(f"{node.path}/" for node in nodes if isinstance(node.owner, Optimizer))
 
     def has_owner(self, name: str) -> bool:
         parts = name.split("/")
@@ -286,7 +191,7 @@ class _Taken:
 
 
 def _matched(
-    layers: list[Holder], stored: Mapping[str, Stored], taken: _Taken
+    layers: list[StateNode], stored: Mapping[str, Stored], taken: _Taken
 ) -> tuple[list, list, LoadReport]:
     """Return what fits together, layers that read for themselves, and what does not fit."""
     pairs: list[tuple[Variable, Stored]] = []
@@ -296,7 +201,7 @@ def _matched(
     for name, weight in stored.items():
         group, _, key = name.rpartition("/")
         by_group.setdefault(group, {})[key] = weight
-    for path, owner, variables in layers:
+    for path, owner, (_, variables, _, _) in layers:
         there = by_group.get(f"{path}/vars" if path else "vars") or by_group.get(
             f"{_private(path)}/vars", {}
         )
@@ -323,7 +228,8 @@ def _matched(
     ]
     if unexpected:
         report.unexpected.append(
-            f"the file has weights that the model does not have (unexpected): {listed(unexpected)}"
+            "the file has weights that the model does not have (unexpected): "
+            f"{summarize(unexpected)}"
         )
     report.loaded.extend(variable.path for variable, _ in pairs)
     return pairs, own_forms, report
@@ -342,8 +248,8 @@ def _keys_in_order(there: Mapping[str, Stored], variables: list[Variable]) -> li
 
 
 def _other_weights(there: Mapping[str, Stored], variables: list[Variable]) -> str:
-    here = listed([f"{variable.path} {variable.shape}" for variable in variables])
-    found = listed([f"{weight.name!r} {weight.shape}" for weight in there.values()])
+    here = summarize([f"{variable.path} {variable.shape}" for variable in variables])
+    found = summarize([f"{weight.name!r} {weight.shape}" for weight in there.values()])
     counts = (
         f"has {len(variables)} weights ({here}), and {len(there)} were found in the file ({found})"
     )
@@ -356,14 +262,14 @@ def _other_weights(there: Mapping[str, Stored], variables: list[Variable]) -> st
     return f"{counts}: {what}"
 
 
-def _optimizer_pairs(holder: Holder, stored: Mapping[str, Stored]) -> tuple[list, list[str]]:
+def _optimizer_pairs(node: StateNode, stored: Mapping[str, Stored]) -> tuple[list, list[str]]:
     """Return what of an optimizer's state the file has; a complaint if it does not fit."""
     there = [
         stored[name]
-        for name in (f"{holder.path}/vars/{place}" for place in range(len(stored)))
+        for name in (f"{node.path}/vars/{place}" for place in range(len(stored)))
         if name in stored
     ]
-    mine = holder.variables
+    mine = node.variables
     if there and len(there) < len(mine) and all(weight.shape == () for weight in there):
         mine = mine[
             : len(there)
@@ -378,7 +284,7 @@ def _optimizer_pairs(holder: Holder, stored: Mapping[str, Stored]) -> tuple[list
     if not there:
         return [], []
     return [], [
-        f"The state of optimizer {holder.owner.name!r} was not restored: it has {len(mine)} "
+        f"The state of optimizer {node.owner.name!r} was not restored: it has {len(mine)} "
         f"Variables, and {len(there)} of other "
         "number or shape were found in the file. Training goes on with a fresh optimizer."
     ]
