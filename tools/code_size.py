@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import pathlib
 import statistics
 
 from source_tree import Checkout, Function, FunctionNode
@@ -21,9 +22,13 @@ def modules_above(checkout: Checkout, limit: int) -> int:
     return sum(len(file.lines) > limit for file in checkout.modules)
 
 
+def modules_by_folder(checkout: Checkout) -> collections.Counter[pathlib.PurePath]:
+    """The number of modules that are directly in each folder."""
+    return collections.Counter(file.relative.parent for file in checkout.modules)
+
+
 def largest_folder(checkout: Checkout) -> int:
-    """The number of modules that are directly in one folder, for the folder with most of them."""
-    return max(collections.Counter(file.path.parent for file in checkout.modules).values())
+    return max(modules_by_folder(checkout).values())
 
 
 def long_functions(checkout: Checkout, limit: int) -> list[Function]:

@@ -52,7 +52,7 @@ class Metric:
 
 
 def _foreign_words(checkout: Checkout) -> float:
-    findings, words = vocabulary.rate(checkout, vocabulary.Vocabulary.load())
+    findings, words = vocabulary.rate(checkout)
     return 10_000.0 * findings / words
 
 

@@ -37,6 +37,12 @@ class SourceFile:
         return self.text.splitlines()
 
     @property
+    def module(self) -> str:
+        """The dotted name under which it is imported."""
+        parts = self.relative.with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @property
     def package(self) -> str:
         """The first level below `podium`, such as `core`; empty for the top level."""
         parts = self.relative.parts

@@ -155,8 +155,9 @@ class Vocabulary:
         ]
 
 
-def rate(checkout: Checkout, vocabulary: Vocabulary) -> tuple[int, int]:
+def rate(checkout: Checkout) -> tuple[int, int]:
     """The number of findings, and the number of words that were checked."""
+    vocabulary = Vocabulary.load()
     findings = words = 0
     for path in vocabulary.files(checkout):
         relative = path.relative_to(checkout.root)

@@ -14,42 +14,44 @@ import pytest
 import podium
 
 
-def doors():
+def public_packages():
     yield podium
     for info in pkgutil.walk_packages(podium.__path__, "podium."):
-        if info.ispkg and "._" not in info.name:
+        is_public = "._" not in info.name and not info.name.endswith(".internal")
+        if info.ispkg and is_public:
             yield importlib.import_module(info.name)
 
 
 def public_names():
     seen = set()
-    for door in doors():
-        for name, value in sorted(vars(door).items()):
+    for package in public_packages():
+        for name, value in sorted(vars(package).items()):
             if name.startswith("_") or isinstance(value, types.ModuleType) or id(value) in seen:
                 continue
             if callable(value):
                 seen.add(id(value))
-                yield f"{door.__name__}.{name}", value
+                yield f"{package.__name__}.{name}", value
 
 
 NAMES = list(public_names())
 FLOAT = re.compile(r"\d+\.\d*(?:e[+-]?\d+)?")
 
 
-class Checker(doctest.OutputChecker):
-    """Lets floats differ by two roundings of the largest of them, as they do between processors;
-    all else must be as written.
+class ApproximateChecker(doctest.OutputChecker):
+    """Compares floats up to rounding, which differs between processors, and the rest exactly.
+
+    The tolerance is two roundings of the largest float in the expected output.
     """
 
     def check_output(self, want, got, flags):
         if super().check_output(want, got, flags):
             return True
-        ours, theirs = ([float(number) for number in FLOAT.findall(text)] for text in (got, want))
+        actual, expected = ([float(text) for text in FLOAT.findall(text)] for text in (got, want))
         same_text = super().check_output(FLOAT.sub("0.", want), FLOAT.sub("0.", got), flags)
         return (
             same_text
-            and len(ours) == len(theirs) > 0
-            and np.allclose(ours, theirs, rtol=0, atol=2.4e-7 * max(theirs))
+            and len(actual) == len(expected) > 0
+            and np.allclose(actual, expected, rtol=0, atol=2.4e-7 * max(expected))
         )
 
 
@@ -62,9 +64,8 @@ def test_example_runs(name, value):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     test = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
     report = []
-    doctest.DocTestRunner(checker=Checker(), optionflags=flags, verbose=False).run(
-        test, out=report.append
-    )
+    runner = doctest.DocTestRunner(ApproximateChecker(), optionflags=flags, verbose=False)
+    runner.run(test, out=report.append)
     assert not report, "".join(report)
 
 

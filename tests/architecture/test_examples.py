@@ -1,4 +1,4 @@
-"""Every example runs, shortened to a few steps, and says what it promises."""
+"""Every example runs, shortened to a few steps, and prints the expected result."""
 
 import importlib.util
 import pathlib
@@ -6,9 +6,10 @@ import pathlib
 import pytest
 
 EXAMPLES = sorted((pathlib.Path(__file__).parents[2] / "examples").glob("*.py"))
-SHORT = {"STEPS": 60, "EPOCHS": 2, "BATCH": 32}  # for those of these constants that an example has
-SHORTER = {"gan": {"STEPS": 2}, "wgan_gp": {"STEPS": 20}}
-SAYS = {
+# Values for those of these constants that an example has.
+SHORT_RUN = {"STEPS": 60, "EPOCHS": 2, "BATCH": 32}
+SHORTER_RUNS = {"gan": {"STEPS": 2}, "wgan_gp": {"STEPS": 20}}
+EXPECTED_OUTPUT = {
     "custom_step": "same logs: True",
     "distillation": "student with teacher",
     "forked_engine": "loss falls: True",
@@ -32,11 +33,11 @@ def test_example_runs(path, tmp_path, monkeypatch, capsys):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name, value in {**SHORT, **SHORTER.get(path.stem, {})}.items():
+    for name, value in {**SHORT_RUN, **SHORTER_RUNS.get(path.stem, {})}.items():
         if hasattr(module, name):
             monkeypatch.setattr(module, name, value)
     module.main()
-    said = capsys.readouterr().out
-    assert SAYS[path.stem] in said
-    for picture in [word for word in said.split() if word.endswith(".png")]:
-        assert (tmp_path / picture).stat().st_size > 10_000
+    output = capsys.readouterr().out
+    assert EXPECTED_OUTPUT[path.stem] in output
+    for image in [word for word in output.split() if word.endswith(".png")]:
+        assert (tmp_path / image).stat().st_size > 10_000

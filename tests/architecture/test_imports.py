@@ -1,98 +1,129 @@
-"""The rooms of the house and who may import whom; see CONTRIBUTING.md."""
+"""Imports between packages: their direction, what is private, and what an `__init__.py` holds.
+
+CONTRIBUTING.md explains the layout that these tests enforce.
+"""
 
 import ast
 import functools
-import pathlib
 
+import exposure
 import pytest
+from source_tree import Checkout, SourceFile
 
-import podium
+pytestmark = pytest.mark.static
 
-ROOT = pathlib.Path(podium.__file__).parent
-
-# Lower rooms know nothing of the rooms above them; rooms of one floor may not import each other
-# unless they stand in order within the floor's tuple (a later one may use an earlier one).
-FLOORS = (
-    ("core",),
-    ("state",),
-    ("ops", "random"),
-    ("activations", "initializers", "regularizers", "constraints", "losses", "metrics"),
-    ("layers",),
-    ("optimizers",),
-    ("data", "distribute", "execution", "saving", "callbacks"),
-    ("models",),
-    ("utils", "datasets", "compat", "testing"),
+# A package imports only from packages before it. The top level (`podium/_typing.py`,
+# `podium/_importing.py`) is available to all.
+PACKAGES = (
+    "core",
+    "state",
+    "ops",
+    "random",
+    "activations",
+    "initializers",
+    "regularizers",
+    "constraints",
+    "losses",
+    "metrics",
+    "layers",
+    "applications",
+    "optimizers",
+    "data",
+    "distribute",
+    "execution",
+    "saving",
+    "callbacks",
+    "models",
+    "telemetry",
+    "utils",
+    "datasets",
+    "compat",
+    "testing",
 )
-RANK = {
-    room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)
+# Private modules that another package may import, each with the reason.
+PRIVATE_IMPORTS = {
+    "podium.core.tensor._operators": "functional models save operators by the name they have there",
 }
+RANK = {package: rank for rank, package in enumerate(PACKAGES)}
 
-
-def modules():
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT.parent).with_suffix("").parts
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
-
-
-MODULES = list(modules())
-KNOWN = {name for name, _ in MODULES}
+CHECKOUT = Checkout()
+FILES = CHECKOUT.package_files
+MODULE_NAMES = {file.module for file in FILES}
 
 
 @functools.cache
-def parsed(path):
-    return ast.parse(path.read_text())
-
-
-@functools.cache
-def imports_of(name, path):
-    """A list of `(imported module, line, whether inside a function)` for our own imports."""
-    tree, imports = parsed(path), []
-    inside = set()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            inside.update(id(child) for child in ast.walk(node) if child is not node)
-    for node in ast.walk(tree):
-        found = []
-        if isinstance(node, ast.Import):
-            found = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name} line {node.lineno}: write imports in full"
-            found = [
-                f"{node.module}.{a.name}" if f"{node.module}.{a.name}" in KNOWN else node.module
-                for a in node.names
-            ]
-        for target in found:
+def imports_of(file: SourceFile) -> list[tuple[str, int, bool]]:
+    """Our own modules that `file` imports: name, line, whether inside a function."""
+    in_functions = {
+        id(child)
+        for node in ast.walk(file.tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.walk(node)
+        if child is not node
+    }
+    imports = []
+    for node in ast.walk(file.tree):
+        for target in imported_modules(node, file):
             if target.split(".")[0] == "podium":
-                imports.append((target, node.lineno, id(node) in inside))
+                imports.append((target, node.lineno, id(node) in in_functions))
     return imports
 
 
-def room_of(module):
+def imported_modules(node: ast.AST, file: SourceFile) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"{file.relative}:{node.lineno}: write imports in full"
+        full_names = [f"{node.module}.{alias.name}" for alias in node.names]
+        return [name if name in MODULE_NAMES else str(node.module) for name in full_names]
+    return []
+
+
+def package_of(module: str) -> str | None:
+    """The package of a module's dotted name; None for the top level."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and not parts[1].startswith("_") else None
 
 
-@pytest.mark.parametrize(("name", "path"), MODULES, ids=[name for name, _ in MODULES])
-def test_imports_point_down(name, path):
-    room = room_of(name)
-    for target, line, inside_function in imports_of(name, path):
-        assert not inside_function, f"{name} line {line} imports {target} inside a function"
-        if target == "podium._typing":
-            continue
-        other = room_of(target)
-        if room is None or other is None or other == room:
-            assert room is None or other is not None, f"{name} line {line} imports the front door"
-            continue
-        assert room in RANK and other in RANK, (
-            f"{name} line {line}: the room of {target} has no floor"
-        )
-        assert RANK[other] < RANK[room], (
-            f"{name} line {line} imports {target}, which is not below it"
-        )
+def test_imports_are_at_the_top_of_a_file():
+    found = [
+        f"{file.relative}:{line} imports {target} inside a function"
+        for file in FILES
+        for target, line, in_function in imports_of(file)
+        if in_function
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_every_package_has_its_position():
+    packages = {package_of(file.module) for file in FILES} - {None}
+    assert packages <= set(RANK), "add the package to the list in this file and in CONTRIBUTING.md"
+
+
+def test_imports_point_down():
+    found = [
+        f"{file.relative}:{line}: {problem}"
+        for file in FILES
+        for target, line, _ in imports_of(file)
+        if (problem := wrong_direction(package_of(file.module), target))
+    ]
+    assert not found, "\n".join(found)
+
+
+def wrong_direction(package: str | None, target: str) -> str | None:
+    """What is wrong with an import of `target` in `package`, if anything."""
+    imported = package_of(target)
+    if package is None or imported == package or target.startswith("podium._"):
+        return None
+    if imported is None:
+        return "imports the top level; name the package instead"
+    if RANK[imported] > RANK[package]:
+        return f"imports {target}, but {imported} is above {package}"
+    return None
 
 
 def test_modules_have_no_import_cycles():
-    graph = {name: {target for target, _, _ in imports_of(name, path)} for name, path in MODULES}
+    graph = {file.module: {target for target, _, _ in imports_of(file)} for file in FILES}
     done, path = set(), []
 
     def visit(module):
@@ -103,7 +134,8 @@ def test_modules_have_no_import_cycles():
             return
         path.append(module)
         for target in sorted(graph[module]):
-            # A package imports its own modules; a module may name its package's other modules only.
+            # A package imports its own modules, so a module that imports its package is skipped:
+            # it names one of the package's other modules.
             if target != module and not module.startswith(f"{target}."):
                 visit(target)
         path.pop()
@@ -113,17 +145,33 @@ def test_modules_have_no_import_cycles():
         visit(module)
 
 
-@pytest.mark.parametrize(("name", "path"), MODULES, ids=[name for name, _ in MODULES])
-def test_every_module_says_what_it_is_for(name, path):
-    assert ast.get_docstring(parsed(path)), f"{name} has no docstring"
+def test_private_names_stay_in_their_package():
+    found = [
+        f"{each.location}: {each.name}"
+        for each in exposure.private_imports(CHECKOUT)
+        if each.name not in PRIVATE_IMPORTS
+    ]
+    assert not found, (
+        "Private names are imported across packages. Export them from the `internal` package of"
+        " the package that defines them, or make them public:\n" + "\n".join(found)
+    )
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), [m for m in MODULES if m[1].name == "__init__.py" and m[0] != "podium"]
-)
-def test_doors_only_reexport(name, path):
-    for node in parsed(path).body:
-        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        assert is_docstring or isinstance(node, (ast.Import, ast.ImportFrom)), (
-            f"{name} line {node.lineno} does more than re-export"
-        )
+def test_every_module_has_a_docstring():
+    missing = [str(file.relative) for file in FILES if not ast.get_docstring(file.tree)]
+    assert not missing, f"These files do not say what they are for: {missing}"
+
+
+def test_init_files_only_reexport():
+    found = [
+        f"{file.relative}:{node.lineno}"
+        for file in FILES
+        if file.path.name == "__init__.py" and file.module != "podium"
+        for node in file.tree.body
+        if not is_docstring(node) and not isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert not found, f"These `__init__.py` files do more than re-export: {found}"
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,139 @@
+"""What the code of the package does not do, and how large its functions and classes may be."""
+
+import ast
+import pathlib
+import tomllib
+
+import code_size
+import names
+import pytest
+from source_tree import Checkout
+
+pytestmark = pytest.mark.static
+
+# How many exceptions from a rule there still are.
+LIMITS = tomllib.loads(pathlib.Path(__file__).with_name("ratchets.toml").read_text())["exceptions"]
+
+CHECKOUT = Checkout()
+FILES = CHECKOUT.package_files
+
+# `python -m podium script.py` runs a user's script, which is what `exec` is for.
+MAY_EXEC = {"podium/compat/_runner.py"}
+# The import hook of `python -m podium` registers modules under other names.
+MAY_LOOK_UP_MODULES = {
+    "podium/compat/_finder.py",
+    "podium/compat/_missing.py",
+    "podium/compat/_runner.py",
+}
+
+MAX_FUNCTION_LINES = 60  # without the docstring
+MAX_METHODS = 20  # without dunder methods
+MAX_MODULE_LINES = 450
+MAX_MODULES_IN_FOLDER = 25
+
+# Functions and classes that may be larger, each with the reason.
+LONG_FUNCTIONS: dict[str, str] = {}
+LARGE_CLASSES = {
+    "Callback": "one method for every hook of Keras",
+    "CallbackList": "one method for every hook of Keras",
+    "Dataset": "the methods of tf.data",
+    "Layer": "Keras's public methods",
+    "Model": "Keras's public methods",
+    "Variable": "the methods of Keras's and TensorFlow's variables",
+}
+
+
+def check(rule: str, found: list[str], advice: str) -> None:
+    """Fail with the list of what was found if there is more than the rule's limit."""
+    assert len(found) <= LIMITS.get(rule, 0), advice + "\n" + "\n".join(found)
+
+
+def test_no_function_is_made_from_a_string():
+    found = [
+        f"{file.relative}:{node.lineno}"
+        for file in FILES
+        if str(file.relative) not in MAY_EXEC
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("exec", "eval")
+    ]
+    check("exec_calls", found, "exec and eval are called. Write functions that an editor can open.")
+
+
+def test_own_packages_are_imported_and_not_looked_up():
+    found = [
+        f"{file.relative}:{node.lineno}"
+        for file in FILES
+        if str(file.relative) not in MAY_LOOK_UP_MODULES
+        for node in ast.walk(file.tree)
+        if _looks_up_own_module(node)
+    ]
+    check("module_lookups", found, "sys.modules is searched for podium. Import it, or pass it.")
+
+
+def _looks_up_own_module(node: ast.AST) -> bool:
+    """Whether `node` is `sys.modules[key]` or `sys.modules.get(key)` with a key of ours.
+
+    A key that is not a literal may be ours, too.
+    """
+    if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
+        key = node.slice
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "sys.modules.get":
+        key = node.args[0]
+    else:
+        return False
+    return not isinstance(key, ast.Constant) or str(key.value).split(".")[0] == "podium"
+
+
+def test_functions_are_short():
+    found = [
+        f"{function.location}: {function.qualified_name} has {function.num_lines} lines"
+        for function in code_size.long_functions(CHECKOUT, MAX_FUNCTION_LINES)
+        if function.qualified_name not in LONG_FUNCTIONS
+    ]
+    check("long_functions", found, f"Functions over {MAX_FUNCTION_LINES} lines of code:")
+
+
+def test_classes_have_few_methods():
+    found = [
+        f"{location}: {node.name}"
+        for location, node in code_size.large_classes(CHECKOUT, MAX_METHODS)
+        if node.name not in LARGE_CLASSES
+    ]
+    check("large_classes", found, f"Classes with more than {MAX_METHODS} methods:")
+
+
+def test_named_exceptions_are_still_needed():
+    long = {f.qualified_name for f in code_size.long_functions(CHECKOUT, MAX_FUNCTION_LINES)}
+    large = {node.name for _, node in code_size.large_classes(CHECKOUT, MAX_METHODS)}
+    unused = (set(LONG_FUNCTIONS) - long) | (set(LARGE_CLASSES) - large)
+    assert not unused, f"Remove these exceptions, they are within the limits: {sorted(unused)}"
+    for path in sorted(MAY_EXEC | MAY_LOOK_UP_MODULES):
+        assert (CHECKOUT.root / path).exists(), f"{path} is excepted from a rule, but is gone"
+
+
+def test_modules_are_short():
+    found = [str(file.relative) for file in FILES if len(file.lines) > MAX_MODULE_LINES]
+    check("long_modules", found, f"Modules over {MAX_MODULE_LINES} lines:")
+
+
+def test_folders_hold_few_modules():
+    counts = code_size.modules_by_folder(CHECKOUT)
+    found = [f"{folder}: {n}" for folder, n in counts.items() if n > MAX_MODULES_IN_FOLDER]
+    check("large_folders", found, f"Folders with more than {MAX_MODULES_IN_FOLDER} modules:")
+
+
+def test_functions_are_verbs_or_nouns():
+    found = [f"{f.location}: {f.qualified_name}" for f in names.participles(CHECKOUT)]
+    check("participles", found, "Functions named by a participle:")
+
+
+def test_names_mean_the_same_in_all_packages():
+    found = [f"{each.name}: {', '.join(each.locations)}" for each in names.duplicates(CHECKOUT)]
+    check(
+        "duplicate_names",
+        found,
+        "Private names that two packages define. Rename one; or, where both mean the same, share"
+        " the definition or add it to tools/names.toml:",
+    )
