@@ -28,6 +28,7 @@ with _importing.collecting_nothing():
     from podium.core.compile._compilation_cache import (
         start_compilation_cache as _start_compilation_cache,
     )
+    from podium.core.internal import register_class_loader as _register_class_loader
 
 if _typing.TYPE_CHECKING:
     from podium import activations as activations
@@ -104,6 +105,20 @@ def __getattr__(name: str) -> _typing.Any:
         globals()[name] = found = getattr(_importing.room(_ELSEWHERE[name]), name)
         return found
     raise AttributeError(f"module 'podium' has no attribute {name!r}")
+
+
+def _load_model() -> type:
+    return __getattr__("Model")
+
+
+def _load_sequential() -> type:
+    return __getattr__("Sequential")
+
+
+# Files name these classes, whose package is imported when the first of them is loaded.
+_register_class_loader("Model", _load_model)
+_register_class_loader("Functional", _load_model)
+_register_class_loader("Sequential", _load_sequential)
 
 
 def __dir__() -> list[str]:

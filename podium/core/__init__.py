@@ -16,6 +16,7 @@ from podium.core._errors import check_numeric as check_numeric
 from podium.core._errors import nearest as nearest
 from podium.core._errors import unknown_choice as unknown_choice
 from podium.core._errors import warn_user as warn_user
+from podium.core._family import Family as Family
 from podium.core._names import auto_name as auto_name
 from podium.core._names import name_scope as name_scope
 from podium.core._names import reset_names as reset_names
@@ -28,7 +29,6 @@ from podium.core._random import random_state as random_state
 from podium.core._random import seedings as seedings
 from podium.core._random import set_random_seed as set_random_seed
 from podium.core._random import set_random_state as set_random_state
-from podium.core._registry import Family as Family
 from podium.core._registry import custom_object_scope as custom_object_scope
 from podium.core._registry import get_custom_objects as get_custom_objects
 from podium.core._registry import get_registered_name as get_registered_name

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.core import get_registered_name, get_registered_object, unknown_choice
+from podium.core import get_registered_name, unknown_choice
+from podium.core.internal import build_object
 from podium.layers._layer import Layer
 
 
@@ -42,18 +43,18 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     """
     if not isinstance(config, Mapping):
         return config
-    name = config.get("registered_name") or config["class_name"]
-    cls: Any = get_registered_object(name, custom_objects) or get_registered_object(
-        config["class_name"], custom_objects
-    )
-    cls = cls or _own_classes().get(config["class_name"])
-    if cls is None:
+    return build_object(config, _find_builtin, custom_objects)
+
+
+def _find_builtin(config: Mapping[str, Any]) -> type:
+    classes, name = _own_classes(), config["class_name"]
+    if name not in classes:
         raise ValueError(
-            f"{unknown_choice('layer', config['class_name'], _own_classes())} If it is your own, "
-            "decorate the class with `@podium.saving.register_keras_serializable()`, or load "
-            "inside `podium.saving.custom_object_scope({...})`."
+            f"{unknown_choice('layer', name, classes)} If it is your own, decorate the class with "
+            "`@podium.saving.register_keras_serializable()`, or load inside "
+            "`podium.saving.custom_object_scope({...})`."
         )
-    return cls.from_config(dict(config["config"]))
+    return classes[name]
 
 
 def _is_ours(cls: type) -> bool:

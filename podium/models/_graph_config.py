@@ -16,7 +16,7 @@ from podium.layers import InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._graph_operations import operation_named, operation_of
 from podium.saving import serialize_keras_object
-from podium.saving.internal import class_named, revive
+from podium.saving.internal import build_from_config, find_class
 
 _KERAS_TENSOR = "__keras_tensor__"
 
@@ -213,7 +213,7 @@ class _Reader:
             )
         if operation is not None:
             settings = {key: value for key, value in inner.items() if key != "name"}
-            self.made[name] = operation.made(revive(settings))
+            self.made[name] = operation.made(build_from_config(settings))
         else:
             if str(described.get("module")).startswith("keras.src.ops"):
                 raise ValueError(
@@ -229,8 +229,8 @@ class _Reader:
             self.pending.append((name, list(nodes)))
 
     def _layer(self, described: Mapping[str, Any]) -> Layer:
-        class_named(described)  # the clearer error comes first
-        layer = revive(
+        find_class(described)  # the clearer error comes first
+        layer = build_from_config(
             {key: value for key, value in described.items() if key not in ("name", "inbound_nodes")}
         )
         if not isinstance(layer, Layer):
@@ -284,7 +284,7 @@ class _Reader:
             if value.get("class_name") == _KERAS_TENSOR:
                 return self._value(value["config"]["keras_history"])
             if "class_name" in value:
-                return revive(value)
+                return build_from_config(value)
             return {key: self._filled(item) for key, item in value.items()}
         return value
 
@@ -316,7 +316,9 @@ class _Reader:
             and isinstance(value[0], str)
             and value[0] in self.made
         )
-        return self._value(value[:3], counts_itself=True) if is_history else revive(value)
+        return (
+            self._value(value[:3], counts_itself=True) if is_history else build_from_config(value)
+        )
 
     def _value(self, history: Any, counts_itself: bool = False) -> KerasTensor:
         if not isinstance(history, list) or len(history) != 3 or not isinstance(history[0], str):

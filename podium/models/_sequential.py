@@ -10,7 +10,7 @@ from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._model import Model
 from podium.saving import serialize_keras_object
-from podium.saving.internal import class_named, revive
+from podium.saving.internal import build_from_config, find_class
 
 
 class Sequential(Model):
@@ -179,8 +179,8 @@ class Sequential(Model):
 def _layer(described: Any) -> Layer:
     if not isinstance(described, Mapping):
         return described
-    class_named(described)  # the clearer error comes first
-    layer = revive(described)
+    find_class(described)  # the clearer error comes first
+    layer = build_from_config(described)
     if not isinstance(layer, Layer):
         raise ValueError(
             f"The config of a Sequential model lists {described.get('class_name')!r}; a layer "

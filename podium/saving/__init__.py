@@ -18,7 +18,7 @@ from podium.saving.formats._model_file import model_from_json as model_from_json
 from podium.saving.formats._model_file import save_model as save_model
 from podium.saving.formats._model_file import save_weights as save_weights
 from podium.saving.io._load_plan import LoadReport as LoadReport
-from podium.saving.serialization._serialization import (
+from podium.saving.serialization._deserialization import (
     deserialize_keras_object as deserialize_keras_object,
 )
 from podium.saving.serialization._serialization import (

@@ -3,6 +3,8 @@ models.
 """
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -110,3 +112,15 @@ def test_a_layer_that_fails_to_read_leaves_all_as_it_was(tmp_path):
     with pytest.raises(KeyError, match="something is missing"):
         model.load_weights(tmp_path / "w.weights.h5")
     assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
+
+
+def test_model_is_loaded_before_its_package_is_imported(tmp_path):
+    path = tmp_path / "model.keras"
+    podium.Sequential([podium.Input((4,)), podium.layers.Dense(2)]).save(path)
+    program = (
+        "import sys; from podium.saving import load_model; "
+        "assert 'podium.models' not in sys.modules; "
+        f"print(type(load_model({str(path)!r})).__name__)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.stdout.strip() == "Sequential", result.stderr

@@ -10,6 +10,10 @@ from podium.core._dispatch import unwrap_result as unwrap_result
 from podium.core._errors import TENSOR_IN_LAX as TENSOR_IN_LAX
 from podium.core._errors import narrowed as narrowed
 from podium.core._names import own_scope as own_scope
+from podium.core._object_config import build_object as build_object
+from podium.core._object_config import load_class as load_class
+from podium.core._object_config import register_class_loader as register_class_loader
+from podium.core._object_config import resolve_class as resolve_class
 from podium.core._random import _fresh_seed as _fresh_seed
 from podium.core._tree import in_order as in_order
 from podium.core._validation import check_int as check_int

@@ -7,7 +7,7 @@ from typing import Any
 
 from podium.core import warn_user
 from podium.saving import serialize_keras_object
-from podium.saving.internal import revive
+from podium.saving.internal import build_from_config
 
 
 def compile_config(model: Any) -> dict[str, Any] | None:
@@ -45,7 +45,7 @@ def compile_from_config(model: Any, config: Mapping[str, Any], has_own_compile: 
         )
         return
     try:
-        arguments = {name: revive(value) for name, value in config.items()}
+        arguments = {name: build_from_config(value) for name, value in config.items()}
         model.compile(**arguments)
     except (TypeError, ValueError) as error:
         raise ValueError(

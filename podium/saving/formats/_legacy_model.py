@@ -27,8 +27,9 @@ from podium.saving.formats._layer_groups import parts_of, read_groups, write_gro
 from podium.saving.io._array_io import value_of
 from podium.saving.io._errors import Unfit, explained
 from podium.saving.io._load_plan import Loaded, LoadReport, checked
-from podium.saving.serialization._sanitize_config import prepared
-from podium.saving.serialization._serialization import revive, serialize_keras_object
+from podium.saving.serialization._sanitize_config import sanitize_config
+from podium.saving.serialization._deserialization import build_from_config
+from podium.saving.serialization._serialization import serialize_keras_object
 from podium.saving.serialization._strict_json import BadJson, dump, parse
 
 _OPTIMIZER = "optimizer_weights"
@@ -97,12 +98,14 @@ def load_legacy(path: str, raw: Any, compile: bool) -> Any:
     ):
         raise Unfit("was refused: its `model_config` is no object with `class_name` and `config`.")
     with limited_weights(numbers), explained(path):
-        model = revive(
-            prepared({key: value for key, value in described.items() if key != "compile_config"})
+        model = build_from_config(
+            sanitize_config(
+                {key: value for key, value in described.items() if key != "compile_config"}
+            )
         )
         if training is not None:
             model.compile_from_config(
-                prepared(_compile_config(_parsed(training, "training_config")))
+                sanitize_config(_compile_config(_parsed(training, "training_config")))
             )
     parts = parts_of(model, "load_model")
     raw.seek(0)

@@ -32,8 +32,9 @@ from podium.saving.formats._weights_file import read_weights, write_weights
 from podium.saving.io._atomic_write import open_regular, place_for, replacing
 from podium.saving.io._errors import Unfit, explained
 from podium.saving.io._load_plan import LoadReport
-from podium.saving.serialization._sanitize_config import prepared
-from podium.saving.serialization._serialization import revive, serialize_keras_object
+from podium.saving.serialization._sanitize_config import sanitize_config
+from podium.saving.serialization._deserialization import build_from_config
+from podium.saving.serialization._serialization import serialize_keras_object
 from podium.saving.serialization._strict_json import BadJson, dump, parse
 
 KERAS_VERSION = "3.15.1"  # whose layout archives have
@@ -274,7 +275,7 @@ def _model_from(config: Any, compile: bool) -> Any:
         )
     if not compile:
         config = {key: value for key, value in config.items() if key != "compile_config"}
-    model = revive(prepared(config))
+    model = build_from_config(sanitize_config(config))
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
         raise Unfit(
             f"was refused: its config describes a {config['class_name']!r}; a model was expected."

@@ -42,10 +42,10 @@ _NOTES = (
 )  # what Keras 2 notes beside the arguments of MultiHeadAttention
 
 
-def prepared(config: Any) -> Any:
+def sanitize_config(config: Any) -> Any:
     """Return a copy of plain data in the spelling that our classes know; raise if it holds code."""
     if isinstance(config, (list, tuple)):
-        return [prepared(item) for item in config]
+        return [sanitize_config(item) for item in config]
     if not isinstance(config, Mapping):
         return config
     if config.get("class_name") == "__lambda__":
@@ -56,7 +56,7 @@ def prepared(config: Any) -> Any:
         )
     if config.get("class_name") == "Lambda" and isinstance(config.get("config"), Mapping):
         config = {**config, "config": _with_known_function(config["config"])}
-    result = {key: prepared(value) for key, value in config.items()}
+    result = {key: sanitize_config(value) for key, value in config.items()}
     if isinstance(result.get("class_name"), str) and isinstance(result.get("config"), dict):
         result["config"] = _without_neutral(result["class_name"], result["config"])
     return result
