@@ -1,4 +1,4 @@
-# Every target works on a fresh machine with Python 3.11+ and make: the first one that needs it makes .venv.
+# All targets work on a fresh machine with Python 3.11 or newer: the first one creates .venv.
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
@@ -6,7 +6,10 @@ INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test test-sources check bench bench-data bench-distribute bench-self bench-saving soak soak-saves soak-flips oracle oracle-record oracle-report check-saving clean
+.PHONY: demo test test-sources check check-typing format metrics \
+	soak soak-saves soak-flips \
+	bench bench-data bench-distribute bench-self bench-saving \
+	oracle oracle-record oracle-report check-saving clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -14,20 +17,46 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(RUN) -m pytest -n 2 --dist loadfile
 
-# Data of other libraries (pandas, torch, tf.data, Grain ...), with the real packages in an environment of their own.
-test-sources: $(SOURCES)/.installed
-	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_source_table.py
-
-# 100 runs killed at random instants and continued; each must end as if it had never been interrupted. About ten minutes.
-soak: $(INSTALLED)
-	$(RUN) -m tests.soak 100
-
+# What CI checks in addition to the tests. `make format` fixes what can be fixed automatically.
 check: $(INSTALLED)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/codespell
+	$(RUN) tools/vocabulary.py
+	$(RUN) -m pytest tests/architecture -m static
 
-# What the library costs beside plain JAX; prints tables of ratios.
+format: $(INSTALLED)
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+# What type checkers and editors make of a user's script, with Pyright too (which needs node).
+check-typing: $(INSTALLED)
+	$(RUN) -m pip install --quiet "pyright>=1.1.400"
+	PYRIGHT_PYTHON_CACHE_DIR=.cache/pyright $(RUN) -m pytest tests/typing
+
+# Measurements of the code base; `python tools/metrics.py --compare COMMIT` adds a column.
+metrics: $(INSTALLED)
+	$(RUN) tools/metrics.py
+
+# Data of other libraries (pandas, torch, tf.data, Grain ...), with the real packages installed.
+test-sources: $(SOURCES)/.installed
+	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_source_table.py
+
+# 100 runs are killed at random times and resumed; each must end like an uninterrupted run.
+# About ten minutes.
+soak: $(INSTALLED)
+	$(RUN) -m tests.soak 100
+
+# 200 saves are killed with SIGKILL; 1,000 bits are flipped in files of each format. Short versions
+# run in `make test`.
+soak-saves: $(INSTALLED)
+	$(RUN) tests/reliability/kill_saves.py --count 200
+
+soak-flips: $(INSTALLED)
+	$(RUN) tests/reliability/flip_bits.py --count 1000
+
+# The overhead over plain JAX, as tables of ratios.
 bench-self: $(INSTALLED)
 	$(RUN) benchmarks/run.py --check
 	$(RUN) benchmarks/run.py --self
@@ -35,39 +64,37 @@ bench-self: $(INSTALLED)
 	$(RUN) benchmarks/core.py
 	$(RUN) benchmarks/convolution.py
 
-# Samples per second from each kind of source, and the memory that training on a large file takes.
+# Samples per second of each kind of source, and the memory needed to train on a large file.
 bench-data: $(SOURCES)/.installed
 	$(SOURCES)/bin/python benchmarks/data.py
 
-# What strategies cost on one device, and the time in synchronisation on several.
+# The overhead of strategies on one device, and the time spent in synchronization on several.
 bench-distribute: $(INSTALLED)
 	$(RUN) benchmarks/distribute.py
 
-# Saving and loading a model of one gigabyte, beside writing and reading its bytes.
+# Saving and loading a model of one gigabyte, compared with writing and reading its bytes.
 bench-saving: $(INSTALLED)
 	$(RUN) benchmarks/saving.py
 
-# Two hundred saves killed with SIGKILL; a thousand flipped bits of each format. Short versions run in `make test`.
-soak-saves: $(INSTALLED)
-	$(RUN) tests/reliability/kill_saves.py --count 200
-
-soak-flips: $(INSTALLED)
-	$(RUN) tests/reliability/flip_bits.py --count 1000
-
-# Beside Keras 3, tf_keras and Lightning, in environments of their own under .peers; writes benchmarks/results.md.
+# Compared with Keras 3, tf_keras and Lightning, which are installed in environments under .peers;
+# writes benchmarks/results.md.
 bench: $(INSTALLED)
 	$(RUN) benchmarks/run.py --check
 	$(RUN) benchmarks/run.py
 
-# The libraries that fixtures are recorded from, in environments of their own; never dependencies.
+# The libraries that fixtures are recorded from, in separate environments; never dependencies.
 oracle: $(ORACLES)/keras/.installed $(ORACLES)/tf_keras/.installed
 
 oracle-record: oracle
-	for room in record record_losses record_metrics record_optimizers record_saving; do \
-	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
-	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras --out tests/oracle/fixtures
-	for room in record_tf_keras record_callbacks record_data record_training record_compat record_utils record_weights_file record_tensorflow_files; do \
-	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$room.py --out tests/oracle/fixtures || exit 1; done
+	for script in record record_losses record_metrics record_optimizers record_saving; do \
+	    KERAS_BACKEND=jax $(ORACLES)/keras/bin/python tests/oracle/$$script.py \
+	        --out tests/oracle/fixtures || exit 1; done
+	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
+	    --out tests/oracle/fixtures
+	for script in record_tf_keras record_callbacks record_data record_training record_compat \
+	    record_utils record_weights_file record_tensorflow_files; do \
+	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$script.py \
+	        --out tests/oracle/fixtures || exit 1; done
 
 # Ten models saved by each side and loaded by the other, in three formats.
 check-saving: $(INSTALLED) oracle
@@ -77,7 +104,8 @@ oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py
 
 $(INSTALLED): pyproject.toml
-	$(PYTHON) -c "import sys; sys.exit('Podium needs Python 3.11 or newer') if sys.version_info < (3, 11) else None"
+	$(PYTHON) -c "import sys; sys.exit(\
+	    'Podium needs Python 3.11 or newer' if sys.version_info < (3, 11) else 0)"
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade pip
 	$(RUN) -m pip install --quiet --editable ".[dev]"

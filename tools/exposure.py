@@ -96,6 +96,6 @@ def count_without_source(checkout: Checkout) -> int | None:
 
 
 if __name__ == "__main__":
-    found = private_imports(Checkout())
-    print("\n".join(f"{each.location}: {each.name}" for each in found))
-    print(f"{len(found)} private imports", file=sys.stderr)
+    imports = private_imports(Checkout())
+    print("\n".join(f"{each.location}: {each.name}" for each in imports))
+    print(f"{len(imports)} private imports", file=sys.stderr)

@@ -92,11 +92,11 @@ def duplicates(checkout: Checkout) -> list[Duplicate]:
     modules: dict[str, dict[str, str]] = collections.defaultdict(dict)
     for file in checkout.modules:
         modules[file.path.stem].setdefault(file.package, str(file.relative))
-    found = {name: definitions[name] for name in hidden - set(settings["same_meaning"])}
-    found |= {f"{n}.py": p for n, p in modules.items() if n not in settings["same_modules"]}
+    candidates = {name: definitions[name] for name in hidden - set(settings["same_meaning"])}
+    candidates |= {f"{n}.py": p for n, p in modules.items() if n not in settings["same_modules"]}
     return [
         Duplicate(name, tuple(locations.values()))
-        for name, locations in sorted(found.items())
+        for name, locations in sorted(candidates.items())
         if len(locations) > 1
     ]
 

@@ -51,8 +51,10 @@ def signature_annotations(file: SourceFile) -> Iterator[Annotation]:
 
 
 def _percentage(files: list[SourceFile], kind: str) -> float:
-    found = [each for file in files for each in signature_annotations(file) if each.kind == kind]
-    return 100 * sum(each.is_bare for each in found) / max(1, len(found))
+    signatures = [
+        each for file in files for each in signature_annotations(file) if each.kind == kind
+    ]
+    return 100 * sum(each.is_bare for each in signatures) / max(1, len(found))
 
 
 def bare_any_arguments(checkout: Checkout) -> float:

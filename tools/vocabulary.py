@@ -69,12 +69,12 @@ class Rule:
     def matches(self, segment: Segment) -> Iterator[re.Match[str]]:
         """Where the word occurs in `segment` outside of all exceptions."""
         if segment.kind in self.kinds:
-            found = self.expression.finditer(segment.text)
+            matches = self.expression.finditer(segment.text)
         elif segment.kind == "name" and "exact" in self.kinds:
-            found = filter(None, [self.expression.fullmatch(segment.text)])
+            matches = filter(None, [self.expression.fullmatch(segment.text)])
         else:
             return
-        for match in found:
+        for match in matches:
             if not any(_covers(allowed, segment.text, match) for allowed in self.exceptions):
                 yield match
 
@@ -86,8 +86,8 @@ def _compile(pattern: str) -> re.Pattern[str]:
 def _covers(allowed: re.Pattern[str], text: str, match: re.Match[str]) -> bool:
     start = max(0, match.start() - 60)
     return any(
-        found.start() <= match.start() and found.end() >= match.end()
-        for found in allowed.finditer(text, start, min(len(text), match.end() + 60))
+        context.start() <= match.start() and found.end() >= match.end()
+        for context in allowed.finditer(text, start, min(len(text), match.end() + 60))
     )
 
 

@@ -43,13 +43,13 @@ LARGE_CLASSES = {
 }
 
 
-def check(rule: str, found: list[str], advice: str) -> None:
-    """Fail with the list of what was found if there is more than the rule's limit."""
-    assert len(found) <= LIMITS.get(rule, 0), advice + "\n" + "\n".join(found)
+def check(rule: str, violations: list[str], advice: str) -> None:
+    """Fail with the list of violations if there are more than the rule's limit."""
+    assert len(violations) <= LIMITS.get(rule, 0), advice + "\n" + "\n".join(violations)
 
 
 def test_no_function_is_made_from_a_string():
-    found = [
+    violations = [
         f"{file.relative}:{node.lineno}"
         for file in FILES
         if str(file.relative) not in MAY_EXEC
@@ -58,18 +58,24 @@ def test_no_function_is_made_from_a_string():
         and isinstance(node.func, ast.Name)
         and node.func.id in ("exec", "eval")
     ]
-    check("exec_calls", found, "exec and eval are called. Write functions that an editor can open.")
+    check(
+        "exec_calls",
+        violations,
+        "exec and eval are called. Write functions that an editor can open.",
+    )
 
 
 def test_own_packages_are_imported_and_not_looked_up():
-    found = [
+    violations = [
         f"{file.relative}:{node.lineno}"
         for file in FILES
         if str(file.relative) not in MAY_LOOK_UP_MODULES
         for node in ast.walk(file.tree)
         if _looks_up_own_module(node)
     ]
-    check("module_lookups", found, "sys.modules is searched for podium. Import it, or pass it.")
+    check(
+        "module_lookups", violations, "sys.modules is searched for podium. Import it, or pass it."
+    )
 
 
 def _looks_up_own_module(node: ast.AST) -> bool:
@@ -87,21 +93,21 @@ def _looks_up_own_module(node: ast.AST) -> bool:
 
 
 def test_functions_are_short():
-    found = [
+    violations = [
         f"{function.location}: {function.qualified_name} has {function.num_lines} lines"
         for function in code_size.long_functions(CHECKOUT, MAX_FUNCTION_LINES)
         if function.qualified_name not in LONG_FUNCTIONS
     ]
-    check("long_functions", found, f"Functions over {MAX_FUNCTION_LINES} lines of code:")
+    check("long_functions", violations, f"Functions over {MAX_FUNCTION_LINES} lines of code:")
 
 
 def test_classes_have_few_methods():
-    found = [
+    violations = [
         f"{location}: {node.name}"
         for location, node in code_size.large_classes(CHECKOUT, MAX_METHODS)
         if node.name not in LARGE_CLASSES
     ]
-    check("large_classes", found, f"Classes with more than {MAX_METHODS} methods:")
+    check("large_classes", violations, f"Classes with more than {MAX_METHODS} methods:")
 
 
 def test_named_exceptions_are_still_needed():
@@ -114,26 +120,28 @@ def test_named_exceptions_are_still_needed():
 
 
 def test_modules_are_short():
-    found = [str(file.relative) for file in FILES if len(file.lines) > MAX_MODULE_LINES]
-    check("long_modules", found, f"Modules over {MAX_MODULE_LINES} lines:")
+    violations = [str(file.relative) for file in FILES if len(file.lines) > MAX_MODULE_LINES]
+    check("long_modules", violations, f"Modules over {MAX_MODULE_LINES} lines:")
 
 
 def test_folders_hold_few_modules():
     counts = code_size.modules_by_folder(CHECKOUT)
-    found = [f"{folder}: {n}" for folder, n in counts.items() if n > MAX_MODULES_IN_FOLDER]
-    check("large_folders", found, f"Folders with more than {MAX_MODULES_IN_FOLDER} modules:")
+    violations = [f"{folder}: {n}" for folder, n in counts.items() if n > MAX_MODULES_IN_FOLDER]
+    check("large_folders", violations, f"Folders with more than {MAX_MODULES_IN_FOLDER} modules:")
 
 
 def test_functions_are_verbs_or_nouns():
-    found = [f"{f.location}: {f.qualified_name}" for f in names.participles(CHECKOUT)]
-    check("participles", found, "Functions named by a participle:")
+    violations = [f"{f.location}: {f.qualified_name}" for f in names.participles(CHECKOUT)]
+    check("participles", violations, "Functions named by a participle:")
 
 
 def test_names_mean_the_same_in_all_packages():
-    found = [f"{each.name}: {', '.join(each.locations)}" for each in names.duplicates(CHECKOUT)]
+    violations = [
+        f"{each.name}: {', '.join(each.locations)}" for each in names.duplicates(CHECKOUT)
+    ]
     check(
         "duplicate_names",
-        found,
+        violations,
         "Private names that two packages define. Rename one; or, where both mean the same, share"
         " the definition or add it to tools/names.toml:",
     )

@@ -86,13 +86,13 @@ def package_of(module: str) -> str | None:
 
 
 def test_imports_are_at_the_top_of_a_file():
-    found = [
+    violations = [
         f"{file.relative}:{line} imports {target} inside a function"
         for file in FILES
         for target, line, in_function in imports_of(file)
         if in_function
     ]
-    assert not found, "\n".join(found)
+    assert not violations, "\n".join(violations)
 
 
 def test_every_package_has_its_position():
@@ -101,13 +101,13 @@ def test_every_package_has_its_position():
 
 
 def test_imports_point_down():
-    found = [
+    violations = [
         f"{file.relative}:{line}: {problem}"
         for file in FILES
         for target, line, _ in imports_of(file)
         if (problem := wrong_direction(package_of(file.module), target))
     ]
-    assert not found, "\n".join(found)
+    assert not violations, "\n".join(violations)
 
 
 def wrong_direction(package: str | None, target: str) -> str | None:
@@ -146,14 +146,14 @@ def test_modules_have_no_import_cycles():
 
 
 def test_private_names_stay_in_their_package():
-    found = [
+    violations = [
         f"{each.location}: {each.name}"
         for each in exposure.private_imports(CHECKOUT)
         if each.name not in PRIVATE_IMPORTS
     ]
-    assert not found, (
+    assert not violations, (
         "Private names are imported across packages. Export them from the `internal` package of"
-        " the package that defines them, or make them public:\n" + "\n".join(found)
+        " the package that defines them, or make them public:\n" + "\n".join(violations)
     )
 
 
@@ -163,14 +163,14 @@ def test_every_module_has_a_docstring():
 
 
 def test_init_files_only_reexport():
-    found = [
+    violations = [
         f"{file.relative}:{node.lineno}"
         for file in FILES
         if file.path.name == "__init__.py" and file.module != "podium"
         for node in file.tree.body
         if not is_docstring(node) and not isinstance(node, (ast.Import, ast.ImportFrom))
     ]
-    assert not found, f"These `__init__.py` files do more than re-export: {found}"
+    assert not violations, f"These `__init__.py` files do more than re-export: {violations}"
 
 
 def is_docstring(node: ast.stmt) -> bool:
