@@ -78,5 +78,5 @@ def fresh_start():
         outside
     ).__enter__()  # one test that leaves a trace open shall not fail all that follow
     assert not left_open, "a trace of JAX was left open"
-    assert podium.core._context.current.recorders == (), "a tape was left open"
-    assert podium.core._context.current.scope is None, "a trace was left open"
+    assert podium.core._context.context.tapes == (), "a tape was left open"
+    assert podium.core._context.context.scope is None, "a trace was left open"

@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import convert_to_tensor, dispatch, floatx, promoting
+from podium.core import convert_to_tensor, dispatch, floatx, promote_dtypes
 
 
 def softmax(x: Any, axis: int | Sequence[int] = -1) -> Any:
@@ -56,7 +56,7 @@ def sparsemax(x: Any, axis: int = -1) -> Any:
     return dispatch(_sparsemax, convert_to_tensor(x), axis)
 
 
-@promoting
+@promote_dtypes
 def _sparsemax(x: Any, axis: int) -> Any:
     x = jnp.moveaxis(x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(floatx()), axis, -1)
     totals = jnp.cumsum(jnp.sort(x, axis=-1, descending=True), axis=-1)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import nn
 
 from podium import ops
-from podium.core import convert_to_tensor, dispatch, promoting
+from podium.core import convert_to_tensor, dispatch, promote_dtypes
 
 
 def linear(x: Any) -> Any:
@@ -48,7 +48,7 @@ def relu(
     return dispatch(_relu, convert_to_tensor(x), negative_slope, max_value, threshold)
 
 
-@promoting
+@promote_dtypes
 def _relu(x: Any, negative_slope: float, max_value: float | None, threshold: float) -> Any:
     if negative_slope and threshold == 0 and max_value is None:
         return nn.leaky_relu(x, negative_slope)
@@ -182,7 +182,7 @@ def mish(x: Any) -> Any:
     return dispatch(_mish, convert_to_tensor(x))
 
 
-@promoting
+@promote_dtypes
 def _mish(x: Any) -> Any:
     return nn.mish(x)
 

@@ -18,7 +18,7 @@ from podium.callbacks._progbar_logger import ProgbarLogger
 from podium.callbacks._step_logs import StepLogs
 from podium.callbacks._validation import check_signature, flatten
 from podium.core import check_choice
-from podium.core.internal import current, setting
+from podium.core.internal import context, override
 from podium.execution import StepValues
 
 
@@ -367,11 +367,13 @@ class CallbackList:
 def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> None:
     """Call a hook, and add to an error which callback it comes from; its type and message stay."""
     try:
-        if callback.every_worker or current.layout is None:
+        if callback.every_worker or context.layout is None:
             method(*arguments)
         else:
-            with setting(
-                alone=f"{type(callback).__name__}.{hook}" if _is_shared(callback.model) else None
+            with override(
+                chief_only_callback=f"{type(callback).__name__}.{hook}"
+                if _is_shared(callback.model)
+                else None
             ):
                 method(*arguments)
     except StopIteration as error:  # a training loop would take it for the end of the data

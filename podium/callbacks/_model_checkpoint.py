@@ -11,7 +11,7 @@ from typing import Any
 from podium.callbacks._console import write
 from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
-from podium.core import nearest, warn_user
+from podium.core import closest_match, warn_user
 from podium.layers import Layer
 from podium.saving.internal import FOREIGN, check_suffix
 
@@ -272,7 +272,7 @@ class ModelCheckpoint(MonitorCallback):
         for field in self._fields - values.keys():
             if field not in logs:
                 there = ", ".join(repr(name) for name in [*values, *logs])
-                close = nearest(field, logs)
+                close = closest_match(field, logs)
                 hint = f" Did you mean {{{close}}}?" if close else ""
                 raise ValueError(
                     f"ModelCheckpoint was given filepath={self.filepath!r}; the placeholder "

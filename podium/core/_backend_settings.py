@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core._errors import check_choice
+from podium.core._validation import check_choice
 
 _defaults: dict[str, Any] = {
     "floatx": "float32",

@@ -17,26 +17,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import _errors
-from podium.core._context import current, setting
-from podium.core._tree import in_order
+from podium.core._context import context, override
+from podium.core._tree import map_structure, preserve_key_order, tree_leaves
+from podium.core._validation import check_int_range, check_numeric
 from podium.core.autodiff._entries import (
     Layout,
     append_entry,
     explained,
     is_tracked,
     node_of,
-    read_raw,
+    read_array,
     run_entry,
 )
 from podium.core.tensor._dtypes import is_differentiable
 from podium.core.tensor._operators import Operators
-from podium.core.tensor._symbolic import (
-    KerasTensor,
-    Node,
-    leaves_of,
-    map_structure,
-    symbolic_outputs,
-)
+from podium.core.tensor._symbolic import KerasTensor, Node, symbolic_outputs
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
@@ -64,15 +59,19 @@ def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
     raw_kwargs = {key: _unwrap(value, found) for key, value in kwargs.items()} if kwargs else kwargs
     if any(type(value) is KerasTensor for value in found):
         return add_node(fn, args, kwargs)
-    if current.recorders and found and any(is_tracked(value) for value in found):
+    if context.tapes and found and any(is_tracked(value) for value in found):
         return _record(fn, args, kwargs)
     try:
         result = fn(*raw_args, **raw_kwargs)
     except (jax.errors.UnexpectedTracerError, ValueError) as error:
         raise explained(error) from error
     wrapped = wrap_result(result)
-    if current.marked and found and all(id(value) in current.marked for value in found):
-        current.marked.update((id(value), value) for value in leaves_of(wrapped))
+    if (
+        context.metric_values
+        and found
+        and all(id(value) in context.metric_values for value in found)
+    ):
+        context.metric_values.update((id(value), value) for value in tree_leaves(wrapped))
     return wrapped
 
 
@@ -109,7 +108,7 @@ def _unwrap(value: Any, found: list[Any]) -> Any:
     kind = type(value)
     if kind is Tensor:
         found.append(value)
-        return read_raw(value)
+        return read_array(value)
     if kind is Variable:
         found.append(value)
         return value.read_cast()
@@ -117,9 +116,9 @@ def _unwrap(value: Any, found: list[Any]) -> Any:
         found.append(value)
         return value
     if kind is np.ndarray:
-        _errors.check_numeric(value)
+        check_numeric(value)
         return jnp.asarray(
-            _errors.narrowed(value)
+            check_int_range(value)
         )  # a copy: JAX may share memory with NumPy, and the caller may reuse it
     if kind is list:
         return [_unwrap(item, found) for item in value]
@@ -161,7 +160,7 @@ def is_value(value: Any) -> bool:
 
 def wrap_result(result: Any) -> Any:
     """Wrap the arrays of a result as Tensors, unless the running layer asked for bare ones."""
-    if current.arrays:
+    if context.bare_arrays:
         return result
     if isinstance(result, jax.Array):
         return wrap(result)
@@ -187,11 +186,11 @@ def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
     )
     name = getattr(fn, "__name__", "operation").strip("_")
     try:
-        with setting(recorders=()):
+        with override(tapes=()):
             outputs = symbolic_outputs(run, plain_args, plain_kwargs)
     except (TypeError, ValueError) as error:
         shapes = ", ".join(
-            str(v.shape) for v in leaves_of((args, kwargs)) if isinstance(v, KerasTensor)
+            str(v.shape) for v in tree_leaves((args, kwargs)) if isinstance(v, KerasTensor)
         )
         raise type(error)(
             f"`{name}` cannot take symbolic inputs of shape {shapes}: {error}"
@@ -208,11 +207,11 @@ def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _record(fn: Callable, args: tuple, kwargs: dict) -> Any:
-    leaves, treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=is_value)
+    leaves, treedef = jax.tree.flatten(preserve_key_order((args, kwargs)), is_leaf=is_value)
     inputs, values, slots = [], [], []
     for slot, leaf in enumerate(leaves):
         if isinstance(leaf, (Tensor, Variable)):
-            value = read_raw(leaf)
+            value = read_array(leaf)
             if is_differentiable(value) and is_tracked(leaf):
                 inputs.append(node_of(leaf))
                 values.append(value)

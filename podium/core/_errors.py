@@ -9,11 +9,8 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
-
-import jax
-import numpy as np
 
 OPAQUE_CONTAINER = """\
 A {name} that holds Tensors was returned or passed on, and JAX does not know how to look inside a {name}, so gradients \
@@ -117,11 +114,11 @@ class LeakedValueError(RuntimeError):
     """
 
 
-def nearest(name: str, choices: Iterable[str]) -> str | None:
+def closest_match(name: str, choices: Iterable[str]) -> str | None:
     """Return the choice spelled most like `name`, or None if nothing is close.
 
     Example:
-        >>> podium.core.nearest("rellu", ["relu", "gelu", "tanh"])
+        >>> podium.core.closest_match("rellu", ["relu", "gelu", "tanh"])
         'relu'
     """
     by_folded = {choice.lower(): choice for choice in choices}
@@ -137,84 +134,10 @@ def unknown_choice(argument: str, given: Any, choices: Iterable[Any]) -> ValueEr
         Unknown padding 'sane'. Did you mean 'same'? Choices: 'same', 'valid'.
     """
     names = sorted({str(choice) for choice in choices})
-    close = nearest(str(given), names)
+    close = closest_match(str(given), names)
     hint = f" Did you mean {close!r}?" if close else ""
     listed = ", ".join(repr(name) for name in names)
     return ValueError(f"Unknown {argument} {given!r}.{hint} Choices: {listed}.")
-
-
-def check_choice(argument: str, given: Any, choices: Sequence[Any]) -> Any:
-    """Return `given` if it is one of `choices`, else raise `unknown_choice`.
-
-    Example:
-        >>> podium.core.check_choice("padding", "same", ["valid", "same"])
-        'same'
-    """
-    if given not in choices:
-        raise unknown_choice(argument, given, choices)
-    return given
-
-
-def check_numeric(value: Any, argument: str = "value") -> None:
-    """Refuse arrays that hold no numbers (objects, strings, dates) before JAX meets them.
-
-    Example:
-        >>> podium.core.check_numeric(np.ones(3))
-        >>> podium.core.check_numeric(np.array(["a"]), "x")
-        Traceback (most recent call last):
-        TypeError: `x` is an array of strings (dtype <U1). Podium computes with numbers and \
-booleans only. Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
-    """
-    dtype = getattr(value, "dtype", None)
-    kind = getattr(dtype, "kind", "f")
-    if kind == "O":
-        raise TypeError(
-            f"`{argument}` is an array of Python objects (dtype object, shape {value.shape}). "
-            "Podium computes with numbers and booleans only. Rows of unequal length are the usual "
-            "cause: pad them to one length, or convert with `np.asarray(x, dtype='float32')`."
-        )
-    if kind in "US":
-        raise TypeError(
-            f"`{argument}` is an array of strings (dtype {dtype}). Podium computes with numbers "
-            "and booleans only. Turn the strings into numbers first, for example with "
-            "`np.unique(x, return_inverse=True)`."
-        )
-    if kind in "Mm":
-        raise TypeError(
-            f"`{argument}` holds dates or times (dtype {dtype}). Podium computes with numbers and "
-            "booleans only. Convert them first, for example with `x.astype('int64') / 1e9`."
-        )
-
-
-def as_number_array(value: Any, argument: str = "value") -> np.ndarray:
-    """Turn a NumPy array, list or scalar into a NumPy array of numbers, or say why it cannot be.
-
-    Example:
-        >>> podium.core.as_number_array([[1, 2], [3, 4]]).shape
-        (2, 2)
-    """
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(
-            f"`{argument}` cannot become an array: {error}. Every row must have the same length "
-            "and type; pad the shorter rows."
-        ) from error
-    check_numeric(array, argument)
-    return array
-
-
-def narrowed(array: Any) -> Any:
-    """Refuse 64-bit integers that JAX would silently wrap around when it keeps 32 bits."""
-    if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-        low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
-        if array.min() < low or array.max() > high:
-            raise OverflowError(
-                f"The integers reach from {array.min()} to {array.max()}, beyond 32 bits, which is "
-                "what JAX keeps. Map them to smaller numbers, or call "
-                "`jax.config.update('jax_enable_x64', True)` at the start."
-            )
-    return array
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import re
 from typing import Any
 
-from podium.core._context import changed, current
+from podium.core._context import context, override
 
 _counts: collections.Counter[str] = collections.Counter()
 
@@ -58,14 +58,14 @@ def name_scope(name: str) -> contextlib.AbstractContextManager[str]:
         raise ValueError(
             f"name_scope was given {name!r}; a non-empty string without '/' was expected."
         )
-    return changed(current, {"names": (*current.names, name)}, gives=name)
+    return override(name_scopes=(*context.name_scopes, name), enter_result=name)
 
 
-def own_scope(name: str) -> contextlib.AbstractContextManager[Any]:
+def layer_name_scope(name: str) -> contextlib.AbstractContextManager[Any]:
     """Open a scope for a layer, unless it is the innermost one already."""
-    return contextlib.nullcontext() if current.names[-1:] == (name,) else name_scope(name)
+    return contextlib.nullcontext() if context.name_scopes[-1:] == (name,) else name_scope(name)
 
 
 def current_path(name: str) -> str:
     """Return `name` behind the names of all open scopes."""
-    return "/".join((*current.names, name))
+    return "/".join((*context.name_scopes, name))

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core._context import current, setting
+from podium.core._context import context, override
 from podium.core._names import auto_name
 from podium.core.tensor._variable import Variable
 
@@ -44,7 +44,7 @@ class SeedGenerator:
         if kwargs.pop("backend", None) or kwargs:
             raise ValueError(f"SeedGenerator does not know the arguments {sorted(kwargs)}.")
         if seed is None:
-            seed = _fresh_seed()
+            seed = make_default_seed()
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
         self.name = name or auto_name("seed_generator")
@@ -63,12 +63,14 @@ class SeedGenerator:
 
     def next(self, ordered: bool = True) -> jax.Array:
         """Return the key of the next draw as two numbers, and move on."""
-        with setting(recorders=()):
+        with override(tapes=()):
             words = self.state.read()
             self.state.assign(words + jnp.array([0, 1], jnp.uint32))
-        if current.replica is not None:  # each replica draws its own numbers
+        if context.replica_axes is not None:  # each replica draws its own numbers
             key = jax.random.wrap_key_data(words, impl=_KEY_KIND)
-            return jax.random.key_data(jax.random.fold_in(key, jax.lax.axis_index(current.replica)))
+            return jax.random.key_data(
+                jax.random.fold_in(key, jax.lax.axis_index(context.replica_axes))
+            )
         return words
 
     def get_config(self) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class SeedGenerator:
         return cls(**config)
 
 
-_global: dict[str, Any] = {"generator": None, "seedings": 0}
+_global: dict[str, Any] = {"generator": None, "seed_count": 0}
 
 
 def global_seed_generator() -> SeedGenerator:
@@ -97,7 +99,7 @@ def global_seed_generator() -> SeedGenerator:
     return _global["generator"]
 
 
-def _fresh_seed() -> int:
+def make_default_seed() -> int:
     """Draw a seed for a new generator from Python's generator, which `set_random_seed` fixes."""
     return python_random.randint(
         1, 10**9
@@ -149,16 +151,16 @@ def draw_flat(draw: Callable[[tuple], jax.Array], shape: Any) -> jax.Array:
     return draw(shape) if len(shape) < 2 else draw((math.prod(shape),)).reshape(shape)
 
 
-def seedings() -> int:
+def seed_count() -> int:
     """Return how often `set_random_seed` has been called, to notice that it was.
 
     Example:
-        >>> before = podium.core.seedings()
+        >>> before = podium.core.seed_count()
         >>> podium.utils.set_random_seed(3)
-        >>> podium.core.seedings() - before
+        >>> podium.core.seed_count() - before
         1
     """
-    return _global["seedings"]
+    return _global["seed_count"]
 
 
 def random_state() -> dict[str, Any]:
@@ -208,7 +210,7 @@ def set_random_seed(seed: int) -> None:
         raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
     python_random.seed(seed)
     np.random.seed(int(seed) % 2**32)
-    _global["seedings"] += 1
+    _global["seed_count"] += 1
     if _global["generator"] is None:
         _global["generator"] = SeedGenerator(int(seed), name="global_seed_generator")
     # compiled functions may know the Variable already, so it stays and only its value changes

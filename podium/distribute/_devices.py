@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from podium.core.internal import current, setting
+from podium.core.internal import context, override
 
 _NAME = re.compile(r"^(?:.*/)?(?:device:)?(?P<kind>[a-z]+)(?::(?P<number>\d+))?$", re.IGNORECASE)
 _FLAG = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -52,7 +52,7 @@ def default_device(device: Any) -> contextlib.AbstractContextManager:
     if (
         device == jax.local_devices()[0]
     ):  # the default already; naming it would compile everything a second time
-        return contextlib.nullcontext() if current.layout is None else setting(layout=None)
+        return contextlib.nullcontext() if context.layout is None else override(layout=None)
     return jax.default_device(device)
 
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from podium.core import Stream, map_structure
-from podium.core.internal import Tensor, narrowed
+from podium.core.internal import Tensor, check_int_range
 from podium.distribute._layout import Layout
 from podium.distribute._values import PerReplica
 
@@ -88,4 +88,4 @@ class _Split(Stream):
 
 
 def _array(leaf: Any) -> np.ndarray:
-    return narrowed(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))
+    return check_int_range(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))

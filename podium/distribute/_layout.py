@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from podium.core import Placement, warn_user
-from podium.core.internal import put
+from podium.core.internal import place_value
 
 _warned: set[str] = set()
 
@@ -97,4 +97,6 @@ class Layout:
         shardings = [self.sharding_for(array.shape, axis) for array in arrays]
         if self.everywhere.is_fully_addressable:
             return jax.device_put(arrays, shardings)
-        return [put(array, sharding) for array, sharding in zip(arrays, shardings, strict=True)]
+        return [
+            place_value(array, sharding) for array, sharding in zip(arrays, shardings, strict=True)
+        ]

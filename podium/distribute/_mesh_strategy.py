@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import check_choice, map_structure
-from podium.core.internal import current, setting, wrap
+from podium.core.internal import context, override, wrap
 from podium.distribute._devices import default_device
 from podium.distribute._distributed_dataset import DistributedDataset, FromFunction
 from podium.distribute._layout import Layout
@@ -65,8 +65,8 @@ class MeshStrategy(Strategy):
         if self.placed_by is None:
             return default_device(self.mesh.devices.flat[0])
         return (
-            setting(layout=self._layout)
-            if current.layout is not self._layout
+            override(layout=self._layout)
+            if context.layout is not self._layout
             else contextlib.nullcontext()
         )
 

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import seedings, set_random_seed
+from podium.core import seed_count, set_random_seed
 from podium.distribute._cluster import Cluster, find_cluster
 from podium.distribute._devices import allow_for_collectives
 from podium.distribute._heartbeat import Watch, end_process
@@ -84,7 +84,7 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         devices = jax.devices()
         super().__init__(Layout(make_mesh(devices, (len(devices),), ("data",)), ("data",)))
         if (
-            not seedings()
+            not seed_count()
         ):  # nobody has chosen a seed: the chief's, so that all workers begin with the same weights
             set_random_seed(int(self.agreed(np.uint32(secrets.randbits(31)), how="chief")))
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import check_choice, dispatch, map_structure
-from podium.core.internal import current, wrap
+from podium.core.internal import context, wrap
 
 
 class InputContext:
@@ -71,7 +71,7 @@ class ReplicaContext:
     @property
     def replica_id_in_sync_group(self) -> Any:
         """The number of this replica: a Tensor where there are several."""
-        return 0 if current.replica is None else wrap(jax.lax.axis_index(current.replica))
+        return 0 if context.replica_axes is None else wrap(jax.lax.axis_index(context.replica_axes))
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -87,7 +87,7 @@ class ReplicaContext:
             options: Accepted for TensorFlow's signature.
         """
         how = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
-        axes = current.replica
+        axes = context.replica_axes
         if axes is None:
             return value
         combine = jax.lax.psum if how == "sum" else jax.lax.pmean
@@ -103,7 +103,7 @@ class ReplicaContext:
             axis: The axis.
             options: Accepted for TensorFlow's signature.
         """
-        axes = current.replica
+        axes = context.replica_axes
         if axes is None:
             return value
         return map_structure(

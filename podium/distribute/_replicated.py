@@ -16,11 +16,11 @@ from jax.sharding import PartitionSpec
 from podium.core import Function, Tensor, Variable, check_numeric
 from podium.core.internal import (
     ReplicaScope,
-    Scope,
-    combined,
-    current,
-    in_order,
-    setting,
+    VariableScope,
+    aggregate_replicas,
+    context,
+    override,
+    preserve_key_order,
     unwrap_result,
     wrap,
 )
@@ -53,7 +53,7 @@ class Replicated:
                 "`strategy.run` was called inside of `strategy.run`. Call the function itself "
                 "there."
             )
-        if current.scope is not None:
+        if context.scope is not None:
             return self._traced(fn, args, kwargs)
         self._wrote = []
         result = self._compiled(fn)(*args, **kwargs)
@@ -81,7 +81,7 @@ class Replicated:
 
     def _traced(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         """Trace a function for one replica, inside of whatever is being traced."""
-        leaves, treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=_is_leaf)
+        leaves, treedef = jax.tree.flatten(preserve_key_order((args, kwargs)), is_leaf=_is_leaf)
         given = [leaf.array for leaf in leaves if is_per_replica(leaf)]
         counts = {array.shape[0] for array in given}
         if not given and self._layout.mesh.size == 1:
@@ -91,23 +91,24 @@ class Replicated:
                 f"`strategy.run` was given values for {sorted(counts)} replicas; this strategy has "
                 f"{self._layout.parts}. Pass what its own distributed dataset gives."
             )
-        outer, axes = current.scope, self._layout.batch_axes
+        outer, axes = context.scope, self._layout.batch_axes
         whole = counts == {1}  # a batch that does not divide: one replica computes all of it
-        scope = Scope(parent=outer) if whole else ReplicaScope(parent=outer)
+        scope = VariableScope(parent=outer) if whole else ReplicaScope(parent=outer)
         made: list[Any] = []
 
         def body(*parts: Any) -> tuple[list, list]:
             found = iter(parts)
             own = [wrap(next(found)[0]) if is_per_replica(leaf) else leaf for leaf in leaves]
-            with setting(scope=scope, replica=None if whole else axes, recorders=()):
+            with override(scope=scope, replica_axes=None if whole else axes, tapes=()):
                 own_args, own_kwargs = jax.tree.unflatten(treedef, own)
-                result = in_order(unwrap_result(fn(*own_args, **own_kwargs)))
+                result = preserve_key_order(unwrap_result(fn(*own_args, **own_kwargs)))
                 results, structure = jax.tree.flatten(result)
                 made[:] = [structure, *results]
                 stacked = [jnp.asarray(leaf)[None] for leaf in results if _is_number(leaf)]
                 new = list(scope.writes.values())
                 return stacked, [
-                    value if whole else combined(variable, value) for variable, value in new
+                    value if whole else aggregate_replicas(variable, value)
+                    for variable, value in new
                 ]
 
         self.running = 1 if whole else self._layout.parts

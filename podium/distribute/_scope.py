@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from podium.core.internal import current
+from podium.core.internal import context
 from podium.distribute._replica import ReplicaContext
 from podium.distribute._strategy import Strategy, open_strategies
 
@@ -43,7 +43,11 @@ def in_cross_replica_context() -> bool:
         >>> podium.distribute.in_cross_replica_context(), outside, [bool(value) for value in strategy.unwrap(found)]
         (False, True, [False, False])
     """
-    return current.replica is None and current.layout is not None and not get_strategy()._is_running
+    return (
+        context.replica_axes is None
+        and context.layout is not None
+        and not get_strategy()._is_running
+    )
 
 
 def get_replica_context() -> ReplicaContext | None:

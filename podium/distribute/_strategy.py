@@ -13,7 +13,7 @@ from typing import Any
 
 from podium import ops
 from podium.core import check_choice, map_structure
-from podium.core.internal import current, setting
+from podium.core.internal import context, override
 from podium.distribute._replica import InputContext
 
 _open: ContextVar[tuple[Any, ...]] = ContextVar("open_strategies", default=())
@@ -79,7 +79,7 @@ class Strategy:
 
     def _placing(self) -> contextlib.AbstractContextManager:
         """Return a context in which new values live where this strategy wants them."""
-        return contextlib.nullcontext() if current.layout is None else setting(layout=None)
+        return contextlib.nullcontext() if context.layout is None else override(layout=None)
 
     def run(
         self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None

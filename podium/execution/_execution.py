@@ -23,13 +23,13 @@ from podium.core.internal import (
     Program,
     Tensor,
     array_for_device,
-    current,
-    in_order,
-    mention_trouble,
-    narrowed,
+    check_int_range,
+    context,
+    eager_mode,
+    preserve_key_order,
+    warn_if_cache_unavailable,
     wrap,
 )
-from podium.core.internal import _run_eagerly as functions_eager
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._rows import StepValues
 from podium.execution._tracebacks import remove_internal_frames
@@ -109,7 +109,7 @@ class Execution:
     @property
     def runs_eagerly(self) -> bool:
         """Whether the step runs as plain Python, always or for now."""
-        return self._run_eagerly or functions_eager[0]
+        return self._run_eagerly or eager_mode.enabled
 
     @property
     def batch_bytes(self) -> int:
@@ -178,7 +178,7 @@ class Execution:
         """Do what a call does, and return the values of the steps as they are."""
         before = self.latest
         count = getattr(self._steps_per_execution, "value", self._steps_per_execution)
-        eagerly = self._run_eagerly or functions_eager[0]
+        eagerly = self._run_eagerly or eager_mode.enabled
         stream = iterator if isinstance(iterator, Stream) else _Plain(iterator)
         if count == 1:
             batches = [stream.next_batch()]
@@ -207,7 +207,7 @@ class Execution:
             for call in calls:
                 program = self._programs.get(call.key)
                 if program is None:
-                    mention_trouble()
+                    warn_if_cache_unavailable()
                     keep_working_memory()
                     start = time.perf_counter()
                     program = call.program(self._step)
@@ -336,7 +336,7 @@ class _Call:
         if type(batch) is Selection:
             return cls(batch.table.key(batch.index.shape[-1]), [], batch)
         if dict in map(type, batch if isinstance(batch, tuple) else (batch,)):
-            batch = in_order(batch)  # JAX would sort its keys
+            batch = preserve_key_order(batch)  # JAX would sort its keys
         leaves, treedef = jax.tree.flatten(((batch,), {}))
         key: list = [treedef]
         for slot, leaf in enumerate(leaves):
@@ -359,8 +359,8 @@ class _Call:
         """Gather the rows of a selection, and place the batch where the open strategy wants it."""
         if self.selection is not None:
             self.arrays = self.selection.table.gather(self.selection.index)
-        if current.layout is not None:
-            self.arrays = current.layout.place_batch(self.arrays)
+        if context.layout is not None:
+            self.arrays = context.layout.place_batch(self.arrays)
         return self
 
     def row_key(self) -> tuple:
@@ -384,8 +384,8 @@ class _Call:
             arrays = [
                 _row(parts, length) for parts in zip(*[call.arrays for call in calls], strict=True)
             ]
-        if current.layout is not None:
-            arrays = current.layout.place_batch(arrays, axis=1)
+        if context.layout is not None:
+            arrays = context.layout.place_batch(arrays, axis=1)
         return cls((*calls[0].key, length), [*arrays, _on_device(count)], turns=count)
 
     def program(self, step: Callable[[Any], Any]) -> Program:
@@ -448,7 +448,7 @@ def _row(parts: tuple, length: int) -> Any:
 
 def _on_device(count: int) -> Any:
     """Return a number of turns as an array that need not be brought to the device each time."""
-    if current.layout is not None:
+    if context.layout is not None:
         return np.int32(count)  # each program of several devices places it by itself
     if count not in _counts:
         _counts[count] = jnp.int32(count)
@@ -461,7 +461,7 @@ def _number_array(leaf: Any) -> Any:
         return leaf
     leaf = np.asarray(leaf)
     check_numeric(leaf, "a batch")
-    return narrowed(leaf)
+    return check_int_range(leaf)
 
 
 def _as_tensors(batch: Any) -> Any:
@@ -470,8 +470,8 @@ def _as_tensors(batch: Any) -> Any:
 
     def as_tensor(leaf: Any) -> Any:
         leaf = _number_array(leaf)
-        if current.layout is not None:
-            return wrap(current.layout.place_batch([leaf])[0])
+        if context.layout is not None:
+            return wrap(context.layout.place_batch([leaf])[0])
         return wrap(leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf))
 
     return map_structure(as_tensor, batch)

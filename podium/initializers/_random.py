@@ -10,7 +10,7 @@ import numpy as np
 
 from podium import random
 from podium.core import SeedGenerator, Tensor
-from podium.core.internal import _fresh_seed
+from podium.core.internal import make_default_seed
 from podium.initializers._initializer import Initializer, checked_shape
 
 
@@ -35,7 +35,7 @@ class RandomInitializer(Initializer):
                 f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected."
             )
         self._given_seed = int(seed) if isinstance(seed, np.integer) else seed
-        self.seed = _fresh_seed() if seed is None else self._given_seed
+        self.seed = make_default_seed() if seed is None else self._given_seed
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this initializer again; a seed that was not given stays

@@ -16,8 +16,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, leaves_of, map_structure
-from podium.core.internal import changed, guarded
+from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, map_structure, tree_leaves
+from podium.core.internal import override, register_thread_local
 
 
 class _Calls(threading.local):
@@ -25,7 +25,7 @@ class _Calls(threading.local):
     depth: int = 0
 
 
-calls = guarded(_Calls())
+calls = register_thread_local(_Calls())
 
 
 def inside_call(training: bool | None) -> AbstractContextManager[bool]:
@@ -33,7 +33,7 @@ def inside_call(training: bool | None) -> AbstractContextManager[bool]:
     one.
     """
     passed_on = calls.training if training is None else training
-    return changed(calls, {"training": passed_on, "depth": calls.depth + 1}, gives=calls.depth == 0)
+    return override(calls, enter_result=calls.depth == 0, training=passed_on, depth=calls.depth + 1)
 
 
 class CallSignature:
@@ -103,7 +103,7 @@ def with_variables(converted: Any, given: Any) -> Any:
     """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of
     them.
     """
-    if not any(isinstance(leaf, Variable) for leaf in leaves_of(given)):
+    if not any(isinstance(leaf, Variable) for leaf in tree_leaves(given)):
         return converted
     return map_structure(
         lambda new, old: old if isinstance(old, Variable) else new, converted, given

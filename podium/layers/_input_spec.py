@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core import leaves_of, standardize_dtype
+from podium.core import standardize_dtype, tree_leaves
 
 
 class InputSpec:
@@ -103,7 +103,7 @@ def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
     `spec`.
     """
     specs = [s for s in (spec if isinstance(spec, (list, tuple)) else [spec]) if s is not None]
-    values = leaves_of(inputs)
+    values = tree_leaves(inputs)
     if len(specs) != len(values):
         raise ValueError(
             f"Layer {layer.name!r} ({type(layer).__name__}) takes {len(specs)} inputs and was "

@@ -24,21 +24,21 @@ from podium.core import (
     Variable,
     is_float_dtype,
     is_symbolic,
-    leaves_of,
     map_structure,
     record_call,
     snake_case,
+    tree_leaves,
     unknown_choice,
 )
 from podium.core.internal import (
     TENSOR_IN_LAX,
-    Scope,
-    clean_exit,
-    current,
+    VariableScope,
+    context,
     current_remat_scope,
-    lock,
-    own_scope,
-    setting,
+    layer_name_scope,
+    override,
+    restore_on_error,
+    state_lock,
     symbolic_outputs,
     unwrap_result,
     wrap,
@@ -249,7 +249,7 @@ class Layer(LayerState):
             outputs, masks = self._run(
                 given, training
             )  # the layers inside are recorded, one by one
-        elif any(tape.recording for tape in current.recorders):
+        elif any(tape.recording for tape in context.tapes):
             composite = bool(self._own_layers())
             outputs, masks = record_call(
                 self._run, (given, training), {}, self.trainable_variables, composite
@@ -308,10 +308,10 @@ class Layer(LayerState):
         """Compute outputs and their masks, with the settings that hold inside this layer."""
         inside = _call_context.inside_call(training)
         with (
-            clean_exit(),
+            restore_on_error(),
             inside as outermost,
-            setting(autocast=self._cast_to),
-            own_scope(self._name),
+            override(autocast_dtype=self._cast_to),
+            layer_name_scope(self._name),
         ):
             if outermost:
                 self._clear_losses()
@@ -339,9 +339,9 @@ class Layer(LayerState):
         on.
         """
         if self._takes_arrays is None:
-            trial = Scope(parent=current.scope)
+            trial = VariableScope(parent=context.scope)
             try:
-                with setting(scope=trial, arrays=False):
+                with override(scope=trial, bare_arrays=False):
                     outputs = self._call_method(given)
             except (ValueError, TypeError) as error:
                 if "__jax_array__" not in str(error) and str(error) != TENSOR_IN_LAX:
@@ -352,9 +352,9 @@ class Layer(LayerState):
                 self._takes_arrays = False
                 return outputs
         if not self._takes_arrays:
-            with setting(arrays=False):
+            with override(bare_arrays=False):
                 return self._call_method(given)
-        with setting(arrays=True):
+        with override(bare_arrays=True):
             return self._call_method(unwrap_result(given))
 
     def _call_method(self, given: dict[str, Any]) -> Any:
@@ -371,13 +371,13 @@ class Layer(LayerState):
             raise
 
     def _regularize_activity(self, regularizer: Callable, outputs: Any) -> None:
-        for output in leaves_of(outputs):
+        for output in tree_leaves(outputs):
             batch = output.shape[0] if output.shape else 1
             self.add_loss(regularizer(output) / batch)
 
     def _output_masks(self, given: dict[str, Any], outputs: Any) -> Any:
         """Return the masks for the outputs, or None."""
-        flat = leaves_of(outputs)
+        flat = tree_leaves(outputs)
         carried = [getattr(leaf, "_keras_mask", None) for leaf in flat]
         if not self.supports_masking or all(mask is not None for mask in carried):
             return carried if any(mask is not None for mask in carried) else None
@@ -400,11 +400,11 @@ class Layer(LayerState):
             for name, v in given.items()
             if _call_context.is_tensor_like(v)
         }
-        with lock:  # of threads that call together, one builds
+        with state_lock:  # of threads that call together, one builds
             if not self.built:
                 # Weights get real numbers, outside of every tape; the running trace finds them by
                 # use.
-                with clean_exit(), jax.ensure_compile_time_eval(), setting(recorders=()):
+                with restore_on_error(), jax.ensure_compile_time_eval(), override(tapes=()):
                     self._build_once(shapes)
 
     def _build_once(self, shapes: dict[str, Any]) -> None:
@@ -421,7 +421,7 @@ class Layer(LayerState):
             if name.removesuffix("_shape") in shapes
         }
         first = shapes.get(self._call_signature.first) if self._call_signature.first else None
-        with own_scope(self._name), setting(autocast=None, arrays=False):
+        with layer_name_scope(self._name), override(autocast_dtype=None, bare_arrays=False):
             if len(names) > 1 and by_name and needed <= set(by_name):
                 self.build(
                     **by_name
@@ -496,14 +496,16 @@ class Layer(LayerState):
             wrapped = map_structure(
                 lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, given
             )
-            with setting(scope=Scope(parent=current.scope), recorders=()):
+            with override(scope=VariableScope(parent=context.scope), tapes=()):
                 outputs, _ = self._run(wrapped, training)
             return unwrap_result(outputs)
 
         try:
             return symbolic_outputs(run, (given,), {})
         except (TypeError, ValueError) as error:
-            shapes = ", ".join(str(v.shape) for v in leaves_of(given) if isinstance(v, KerasTensor))
+            shapes = ", ".join(
+                str(v.shape) for v in tree_leaves(given) if isinstance(v, KerasTensor)
+            )
             if f"Layer {self._name!r}" in str(error):
                 raise
             raise type(error)(
@@ -609,8 +611,8 @@ class Layer(LayerState):
                 )
             for variable, value in zip(variables, values, strict=True):
                 inputs[id(variable)] = (variable, unwrap_result(value))
-        scope = Scope(inputs, current.scope)
-        with setting(scope=scope, recorders=()):
+        scope = VariableScope(inputs, context.scope)
+        with override(scope=scope, tapes=()):
             outputs = unwrap_result(self(*args, **kwargs))
             losses = unwrap_result(self.losses) if return_losses else []
         new = [scope.read(variable) for variable in pairs[1][0]]
@@ -627,7 +629,7 @@ def _noting_that_it_was_built(build: Callable) -> Callable:
 
     @functools.wraps(build)
     def noting(self: Layer, *args: Any, **kwargs: Any) -> None:
-        with own_scope(self._name):
+        with layer_name_scope(self._name):
             build(self, *args, **kwargs)
         if self._build_is_final:
             self.built = True
@@ -700,7 +702,7 @@ def _no_array_method(layer: Layer, name: str | None) -> str:
 def _with_masks(outputs: Any, masks: Any) -> Any:
     if masks is None:
         return outputs
-    for output, mask in zip(leaves_of(outputs), masks, strict=True):
+    for output, mask in zip(tree_leaves(outputs), masks, strict=True):
         if isinstance(output, Tensor):
             output._keras_mask = mask
     return outputs

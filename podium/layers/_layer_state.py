@@ -30,7 +30,7 @@ from podium.core import (
     snake_case,
     standardize_dtype,
 )
-from podium.core.internal import TraceLocal, changed, guarded, own_scope, wrap
+from podium.core.internal import TraceLocal, layer_name_scope, override, register_thread_local, wrap
 from podium.layers import _tracking
 from podium.metrics import Mean, Metric
 
@@ -47,7 +47,7 @@ class _Budget(threading.local):
     numbers: int | None = None  # how many numbers weights may still have; None for any
 
 
-_budget = guarded(_Budget())
+_budget = register_thread_local(_Budget())
 _LARGE = 1 << 20  # numbers
 
 
@@ -55,7 +55,7 @@ def limited_weights(numbers: int) -> contextlib.AbstractContextManager[None]:
     """Let layers make weights of so many numbers in all: a file with small weights may not ask for
     large ones.
     """
-    return changed(_budget, {"numbers": numbers})
+    return override(_budget, numbers=numbers)
 
 
 def _take_from_budget(layer: str, name: str | None, shape: tuple[int, ...]) -> None:
@@ -196,7 +196,7 @@ class LayerState:
                 "dimension a length in `Input(shape=...)`."
             )
         _take_from_budget(self._name, name, shape)
-        with own_scope(self._name):
+        with layer_name_scope(self._name):
             variable = Variable(
                 _initial(self, initializers.get(initializer), shape, dtype),
                 shape,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core import image_data_format, nearest
+from podium.core import closest_match, image_data_format
 from podium.layers._argument_checks import whole_number
 
 
@@ -59,7 +59,7 @@ def choice(layer: Any, argument: str, value: Any, choices: Sequence[str]) -> str
     word = value.lower() if isinstance(value, str) else value
     if word in choices:
         return word
-    close = nearest(str(value), choices)
+    close = closest_match(str(value), choices)
     hint = f" Did you mean {argument}={close!r}?" if close else ""
     listed = ", ".join(map(repr, choices))
     raise ValueError(

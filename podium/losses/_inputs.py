@@ -20,7 +20,7 @@ from podium.core import (
     convert_to_tensor,
     dispatch,
     floatx,
-    promoting,
+    promote_dtypes,
 )
 
 VALUE_TYPES = (Tensor, Variable, KerasTensor, jax.Array, np.ndarray)
@@ -37,7 +37,7 @@ def loss_function(pure: F) -> F:
     within the same entry.
     """
 
-    @promoting
+    @promote_dtypes
     def raw(y_true: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
         if y_true is None or y_pred is None:
             missing = "y_true" if y_true is None else "y_pred"

@@ -12,9 +12,9 @@ from podium.core import (
     dispatch,
     floatx,
     get_dtype_policy,
-    leaves_of,
     map_structure,
     snake_case,
+    tree_leaves,
 )
 from podium.losses._inputs import VALUE_TYPES, as_value
 from podium.losses._reduction import both_masks, checked_reduction, reduce_weighted
@@ -112,7 +112,7 @@ class Loss:
         if x is None:
             return None
         holds_values = isinstance(x, (list, tuple)) and any(
-            isinstance(leaf, VALUE_TYPES) for leaf in leaves_of(x)
+            isinstance(leaf, VALUE_TYPES) for leaf in tree_leaves(x)
         )
         nested = isinstance(x, dict) or holds_values
         return (

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium.core import promoting, unknown_choice
+from podium.core import promote_dtypes, unknown_choice
 from podium.losses._inputs import same_rank
 
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none")
@@ -49,7 +49,7 @@ def checked_reduction(reduction: Any) -> str | None:
     raise unknown_choice("reduction", reduction, (*REDUCTIONS, Reduction.AUTO, None))
 
 
-@promoting
+@promote_dtypes
 def reduce_weighted(
     values: Any, sample_weight: Any, mask: Any, reduction: str | None, dtype: str
 ) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from podium.core import dispatch, floatx, leaves_of, map_structure
+from podium.core import dispatch, floatx, map_structure, tree_leaves
 from podium.losses._family import family, resolve
 from podium.losses._inputs import as_value, is_own, same_rank
 from podium.losses._loss import Loss
@@ -124,7 +124,7 @@ def _same_ranks(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
         return y_true, y_pred
     pairs = [
         same_rank(true, pred)
-        for true, pred in zip(leaves_of(y_true), leaves_of(y_pred), strict=True)
+        for true, pred in zip(tree_leaves(y_true), tree_leaves(y_pred), strict=True)
     ]
     trues, preds = iter([true for true, _ in pairs]), iter([pred for _, pred in pairs])
     return map_structure(lambda _: next(trues), y_true), map_structure(

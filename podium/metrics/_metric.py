@@ -22,7 +22,7 @@ from podium.core import (
     snake_case,
     stop_gradient,
 )
-from podium.core.internal import Scope, current, setting, unwrap_result
+from podium.core.internal import VariableScope, context, override, unwrap_result
 from podium.metrics._metric_result import noting
 
 
@@ -176,23 +176,23 @@ class Metric:
         `metric_variables`.
         """
         scope = self._scope_with(metric_variables)
-        with setting(scope=scope, recorders=()):
+        with override(scope=scope, tapes=()):
             self.update_state(*args, **kwargs)
         return [scope.read(variable) for variable in self.variables]
 
     def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
         """Return the result for the given values of `variables`."""
-        with setting(scope=self._scope_with(metric_variables), recorders=()):
+        with override(scope=self._scope_with(metric_variables), tapes=()):
             return unwrap_result(self.result())
 
     def stateless_reset_state(self) -> list[Any]:
         """Return the values that `reset_state` would give to `variables`."""
-        scope = Scope(parent=current.scope)
-        with setting(scope=scope, recorders=()):
+        scope = VariableScope(parent=context.scope)
+        with override(scope=scope, tapes=()):
             self.reset_state()
         return [scope.read(variable) for variable in self.variables]
 
-    def _scope_with(self, values: Sequence[Any]) -> Scope:
+    def _scope_with(self, values: Sequence[Any]) -> VariableScope:
         variables = self.variables
         if len(values) != len(variables):
             raise ValueError(
@@ -202,7 +202,7 @@ class Metric:
             )
         pairs = zip(variables, values, strict=True)
         inputs = {id(v): (v, jnp.asarray(unwrap_result(value), v.dtype)) for v, value in pairs}
-        return Scope(inputs, current.scope)
+        return VariableScope(inputs, context.scope)
 
     # --- configs
 

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from podium.core import leaves_of
-from podium.core.internal import changed, current, synced
+from podium.core import tree_leaves
+from podium.core.internal import context, override, read_aggregated
 
 
 def noting(result: Callable) -> Callable:
@@ -21,13 +21,13 @@ def noting(result: Callable) -> Callable:
 
     @functools.wraps(result)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if current.replica is None:
+        if context.replica_axes is None:
             made = result(self, *args, **kwargs)
         else:  # on one of several replicas: a figure of all of them
-            with synced(self.variables):
+            with read_aggregated(self.variables):
                 made = result(self, *args, **kwargs)
-        if current.marked is not None:
-            current.marked.update((id(value), value) for value in leaves_of(made))
+        if context.metric_values is not None:
+            context.metric_values.update((id(value), value) for value in tree_leaves(made))
         return made
 
     return wrapper
@@ -46,4 +46,4 @@ def noting_results() -> contextlib.AbstractContextManager[dict[int, Any]]:
         (True, True, False)
     """
     marked: dict[int, Any] = {}
-    return changed(current, {"marked": marked}, gives=marked)
+    return override(metric_values=marked, enter_result=marked)

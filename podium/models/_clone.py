@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from podium.core import KerasTensor, Variable, custom_object_scope, leaves_of, map_structure
+from podium.core import KerasTensor, Variable, custom_object_scope, map_structure, tree_leaves
 from podium.layers import Input, InputLayer, Layer
 from podium.models._model import Model
 from podium.models._network import Network
@@ -100,8 +100,8 @@ class _Copier:
                 (node.args, node.kwargs),
             )
             run = node.run if node.layer is None else self._layer(node.layer)
-            made = leaves_of(run(*args, **kwargs))
-            values.update(zip(map(id, leaves_of(node.outputs)), made, strict=True))
+            made = tree_leaves(run(*args, **kwargs))
+            values.update(zip(map(id, tree_leaves(node.outputs)), made, strict=True))
         inputs, outputs = map_structure(
             lambda symbol: values[id(symbol)], (graph.inputs, graph.outputs)
         )
@@ -150,7 +150,7 @@ def _from_config(layer: Any) -> Any:
             return type(layer).from_config(layer.get_config())
     except (NotImplementedError, TypeError, ValueError) as error:
         args, kwargs = layer._init_arguments
-        if any(isinstance(leaf, (Layer, Variable)) for leaf in leaves_of((args, kwargs))):
+        if any(isinstance(leaf, (Layer, Variable)) for leaf in tree_leaves((args, kwargs))):
             raise ValueError(
                 f"Layer {layer.name!r} ({type(layer).__name__}) cannot be copied: its config does "
                 f"not make it again ({error}). Define `get_config` (and `from_config` if needed), "
@@ -189,7 +189,7 @@ def _given(model: Any, input_tensors: Any, wanted: list[Any]) -> list[KerasTenso
     """Return as many symbolic values as the model has inputs: those given, or new ones."""
     if input_tensors is None:
         return [_new_input(symbol) for symbol in wanted]
-    flat = leaves_of(input_tensors)
+    flat = tree_leaves(input_tensors)
     if len(flat) != len(wanted) or not all(isinstance(leaf, KerasTensor) for leaf in flat):
         raise ValueError(
             f"clone_model was given input_tensors={input_tensors!r}; model {model.name!r} has "

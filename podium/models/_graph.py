@@ -13,10 +13,10 @@ from podium.core import (
     KerasTensor,
     Node,
     Tensor,
+    closest_match,
     convert_to_tensor,
-    leaves_of,
     map_structure,
-    nearest,
+    tree_leaves,
 )
 
 
@@ -136,8 +136,8 @@ class Graph:
                 lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf,
                 (node.args, node.kwargs),
             )
-            made = leaves_of(node.run(*args, **kwargs))
-            for symbol, value in zip(leaves_of(node.outputs), made, strict=True):
+            made = tree_leaves(node.run(*args, **kwargs))
+            for symbol, value in zip(tree_leaves(node.outputs), made, strict=True):
                 values[id(symbol)] = value
         return map_structure(lambda symbol: values[id(symbol)], self.outputs)
 
@@ -150,7 +150,7 @@ class Graph:
         if isinstance(inputs, dict):
             flat = self._from_dictionary(inputs)
         else:
-            flat = leaves_of(inputs)
+            flat = tree_leaves(inputs)
         if len(flat) != len(self.flat_inputs):
             names = ", ".join(f"{s.name!r} {s.shape}" for s in self.flat_inputs)
             raise ValueError(
@@ -164,7 +164,7 @@ class Graph:
 
     def _from_dictionary(self, inputs: dict[str, Any]) -> list[Any]:
         if isinstance(self.inputs, dict):
-            by_key = {key: leaves_of(symbol)[0] for key, symbol in self.inputs.items()}
+            by_key = {key: tree_leaves(symbol)[0] for key, symbol in self.inputs.items()}
         else:
             by_key = {symbol.name: symbol for symbol in self.flat_inputs}
         by_id = {id(symbol): key for key, symbol in by_key.items()}
@@ -172,7 +172,7 @@ class Graph:
         for symbol in self.flat_inputs:
             key = by_id[id(symbol)]
             if key not in inputs:
-                close = nearest(key, inputs)
+                close = closest_match(key, inputs)
                 hint = f" Did you mean {key!r} where you wrote {close!r}?" if close else ""
                 raise ValueError(
                     f"Model {self._name!r} needs the input {key!r} and was given the keys "
@@ -209,7 +209,7 @@ def _step(node: Node) -> Any:
 
 
 def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:
-    flat = leaves_of(structure)
+    flat = tree_leaves(structure)
     for leaf in flat:
         if not isinstance(leaf, KerasTensor):
             raise ValueError(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.core import KerasTensor, Node, leaves_of, map_structure
+from podium.core import KerasTensor, Node, map_structure, tree_leaves
 from podium.layers import InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._graph_operations import operation_named, operation_of
@@ -223,7 +223,7 @@ class _Reader:
             self.made[name] = self._layer(described)
         self.outputs[name] = []
         if isinstance(self.made[name], InputLayer):
-            self.outputs[name].append(leaves_of(self.made[name].output))
+            self.outputs[name].append(tree_leaves(self.made[name].output))
         nodes = described.get("inbound_nodes") or []
         if nodes:
             self.pending.append((name, list(nodes)))
@@ -268,7 +268,7 @@ class _Reader:
             kwargs.pop(
                 "training", None
             )  # Keras notes the default, which would rule the layer for ever
-        self.outputs[name].append(leaves_of(step(*args, **kwargs)))
+        self.outputs[name].append(tree_leaves(step(*args, **kwargs)))
         return True
 
     def _arguments(self, node: Any) -> tuple[list[Any], dict[str, Any]]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from podium import ops
-from podium.core import KerasTensor, Node, Variable, leaves_of
+from podium.core import KerasTensor, Node, Variable, tree_leaves
 from podium.core.tensor import _operators as signs
 
 # module of Keras -> arguments of the call -> classes
@@ -165,14 +165,14 @@ def operation_of(node: Node) -> Operation:
             "and files have no name for it. Wrap it in a layer: write a `podium.layers.Layer` "
             "whose `call` does it."
         )
-    for leaf in leaves_of((node.args, node.kwargs)):
+    for leaf in tree_leaves((node.args, node.kwargs)):
         if isinstance(leaf, Variable):
             raise ValueError(
                 f"The model uses the Variable {leaf.path!r} in the operation `{node.name}`, "
                 "outside of layers, so its value would not be saved. Make it a weight of a layer."
             )
     settings, _, _ = found.described(node)
-    if any(isinstance(leaf, KerasTensor) for leaf in leaves_of(settings)):
+    if any(isinstance(leaf, KerasTensor) for leaf in tree_leaves(settings)):
         raise ValueError(
             f"The operation `{node.name}` has a symbolic setting, which files cannot hold. Wrap "
             "it in a layer."

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from podium.core import KerasTensor, custom_object_scope, leaves_of, unknown_choice
+from podium.core import KerasTensor, custom_object_scope, tree_leaves, unknown_choice
 from podium.layers import Layer
 from podium.layers.internal import map_shapes
 from podium.models._graph import Graph
@@ -271,5 +271,5 @@ def _shape_or_list(symbols: list[KerasTensor] | None) -> Any:
         raise AttributeError(
             "A subclassed model has no fixed shape; it may be called on several. See `built_shape`."
         )
-    shapes = [symbol.shape for symbol in leaves_of(symbols)]
+    shapes = [symbol.shape for symbol in tree_leaves(symbols)]
     return shapes[0] if len(shapes) == 1 else shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from podium.core import KerasTensor, custom_object_scope, leaves_of
+from podium.core import KerasTensor, custom_object_scope, tree_leaves
 from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
 from podium.models._model import Model
@@ -142,7 +142,7 @@ class Sequential(Model):
         starts = (
             []
             if self._graph is None or isinstance(self._stack[0], InputLayer)
-            else leaves_of(self._graph.inputs)
+            else tree_leaves(self._graph.inputs)
         )
         inputs = [symbol.node.layer for symbol in starts if symbol.node is not None]
         return {

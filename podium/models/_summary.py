@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core import leaves_of, unknown_choice
+from podium.core import tree_leaves, unknown_choice
 
 _BYTES_UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -99,7 +99,7 @@ def _output_shape(layer: Any) -> str:
     if outputs is not None:
         return (
             ", ".join(
-                str(symbol.shape) for symbol in leaves_of(outputs) if hasattr(symbol, "shape")
+                str(symbol.shape) for symbol in tree_leaves(outputs) if hasattr(symbol, "shape")
             )
             or "?"
         )

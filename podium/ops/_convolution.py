@@ -13,7 +13,7 @@ from contextvars import ContextVar
 import jax
 from jax import Array
 
-from podium.core.internal import current
+from podium.core.internal import context
 from podium.ops._convolution_gradients import (
     Geometry,
     correlate,
@@ -176,7 +176,7 @@ def convolve_transpose(
 
 def _use_plain() -> bool:
     # XLA's own gradients are good on GPU and TPU.
-    return _plain.get() or current.forward_mode or jax.default_backend() != "cpu"
+    return _plain.get() or context.forward_mode or jax.default_backend() != "cpu"
 
 
 def _check(x: Array, kernel: Array, strides: tuple[int, ...], dilation: tuple[int, ...]) -> None:

@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from podium.core.internal import current
+from podium.core.internal import context
 
 # Patches are built for so many samples at a time that they take about 5 MB in float32.
 BLOCK_ELEMENTS = 1_250_000
@@ -426,8 +426,8 @@ def _join_batch(blocks: Array, batch: int) -> Array:
 
 def _parts(batch: int) -> int:
     """Into how many parts a batch is split between devices."""
-    layout = current.layout
-    if layout is None or current.replica is not None or batch % layout.parts:
+    layout = context.layout
+    if layout is None or context.replica_axes is not None or batch % layout.parts:
         return 1
     return layout.parts
 

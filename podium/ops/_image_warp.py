@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy import ndimage
 
-from podium.core import check_choice, dispatch, draw_seed, promoting
+from podium.core import check_choice, dispatch, draw_seed, promote_dtypes
 from podium.ops._image_color import blur
 from podium.ops._image_resize import check_images
 from podium.ops._layout import channels_last, data_format_of, restore
@@ -202,7 +202,7 @@ def elastic_transform(
         fill_value,
         data_format_of(data_format),
     )
-    return dispatch(promoting(bend), images)
+    return dispatch(promote_dtypes(bend), images)
 
 
 def _elastic(key, alpha, sigma, interpolation, fill_mode, fill_value, data_format, images):

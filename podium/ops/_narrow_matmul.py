@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core.internal import current
+from podium.core.internal import context
 
 _COLUMNS = range(2, 33)  # one column is a vector, and quick; from 64 on there is nothing to gain
 _LEAST = 2**13  # numbers in x; below, the call costs more than the product
@@ -48,6 +48,6 @@ def _is_narrow(x: Any, kernel: Any) -> bool:
     return (
         known
         and math.prod(x.shape) >= _LEAST
-        and current.layout is None
+        and context.layout is None
         and jax.default_backend() == "cpu"
     )

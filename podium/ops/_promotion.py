@@ -1,7 +1,7 @@
 """How operations choose dtypes: Keras's rules, whatever promotion mode JAX is in.
 
 Keras's promotion table is JAX's standard one (the tests compare every pair). `_table.py` runs each
-operation under it, with `podium.core.promoting`, even when the user asked JAX for strict promotion;
+operation under it, with `podium.core.promote_dtypes`, even when the user asked JAX for strict promotion;
 this file holds what else depends on dtypes.
 """
 

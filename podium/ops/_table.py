@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from podium.core import dispatch, promoting
+from podium.core import dispatch, promote_dtypes
 from podium.ops._promotion import as_array
 
 ARGUMENTS = {
@@ -163,7 +163,7 @@ def _guarded(fn: Callable, arrays: str | None) -> Callable:
     }
     wanted = wanted if arrays is None else set(arrays.split())
     is_array = tuple(name in wanted for name in names)
-    compute = promoting(fn)
+    compute = promote_dtypes(fn)
 
     @functools.wraps(fn)
     def raw(*args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.core import Variable, convert_to_tensor, warn_user
-from podium.core.internal import read_raw
+from podium.core.internal import read_array
 from podium.optimizers._transforms import wide_dtype
 
 
@@ -47,7 +47,7 @@ def checked_pairs(
 
 
 def _bare_gradient(name: str, gradient: Any, variable: Variable) -> Any:
-    array = read_raw(convert_to_tensor(gradient))
+    array = read_array(convert_to_tensor(gradient))
     if array.shape != variable.shape:
         raise ValueError(
             f"{name!r} was given a gradient of shape {array.shape} for variable "

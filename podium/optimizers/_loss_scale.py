@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Tensor, Variable, dispatch
-from podium.core.internal import setting
+from podium.core.internal import override
 from podium.optimizers import _transforms
 from podium.optimizers._argument_checks import number, whole_number
 from podium.optimizers._gradients import checked_pairs
@@ -131,7 +131,7 @@ class LossScaleOptimizer(Optimizer):
         """
         if not (grads := list(grads)):
             return
-        with setting(recorders=(), autocast=None, arrays=False):
+        with override(tapes=(), autocast_dtype=None, bare_arrays=False):
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
             finite = _transforms.all_finite(gradients)

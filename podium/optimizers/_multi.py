@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import Any
 
 from podium.core import Tensor, Variable
-from podium.core.internal import setting
+from podium.core.internal import override
 from podium.optimizers._gradients import checked_pairs
 from podium.optimizers._loss_scale import LossScaleOptimizer
 from podium.optimizers._optimizer import Optimizer
@@ -211,7 +211,7 @@ class MultiOptimizer(Optimizer):
         """
         if not (grads := list(grads)):
             return
-        with setting(recorders=(), autocast=None, arrays=False):
+        with override(tapes=(), autocast_dtype=None, bare_arrays=False):
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
             of = {

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Tensor, Variable, snake_case
-from podium.core.internal import setting
+from podium.core.internal import override
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._optimizer_state import assign_rate
 from podium.optimizers._transforms import select
@@ -125,7 +125,7 @@ class OptaxOptimizer(Optimizer):
             )
         with (
             jax.ensure_compile_time_eval(),
-            setting(scope=None, recorders=()),
+            override(scope=None, tapes=()),
         ):  # first values, outside of every trace
             parameters = {
                 name: v.read()

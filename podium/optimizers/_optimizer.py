@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 import jax
 import jax.numpy as jnp
 
-from podium.core import GradientTape, Tensor, Variable, convert_to_tensor, nearest, snake_case
-from podium.core.internal import Scope, current, setting
+from podium.core import GradientTape, Tensor, Variable, closest_match, convert_to_tensor, snake_case
+from podium.core.internal import VariableScope, context, override
 from podium.optimizers._apply import Updating
 from podium.optimizers._argument_checks import number, only_one_clipping, optional, whole_number
 from podium.optimizers._gradients import checked_pairs
@@ -99,7 +99,7 @@ class Optimizer(Updating):
         rate, decay = kwargs.pop("lr", None), kwargs.pop("decay", None)
         super().__init__(learning_rate if rate is None else rate, name)
         for unknown in kwargs.keys() - _IGNORED:
-            close = nearest(unknown, (*self._hyper, *Options.__annotations__))
+            close = closest_match(unknown, (*self._hyper, *Options.__annotations__))
             hint = f" Did you mean {close!r}?" if close else ""
             raise TypeError(
                 f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does "
@@ -162,15 +162,15 @@ class Optimizer(Updating):
         grads = list(grads)
         if not grads:
             return
-        with setting(
-            recorders=(), autocast=None, arrays=False
+        with override(
+            tapes=(), autocast_dtype=None, bare_arrays=False
         ):  # an update is no part of what tapes differentiate
             variables = self._known_variables(grads, trainable_variables)
             gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
             if (
-                current.replica is not None
+                context.replica_axes is not None
             ):  # in `Strategy.run`: one update for all replicas, by the sum of their gradients
-                gradients = jax.lax.psum(gradients, current.replica)
+                gradients = jax.lax.psum(gradients, context.replica_axes)
             self._update(gradients, variables)
 
     def minimize(self, loss: Any, var_list: Any, tape: GradientTape | None = None) -> Variable:
@@ -261,7 +261,7 @@ class Optimizer(Updating):
             >>> float(w), optimizer.flush(), float(w)
             (1.0, None, 0.5)
         """
-        with setting(recorders=(), autocast=None, arrays=False):
+        with override(tapes=(), autocast_dtype=None, bare_arrays=False):
             self._flush(list(self._trainable_variables if var_list is None else var_list))
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
@@ -304,8 +304,8 @@ class Optimizer(Updating):
             id(v): (v, convert_to_tensor(value).value)
             for v, value in zip(variables, values, strict=True)
         }
-        scope = Scope(inputs, current.scope)
-        with setting(scope=scope, recorders=()):
+        scope = VariableScope(inputs, context.scope)
+        with override(scope=scope, tapes=()):
             self.apply(grads, self._trainable_variables)
         new = [scope.read(variable) for variable in variables]
         return new[: len(trainable_variables)], new[len(trainable_variables) :]

@@ -19,12 +19,12 @@ from podium.core import (
     Tensor,
     Variable,
     auto_name,
+    colocate_with,
     convert_to_tensor,
     floatx,
-    placed_like,
     snake_case,
 )
-from podium.core.internal import own_scope
+from podium.core.internal import layer_name_scope
 from podium.optimizers._argument_checks import number
 from podium.optimizers.schedules import LearningRateSchedule
 
@@ -161,7 +161,7 @@ class OptimizerState:
             layout: Accepted for Keras's signature.
             name: A name.
         """
-        with own_scope(self.name):
+        with layer_name_scope(self.name):
             variable = Variable(
                 initializers.get(initializer),
                 tuple(shape),
@@ -185,7 +185,7 @@ class OptimizerState:
         """
         stem = reference_variable.path.replace("/", "_")
         dtype = reference_variable.stored.dtype
-        with placed_like(reference_variable):
+        with colocate_with(reference_variable):
             return self.add_variable(
                 reference_variable.shape, initializer, dtype, name=f"{stem}_{name or 'var'}"
             )

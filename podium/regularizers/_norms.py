@@ -7,7 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium.core import dispatch, promoting
+from podium.core import dispatch, promote_dtypes
 from podium.regularizers._regularizer import Regularizer
 
 
@@ -85,12 +85,12 @@ class L1L2(Regularizer):
         return {"l1": self.l1, "l2": self.l2}
 
 
-@promoting
+@promote_dtypes
 def _l1(x: Any, factor: float) -> Any:
     return factor * jnp.sum(jnp.abs(x))
 
 
-@promoting
+@promote_dtypes
 def _l2(x: Any, factor: float) -> Any:
     return factor * jnp.sum(jnp.square(x))
 

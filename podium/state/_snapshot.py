@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from podium._typing import Array
 from podium.core import Variable
-from podium.core.internal import put
+from podium.core.internal import place_value
 
 _MAX_PROBLEMS = 5  # in one message
 
@@ -116,4 +116,4 @@ def summarize(problems: Sequence[str]) -> str:
 def _put_like(value: Array, sharding: Any) -> jax.Array:
     if isinstance(value, jax.Array):
         return value
-    return put(jnp.array(value), sharding)  # a copy: JAX may share memory with NumPy
+    return place_value(jnp.array(value), sharding)  # a copy: JAX may share memory with NumPy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from podium.core import KerasTensor, leaves_of
+from podium.core import KerasTensor, tree_leaves
 
 _MISSING = "plot_model() needs matplotlib. Install it with `pip install 'podium[plot]'`."
 
@@ -104,7 +104,7 @@ def _graph_of(model: Any) -> tuple[list[tuple[Any, Any]], list[tuple[int, int]]]
         for symbol in dict.fromkeys(node.inputs):
             if id(symbol) in number:
                 arrows.append((number[id(symbol)], len(boxes)))
-        outputs = [leaf for leaf in leaves_of(node.outputs) if isinstance(leaf, KerasTensor)]
+        outputs = [leaf for leaf in tree_leaves(node.outputs) if isinstance(leaf, KerasTensor)]
         number.update({id(symbol): len(boxes) for symbol in outputs})
         boxes.append((node.layer or node, outputs[0] if len(outputs) == 1 else None))
     return boxes, arrows

@@ -14,7 +14,7 @@ import pytest
 import podium
 from podium import distribute
 from podium.callbacks import CallbackList
-from podium.core._context import setting
+from podium.core._context import override
 from podium.distribute._cluster import first_node
 from podium.distribute._heartbeat import Watch
 from podium.distribute._launch import launch, main
@@ -303,7 +303,7 @@ def test_saving_is_the_chiefs(tmp_path):
 def test_what_others_would_wait_for_is_refused_on_the_chief_alone():
     model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
     with (
-        setting(alone="Own.on_epoch_end"),
+        override(chief_only_callback="Own.on_epoch_end"),
         pytest.raises(RuntimeError, match=r"called by Own.on_epoch_end, .*`every_worker = True`"),
     ):
         model.predict(np.ones((2, 1)))

@@ -99,7 +99,7 @@ def test_the_cache_is_switched_off_in_the_environment(no_cache_yet, monkeypatch)
     monkeypatch.setenv("PODIUM_CACHE_DIR", "off")
     _compilation_cache.start_compilation_cache()
     assert podium.execution.compilation_cache() is None
-    _compilation_cache.mention_trouble()  # nothing to say: warnings are errors
+    _compilation_cache.warn_if_cache_unavailable()  # nothing to say: warnings are errors
 
 
 def test_a_folder_that_cannot_be_used_is_mentioned_once_and_training_goes_on(

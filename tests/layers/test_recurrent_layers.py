@@ -69,7 +69,7 @@ def plain_loss(layer, mask=None):
     """
 
     def loss(values, x):
-        with podium.core._context.setting(forward_mode=True):
+        with podium.core._context.override(forward_mode=True):
             outputs = layer.stateless_call(values, layer.non_trainable_variables, x, mask=mask)[0]
         return sum(jnp.sum(jnp.sin(part)) for part in jax.tree.leaves(outputs))
 

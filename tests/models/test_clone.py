@@ -18,7 +18,9 @@ def check_copy(model, copy, *inputs):
     assert not {id(w) for w in copy.weights} & {id(w) for w in model.weights}
     copy.set_weights(model.get_weights())
     given = list(inputs) if len(inputs) > 1 else inputs[0]
-    flat = zip(podium.core.leaves_of(model(given)), podium.core.leaves_of(copy(given)), strict=True)
+    flat = zip(
+        podium.core.tree_leaves(model(given)), podium.core.tree_leaves(copy(given)), strict=True
+    )
     for one, another in flat:
         np.testing.assert_array_equal(one.numpy(), another.numpy())
 

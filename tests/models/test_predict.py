@@ -521,7 +521,9 @@ class Without(podium.utils.PyDataset):
     ids=["generator", "repeat", "dataset", "by number"],
 )
 def test_data_without_an_end_are_walked_for_as_long_as_asked(make, monkeypatch):
-    monkeypatch.setattr(podium.data._data_handler, "_MANY_STEPS", 5)  # would warn of other runs here
+    monkeypatch.setattr(
+        podium.data._data_handler, "_MANY_STEPS", 5
+    )  # would warn of other runs here
     with contextlib.closing(dense().predict_iter(make())) as outputs:
         assert [part.shape[1] for part in itertools.islice(outputs, 12)] == [2] * 12
     with pytest.raises(ValueError, match="steps was not given"):

@@ -14,7 +14,7 @@ from podium.compat.tensorflow._dtypes import number_type
 from podium.compat.tensorflow._sizes import Shape, sizes
 from podium.compat.tensorflow._table import alias, is_known, keeping_known
 from podium.core import convert_to_tensor as to_tensor
-from podium.core import lift, promoting
+from podium.core import lift, promote_dtypes
 
 
 def _to_tensor(value: Any, dtype: Any = None) -> Any:
@@ -351,7 +351,7 @@ def sequence_mask(
     """
     longest = int(ops.max(lengths)) if maxlen is None else int(maxlen)
 
-    @promoting
+    @promote_dtypes
     def mask(lengths: Any) -> Any:
         return (jnp.arange(longest) < jnp.asarray(lengths)[..., None]).astype(number_type(dtype))
 

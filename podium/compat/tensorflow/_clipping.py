@@ -6,11 +6,11 @@ import jax.numpy as jnp
 
 from podium import ops
 from podium.compat.tensorflow._table import alias
-from podium.core import dispatch, lift, promoting
+from podium.core import dispatch, lift, promote_dtypes
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
-    @promoting
+    @promote_dtypes
     def run(x: Any, low: Any, high: Any) -> Any:
         x = jnp.asarray(x)
         return jnp.clip(x, jnp.asarray(low).astype(x.dtype), jnp.asarray(high).astype(x.dtype))
@@ -38,7 +38,7 @@ def _by_norm(x: Any, limit: Any, axes: Any) -> Any:
 
 clip_by_norm = alias(
     "clip_by_norm(t, clip_norm, axes=None, name=None)",
-    lift(promoting(_by_norm)),
+    lift(promote_dtypes(_by_norm)),
     "tf.clip_by_norm([3.0, 4.0], 1.0).numpy()",
     "array([0.6, 0.8], dtype=float32)",
     "Scale a tensor down to a length, if it is longer.",
@@ -86,7 +86,7 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 
 norm = alias(
     "norm(tensor, ord='euclidean', axis=None, keepdims=None, name=None)",
-    lift(lambda x, ord, axis, keepdims: promoting(_norm)(x, ord, axis, bool(keepdims))),
+    lift(lambda x, ord, axis, keepdims: promote_dtypes(_norm)(x, ord, axis, bool(keepdims))),
     "tf.norm([3.0, 4.0]).numpy()",
     "array(5., dtype=float32)",
     "The length of vectors, by default of the whole tensor as one.",
@@ -103,7 +103,7 @@ def _l2_normalize(x: Any, axis: Any, epsilon: float) -> Any:
 
 l2_normalize = alias(
     "l2_normalize(x, axis=None, epsilon=1e-12, name=None)",
-    lift(promoting(_l2_normalize)),
+    lift(promote_dtypes(_l2_normalize)),
     "tf.math.l2_normalize([3.0, 4.0]).numpy()",
     "array([0.6, 0.8], dtype=float32)",
     "Scale vectors along an axis to length one.",

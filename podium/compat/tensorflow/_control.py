@@ -13,7 +13,7 @@ import numpy as np
 
 from podium import ops
 from podium.compat.tensorflow._dtypes import number_type
-from podium.core import Tensor, convert_to_tensor, leaves_of, map_structure
+from podium.core import Tensor, convert_to_tensor, map_structure, tree_leaves
 
 
 def cond(
@@ -225,7 +225,7 @@ def print(
         >>> tf.print("loss:", tf.constant(0.5), output_stream=sys.stdout)
         loss: 0.5
     """
-    flat = leaves_of(inputs)
+    flat = tree_leaves(inputs)
     arrays = [leaf._value for leaf in flat if isinstance(leaf, Tensor)]
 
     def write(*values: Any) -> None:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from podium import ops
 from podium.compat.tensorflow._table import alias
-from podium.core import lift, promoting
+from podium.core import lift, promote_dtypes
 
 # One argument: the same work as the function of `podium.ops` beside it.
 abs = alias("abs(x, name=None)", ops.abs)
@@ -80,7 +80,7 @@ truediv = alias("truediv(x, y, name=None)", ops.true_divide)
 # What `podium.ops` does not have.
 
 
-@promoting
+@promote_dtypes
 def _multiply_no_nan(x: Any, y: Any) -> Any:
     x, y = jnp.asarray(x), jnp.asarray(y)
     return jnp.where(
@@ -88,7 +88,7 @@ def _multiply_no_nan(x: Any, y: Any) -> Any:
     )  # the inner choice keeps NaN out of gradients too
 
 
-@promoting
+@promote_dtypes
 def _xdivy(x: Any, y: Any) -> Any:
     x, y = jnp.asarray(x), jnp.asarray(y)
     return jnp.where(x == 0, 0.0, x / jnp.where(x == 0, 1, y))
@@ -96,14 +96,14 @@ def _xdivy(x: Any, y: Any) -> Any:
 
 digamma = alias(
     "digamma(x, name=None)",
-    lift(promoting(lambda x: jax.scipy.special.digamma(jnp.asarray(x, float)))),
+    lift(promote_dtypes(lambda x: jax.scipy.special.digamma(jnp.asarray(x, float)))),
     "tf.math.digamma(1.0).numpy().round(4)",
     "np.float32(-0.5772)",
     "The derivative of `lgamma`.",
 )
 lgamma = alias(
     "lgamma(x, name=None)",
-    lift(promoting(lambda x: jax.scipy.special.gammaln(jnp.asarray(x, float)))),
+    lift(promote_dtypes(lambda x: jax.scipy.special.gammaln(jnp.asarray(x, float)))),
     "tf.math.lgamma([1.0, 4.0]).numpy().round(4)",
     "array([0.    , 1.7918], dtype=float32)",
     "The logarithm of the absolute value of the gamma function.",
@@ -118,7 +118,7 @@ multiply_no_nan = alias(
 rint = alias("rint(x, name=None)", ops.round)
 squared_difference = alias(
     "squared_difference(x, y, name=None)",
-    lift(promoting(lambda x, y: jnp.square(jnp.subtract(jnp.asarray(x), jnp.asarray(y))))),
+    lift(promote_dtypes(lambda x, y: jnp.square(jnp.subtract(jnp.asarray(x), jnp.asarray(y))))),
     "tf.math.squared_difference([1.0, 5.0], 3.0).numpy()",
     "array([4., 4.], dtype=float32)",
     "The square of `x - y`.",
@@ -126,7 +126,7 @@ squared_difference = alias(
 xlogy = alias(
     "xlogy(x, y, name=None)",
     lift(
-        promoting(
+        promote_dtypes(
             lambda x, y: jax.scipy.special.xlogy(jnp.asarray(x, float), jnp.asarray(y, float))
         )
     ),

@@ -15,7 +15,7 @@ import numpy as np
 from podium import ops
 from podium.compat.tensorflow._sizes import sizes
 from podium.compat.tensorflow._table import alias
-from podium.core import dispatch, lift, promoting
+from podium.core import dispatch, lift, promote_dtypes
 
 
 def gather(
@@ -76,7 +76,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
 
 
 def _scatter(method: str) -> Any:
-    @promoting
+    @promote_dtypes
     def run(target: Any, indices: Any, updates: Any) -> Any:
         target = jnp.asarray(target)
         key = tuple(jnp.moveaxis(jnp.asarray(indices), -1, 0))

@@ -11,7 +11,7 @@ from podium import ops
 from podium.compat.tensorflow import _random
 from podium.compat.tensorflow._dtypes import number_type
 from podium.compat.tensorflow._table import alias
-from podium.core import dispatch, is_float_dtype, lift, promoting
+from podium.core import dispatch, is_float_dtype, lift, promote_dtypes
 
 
 def convert_image_dtype(
@@ -51,7 +51,7 @@ def _on_floats(adjust: Any) -> Any:
 
 
 def _contrast(image: Any, factor: Any) -> Any:
-    @promoting
+    @promote_dtypes
     def run(x: Any, factor: Any) -> Any:
         mean = jnp.mean(jnp.asarray(x), axis=(-3, -2), keepdims=True)
         return (x - mean) * factor + mean
@@ -225,7 +225,7 @@ per_image_standardization = alias(
 # --- comparing and measuring
 
 
-@promoting
+@promote_dtypes
 def _psnr(a: Any, b: Any, max_val: float) -> Any:
     error = jnp.mean(
         jnp.square(jnp.asarray(a, "float32") - jnp.asarray(b, "float32")), axis=(-3, -2, -1)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from podium import ops
 from podium.compat.tensorflow._table import alias
-from podium.core import dispatch, lift, promoting
+from podium.core import dispatch, lift, promote_dtypes
 
 
 def matmul(
@@ -202,7 +202,7 @@ def _set_diag(x: Any, diagonal: Any, k: int) -> Any:
 
 set_diag = alias(
     "set_diag(input, diagonal, name='set_diag', k=0)",
-    lift(promoting(_set_diag)),
+    lift(promote_dtypes(_set_diag)),
     "tf.linalg.set_diag([[1, 2], [3, 4]], [0, 0]).numpy()",
     "array([[0, 2],\n       [3, 0]], dtype=int32)",
     "A copy with another diagonal.",

@@ -9,7 +9,7 @@ from podium import ops, random
 from podium.compat.tensorflow._random import _sequence
 from podium.compat.tensorflow._sizes import sizes
 from podium.compat.tensorflow._table import alias
-from podium.core import check_choice, lift, promoting
+from podium.core import check_choice, lift, promote_dtypes
 
 relu = alias("relu(features, name=None)", ops.relu)
 relu6 = alias("relu6(features, name=None)", ops.relu6)
@@ -25,7 +25,7 @@ gelu = alias(
 leaky_relu = alias("leaky_relu(features, alpha=0.2, name=None)", ops.leaky_relu)
 silu = alias(
     "silu(features, beta=1.0, name=None)",
-    lift(promoting(lambda x, beta: jnp.asarray(x) * jax.nn.sigmoid(jnp.asarray(x) * beta))),
+    lift(promote_dtypes(lambda x, beta: jnp.asarray(x) * jax.nn.sigmoid(jnp.asarray(x) * beta))),
     "tf.nn.silu([0.0, 2.0]).numpy().round(4)",
     "array([0.    , 1.7616], dtype=float32)",
     "`x * sigmoid(beta * x)`.",
@@ -101,7 +101,7 @@ def _batch_normalization(
 
 batch_normalization = alias(
     "batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None)",
-    lift(promoting(_batch_normalization)),
+    lift(promote_dtypes(_batch_normalization)),
     "tf.nn.batch_normalization([3.0], 1.0, 4.0, None, None, 0.0).numpy()",
     "array([1.], dtype=float32)",
     "Subtract the mean, divide by the deviation, scale and shift.",
@@ -131,7 +131,7 @@ def _bias_add(value: Any, bias: Any, data_format: str | None) -> Any:
 # --- losses on logits
 
 
-@promoting
+@promote_dtypes
 def _sigmoid_loss(labels: Any, logits: Any) -> Any:
     z, x = jnp.asarray(labels), jnp.asarray(logits)
     return jnp.maximum(x, 0) - x * z + jnp.log1p(jnp.exp(-jnp.abs(x)))
@@ -146,7 +146,7 @@ sigmoid_cross_entropy_with_logits = alias(
 )
 
 
-@promoting
+@promote_dtypes
 def _weighted_loss(labels: Any, logits: Any, weight: Any) -> Any:
     z, x = jnp.asarray(labels), jnp.asarray(logits)
     return (1 - z) * x + (1 + (weight - 1) * z) * jax.nn.softplus(-x)
@@ -161,7 +161,7 @@ weighted_cross_entropy_with_logits = alias(
 )
 
 
-@promoting
+@promote_dtypes
 def _softmax_loss(labels: Any, logits: Any, axis: int) -> Any:
     return -jnp.sum(jnp.asarray(labels) * jax.nn.log_softmax(jnp.asarray(logits), axis), axis)
 

@@ -11,7 +11,7 @@ from podium import ops
 from podium.compat.tensorflow._dtypes import number_type
 from podium.compat.tensorflow._sizes import Shape
 from podium.compat.tensorflow._table import alias, keeping_known
-from podium.core import lift, promoting
+from podium.core import lift, promote_dtypes
 
 _REDUCE = "(input_tensor, axis=None, keepdims=False, name=None)"
 
@@ -139,7 +139,7 @@ unsorted_segment_min = alias(f"unsorted_segment_min{_UNSORTED}", ops.segment_min
 unsorted_segment_prod = alias(f"unsorted_segment_prod{_UNSORTED}", ops.segment_prod)
 
 
-@promoting
+@promote_dtypes
 def _segment_mean(data: Any, ids: Any, num_segments: int) -> Any:
     data, ids = jnp.asarray(data), jnp.asarray(ids)
     total = jax.ops.segment_sum(data, ids, num_segments)

@@ -16,10 +16,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core._context import current, setting
+from podium.core._context import context, override
 from podium.core._errors import TapedValueError
-from podium.core.autodiff._entries import Entry, bridge, enter, read_raw
-from podium.core.autodiff._tape_base import Recorder
+from podium.core.autodiff._entries import Entry, bridge, enter, read_array
+from podium.core.autodiff._tape_base import TapeBase
 from podium.core.tensor._dtypes import conjugate
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
@@ -31,7 +31,7 @@ _UNREACHABLE = (
 )
 
 
-class Recording:
+class BackwardGraph:
     """The entries between some sources and some targets, as a pure function of the values they
     start from.
     """
@@ -92,7 +92,7 @@ class Recording:
         self.entries = self._between(opened)
 
     def _inner_entries(self, entry: Entry, required: bool) -> list[Entry]:
-        inside = Recorder(watch_accessed_variables=True)
+        inside = TapeBase(watch_accessed_variables=True)
         inside.recording = True
         try:
             inner_inputs, inner_outputs = entry.opened.open(entry.values, inside)
@@ -146,10 +146,10 @@ class Recording:
         starts = self._starts()
         given = [seed for seed in seeds if seed is not None]
         if not any(
-            tape.recording and any(map(tape.tracks, starts + given)) for tape in current.recorders
+            tape.recording and any(map(tape.tracks, starts + given)) for tape in context.tapes
         ):
-            with setting(recorders=()):
-                raw_seeds = [None if seed is None else read_raw(seed) for seed in seeds]
+            with override(tapes=()):
+                raw_seeds = [None if seed is None else read_array(seed) for seed in seeds]
                 found = self._backward([entry.pull for entry in self.entries], raw_seeds)
             return [None if gradient is None else wrap(gradient) for gradient in found]
 
@@ -161,7 +161,7 @@ class Recording:
             )
 
         return enter(
-            replay, starts + given, self._start_values() + [read_raw(seed) for seed in given]
+            replay, starts + given, self._start_values() + [read_array(seed) for seed in given]
         )
 
     def jacobians(self, batched: bool) -> list:
@@ -221,10 +221,10 @@ class Recording:
                 return self._forward(changed, pullbacks=False)[0][id(target)]
 
             primals = tuple(values[index] for index in moved)
-            with setting(forward_mode=True):
+            with override(forward_mode=True):
                 return jax.jvp(target_of, primals, tuple(values[len(starts) :]))[1]
 
-        return enter(replay, starts + given, self._start_values() + [read_raw(g) for g in given])
+        return enter(replay, starts + given, self._start_values() + [read_array(g) for g in given])
 
     def _starts(self) -> list:
         known = self._outside
@@ -271,7 +271,7 @@ class Recording:
         """Pull the targets' seeds (ones where None) back to the sources."""
         cotangents: dict[int, Any] = {}
         for target, seed in zip(self.targets, seeds, strict=True):
-            like = read_raw(target)
+            like = read_array(target)
             seed = (
                 jnp.ones(like.shape, like.dtype)
                 if seed is None

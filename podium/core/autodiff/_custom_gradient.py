@@ -8,11 +8,13 @@ from typing import Any
 
 import jax
 
-from podium.core._context import Scope, current, setting
+from podium.core._context import context, override
 from podium.core._dispatch import dispatch, unwrap_result
-from podium.core.autodiff._entries import read_raw
+from podium.core._tree import map_structure
+from podium.core.autodiff._entries import read_array
+from podium.core.compile._variable_scope import VariableScope
 from podium.core.tensor._dtypes import conjugate
-from podium.core.tensor._symbolic import is_symbolic, map_structure
+from podium.core.tensor._symbolic import is_symbolic
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
@@ -35,13 +37,13 @@ def stop_gradient(variable: Any) -> Any:
 
     def cut(value: Any) -> Any:
         if isinstance(value, (Tensor, Variable)):
-            raw = value.read_cast() if isinstance(value, Variable) else read_raw(value)
+            raw = value.read_cast() if isinstance(value, Variable) else read_array(value)
         elif isinstance(value, jax.Array):
             raw = value
         else:
             return value
         stopped = jax.lax.stop_gradient(raw)
-        return stopped if current.arrays else wrap(stopped)
+        return stopped if context.bare_arrays else wrap(stopped)
 
     return map_structure(cut, variable)
 
@@ -69,8 +71,8 @@ def custom_gradient(f: Callable) -> Callable:
     """
 
     def raw(taped: bool, args: tuple) -> tuple[Any, Callable]:
-        scope = Scope(parent=current.scope)
-        with setting(scope=scope):
+        scope = VariableScope(parent=context.scope)
+        with override(scope=scope):
             result, grad = f(
                 *map_structure(
                     lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
@@ -102,7 +104,7 @@ def custom_gradient(f: Callable) -> Callable:
                 f"{f.__name__} has a custom gradient and takes positional arguments only, not "
                 f"{list(kwargs)}."
             )
-        taped = any(tape.recording for tape in current.recorders)
+        taped = any(tape.recording for tape in context.tapes)
         return dispatch(jax.custom_gradient(lambda *args: raw(taped, args)), *args)
 
     return run

@@ -13,8 +13,8 @@ from typing import Any
 import jax
 
 from podium.core import _errors
-from podium.core._context import current, setting
-from podium.core._tree import in_order
+from podium.core._context import context, override
+from podium.core._tree import preserve_key_order
 from podium.core.tensor._dtypes import is_differentiable
 from podium.core.tensor._symbolic import KerasTensor
 from podium.core.tensor._tensor import Tensor, wrap
@@ -75,9 +75,9 @@ def node_of(value: Tensor | Variable) -> Tensor | Variable:
     source = getattr(value, "source", None)
     if source is None or not _known_to_tapes(source):
         return value
-    raw = read_raw(value)
+    raw = read_array(value)
     seen = wrap(raw)
-    for tape in current.recorders:
+    for tape in context.tapes:
         start = source if tape.tracks(source) else value
         if tape.recording and tape.tracks(start):
             tape.append(bridge(start, raw, seen))
@@ -85,7 +85,7 @@ def node_of(value: Tensor | Variable) -> Tensor | Variable:
 
 
 def _known_to_tapes(value: Any) -> bool:
-    return any(tape.recording and tape.tracks(value) for tape in current.recorders)
+    return any(tape.recording and tape.tracks(value) for tape in context.tapes)
 
 
 def is_tracked(value: Any) -> bool:
@@ -98,9 +98,9 @@ def is_tracked(value: Any) -> bool:
 def run_entry(pure: Callable, inputs: list, values: list, opened: Any = None) -> tuple[Entry, list]:
     """Run `pure(*values)`, with its pullback if an open tape wants one; returns it as an Entry."""
     wanted = any(
-        t.wants_pullback and t.recording and any(map(t.tracks, inputs)) for t in current.recorders
+        t.wants_pullback and t.recording and any(map(t.tracks, inputs)) for t in context.tapes
     )
-    with setting(recorders=()):
+    with override(tapes=()):
         try:
             if wanted:
                 outputs, pull, others = jax.vjp(pure, *values, has_aux=True)
@@ -114,7 +114,7 @@ def run_entry(pure: Callable, inputs: list, values: list, opened: Any = None) ->
 def append_entry(entry: Entry) -> None:
     """Hand an entry to every recording tape that tracks one of its inputs."""
     tapes = [
-        tape for tape in current.recorders if tape.recording and any(map(tape.tracks, entry.inputs))
+        tape for tape in context.tapes if tape.recording and any(map(tape.tracks, entry.inputs))
     ]
     for tape in tapes if entry.outputs else ():
         tape.append(entry)
@@ -138,7 +138,7 @@ class Layout:
 
     def split(self, result: Any) -> tuple[list, list]:
         """Return the leaves that carry gradients, and the other arrays."""
-        leaves, self.treedef = jax.tree.flatten(in_order(result))
+        leaves, self.treedef = jax.tree.flatten(preserve_key_order(result))
         self.kinds = [_leaf_kind(leaf) for leaf in leaves]
         self.static = [
             leaf for leaf, kind in zip(leaves, self.kinds, strict=True) if kind == "static"
@@ -163,11 +163,11 @@ def _leaf_kind(leaf: Any) -> str:
     return "output" if is_differentiable(leaf) else "other"
 
 
-def read_raw(value: Tensor | Variable) -> Any:
+def read_array(value: Tensor | Variable) -> Any:
     """Return the bare array of a Tensor or Variable as the running trace sees it."""
     if isinstance(value, Variable):
         return value.read()
-    scope = current.scope
+    scope = context.scope
     return value._value if scope is None or not scope.watches_tensors else scope.read_tensor(value)
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium.core._errors import check_choice
-from podium.core.autodiff._backward_graph import Recording
-from podium.core.autodiff._tape_base import Recorder
-from podium.core.tensor._symbolic import leaves_of, map_structure
+from podium.core._tree import map_structure, tree_leaves
+from podium.core._validation import check_choice
+from podium.core.autodiff._backward_graph import BackwardGraph
+from podium.core.autodiff._tape_base import TapeBase
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 
-class ForwardAccumulator(Recorder):
+class ForwardAccumulator(TapeBase):
     """Computes Jacobian-vector products: how results change when the primals move along the
     tangents.
 
@@ -39,7 +39,7 @@ class ForwardAccumulator(Recorder):
 
     def __init__(self, primals: Any, tangents: Any):
         super().__init__(watch_accessed_variables=False)
-        starts, directions = leaves_of(primals), leaves_of(tangents)
+        starts, directions = tree_leaves(primals), tree_leaves(tangents)
         if len(starts) != len(directions):
             raise ValueError(
                 f"ForwardAccumulator was given {len(starts)} primals and {len(directions)} "
@@ -83,7 +83,7 @@ class ForwardAccumulator(Recorder):
             if id(target) in self._tangents:
                 return self._tangents[id(target)]
             sources = [self._known[key] for key in self._tangents]
-            recording = Recording(self.entries, [target], sources, self.tracks)
+            recording = BackwardGraph(self.entries, [target], sources, self.tracks)
             if not recording.entries:
                 return wrap(jnp.zeros(target.shape, target.dtype)) if zero else None
             was, self.recording = self.recording, False

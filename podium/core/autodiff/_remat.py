@@ -15,12 +15,13 @@ from typing import Any
 
 import jax
 
-from podium.core._context import Scope, current, setting
+from podium.core._context import context, override
 from podium.core._dispatch import is_value, unwrap_result, wrap_result
-from podium.core._errors import check_choice
-from podium.core._tree import in_order
+from podium.core._tree import preserve_key_order
+from podium.core._validation import check_choice
 from podium.core.autodiff._stateful_call import record_call
-from podium.core.compile._restore_on_error import guarded
+from podium.core.compile._restore_on_error import register_thread_local
+from podium.core.compile._variable_scope import VariableScope
 from podium.core.tensor._symbolic import is_symbolic
 from podium.core.tensor._tensor import Tensor, wrap
 
@@ -134,7 +135,7 @@ class _Open(threading.local):
     scopes: tuple[RematScope, ...] = ()
 
 
-_open = guarded(_Open())
+_open = register_thread_local(_Open())
 
 
 def current_remat_scope() -> RematScope | None:
@@ -155,10 +156,10 @@ def checkpointed(
     What `f` writes to Variables, and the losses that layers add in it, come out of the part that is
     computed again as results, and are set afterwards.
     """
-    leaves, treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=is_value)
+    leaves, treedef = jax.tree.flatten(preserve_key_order((args, kwargs)), is_leaf=is_value)
     slots = [slot for slot, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     values = [leaves[slot]._value for slot in slots]
-    if current.scope is None and not any(isinstance(value, jax.core.Tracer) for value in values):
+    if context.scope is None and not any(isinstance(value, jax.core.Tracer) for value in values):
         return f(*args, **kwargs)  # nobody differentiates
     call = _Call(f, leaves, treedef, slots)
     if _least is not None:
@@ -183,10 +184,10 @@ class _Call:
             leaves[slot] = wrap(value)
             leaves[slot]._keras_mask = self._leaves[slot]._keras_mask
         args, kwargs = jax.tree.unflatten(self._treedef, leaves)
-        scope = Scope(parent=current.scope)
-        with setting(scope=scope, recorders=()):
+        scope = VariableScope(parent=context.scope)
+        with override(scope=scope, tapes=()):
             result = self._f(*args, **kwargs)
-            flat, self._structure = jax.tree.flatten(in_order(result), is_leaf=is_value)
+            flat, self._structure = jax.tree.flatten(preserve_key_order(result), is_leaf=is_value)
             masks = [unwrap_result(getattr(leaf, "_keras_mask", None)) for leaf in flat]
             flat = [unwrap_result(leaf) for leaf in flat]
             losses = [unwrap_result(value) for value in scope.locals.values()]

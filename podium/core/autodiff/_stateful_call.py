@@ -13,19 +13,20 @@ from typing import Any
 
 import jax
 
-from podium.core._context import Scope, current, setting
+from podium.core._context import context, override
 from podium.core._dispatch import add_node, is_value, unwrap_result, wrap_result
-from podium.core._tree import in_order
+from podium.core._tree import preserve_key_order, tree_leaves
 from podium.core.autodiff._entries import (
     Layout,
     append_entry,
     is_tracked,
     node_of,
-    read_raw,
+    read_array,
     run_entry,
 )
+from podium.core.compile._variable_scope import VariableScope
 from podium.core.tensor._dtypes import is_differentiable
-from podium.core.tensor._symbolic import is_symbolic, leaves_of
+from podium.core.tensor._symbolic import is_symbolic
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
@@ -63,9 +64,9 @@ def record_call(
         >>> float(tape.gradient(y, w))
         4.0
     """
-    if not any(tape.recording for tape in current.recorders):
+    if not any(tape.recording for tape in context.tapes):
         return body(*args, **kwargs)
-    given = [leaf for leaf in leaves_of((args, kwargs)) if isinstance(leaf, Variable)]
+    given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Variable)]
     known = list(
         {id(v): v for v in (*variables, *given) if is_tracked(v) and is_differentiable(v)}.values()
     )
@@ -83,20 +84,25 @@ class _RecordedCall:
     def __init__(self, body: Callable, args: tuple, kwargs: dict, known: list, composite: bool):
         self._body = body
         self.composite = composite
-        self._leaves, self._treedef = jax.tree.flatten(in_order((args, kwargs)), is_leaf=is_value)
+        self._leaves, self._treedef = jax.tree.flatten(
+            preserve_key_order((args, kwargs)), is_leaf=is_value
+        )
         self._slots = [
             slot
             for slot, leaf in enumerate(self._leaves)
             if isinstance(leaf, Tensor) and is_differentiable(leaf._value) and is_tracked(leaf)
         ]
         self._values = [self._leaves[slot] for slot in self._slots] + known
-        self._paused = tuple(tape for tape in current.recorders if tape.recording)
-        self._parent = current.scope
-        self._inherited: dict[str, Any] = {"autocast": current.autocast, "arrays": current.arrays}
+        self._paused = tuple(tape for tape in context.tapes if tape.recording)
+        self._parent = context.scope
+        self._inherited: dict[str, Any] = {
+            "autocast_dtype": context.autocast_dtype,
+            "bare_arrays": context.bare_arrays,
+        }
         self._reads: dict[
             int, tuple
         ] = {}  # what was read beside the inputs, so that it can run again
-        self._scope = Scope()
+        self._scope = VariableScope()
         self._layout = Layout()
         self.missed: list[Any] = []
 
@@ -105,10 +111,10 @@ class _RecordedCall:
         recorded.
         """
         inputs = [node_of(value) for value in self._values]
-        values = [read_raw(value) for value in self._values]
+        values = [read_array(value) for value in self._values]
 
         def pure(*values: Any) -> tuple[list, list]:
-            result, scope, _ = self._run(values, recorders=())
+            result, scope, _ = self._run(values, tapes=())
             self._scope = scope
             losses = [unwrap_result(value) for value in scope.locals.values()]
             outputs, others = self._layout.split((result, losses))
@@ -135,32 +141,32 @@ class _RecordedCall:
             local.set(value)
         return result
 
-    def _run(self, values: Sequence[Any], recorders: tuple) -> tuple[Any, Scope, list]:
+    def _run(self, values: Sequence[Any], tapes: tuple) -> tuple[Any, VariableScope, list]:
         """Run the body with the given values of its inputs; returns result, scope and the inner
         inputs.
         """
         inputs = {id(v): (v, raw) for v, raw in zip(self._values, values, strict=True)}
-        paused = () if recorders else self._paused
-        scope = Scope(inputs, self._parent, dict(self._reads), paused)
+        paused = () if tapes else self._paused
+        scope = VariableScope(inputs, self._parent, dict(self._reads), paused)
         leaves = list(self._leaves)
         for slot, raw in zip(self._slots, values, strict=False):
             leaves[slot] = wrap(raw)
             leaves[slot]._keras_mask = self._leaves[slot]._keras_mask
         inner = [leaves[slot] for slot in self._slots] + self._values[len(self._slots) :]
-        for tape in recorders:
+        for tape in tapes:
             for value in inner:
                 tape.watch(value)
         args, kwargs = jax.tree.unflatten(self._treedef, leaves)
-        with setting(scope=scope, recorders=recorders, **self._inherited):
+        with override(scope=scope, tapes=tapes, **self._inherited):
             result = self._body(*args, **kwargs)
-            return (result if recorders else unwrap_result(result)), scope, inner
+            return (result if tapes else unwrap_result(result)), scope, inner
 
     def open(self, values: Sequence[Any], tape: Any) -> tuple[list, list]:
         """Run again with `tape` recording the inner steps; returns the inner inputs and inner
         outputs.
         """
-        result, scope, inner = self._run(values, recorders=(tape,))
-        leaves = leaves_of(in_order((result, list(scope.locals.values()))))
+        result, scope, inner = self._run(values, tapes=(tape,))
+        leaves = tree_leaves(preserve_key_order((result, list(scope.locals.values()))))
         return inner, [
             leaf for leaf in leaves if isinstance(leaf, Tensor) and is_differentiable(leaf._value)
         ]
@@ -181,8 +187,8 @@ def call_with_tensors(fn: Callable) -> Callable:
 
     @functools.wraps(fn)
     def called(*args: Any) -> Any:
-        scope = Scope(parent=current.scope)
-        with setting(scope=scope, recorders=()):
+        scope = VariableScope(parent=context.scope)
+        with override(scope=scope, tapes=()):
             result = unwrap_result(fn(*wrap_result(args)))
         if scope.writes:
             names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())

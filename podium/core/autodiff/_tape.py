@@ -13,17 +13,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core._errors import check_choice
-from podium.core.autodiff._backward_graph import Recording
-from podium.core.autodiff._tape_base import Recorder
-from podium.core.compile._restore_on_error import clean_exit
+from podium.core._tree import map_structure, tree_leaves
+from podium.core._validation import check_choice
+from podium.core.autodiff._backward_graph import BackwardGraph
+from podium.core.autodiff._tape_base import TapeBase
+from podium.core.compile._restore_on_error import restore_on_error
 from podium.core.tensor._dtypes import is_differentiable
-from podium.core.tensor._symbolic import leaves_of, map_structure
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 
-class GradientTape(Recorder):
+class GradientTape(TapeBase):
     """Records operations while its `with` block is open, to differentiate them afterwards.
 
     Trainable Variables are watched by themselves; watch Tensors with `watch`. It works the same in
@@ -48,7 +48,7 @@ class GradientTape(Recorder):
         super().__init__(watch_accessed_variables)
         self._persistent = bool(persistent)
         self._used = False
-        self._guard = clean_exit()
+        self._guard = restore_on_error()
 
     def __enter__(self) -> GradientTape:
         self._used = False
@@ -111,15 +111,15 @@ class GradientTape(Recorder):
         targets, sources_flat = self._begin("gradient", target, sources, zero)
         seeds: list[Any] = [None] * len(targets)
         if output_gradients is not None:
-            given = _matching_seeds(leaves_of(target), output_gradients)
+            given = _matching_seeds(tree_leaves(target), output_gradients)
             seeds = [
                 seed
-                for leaf, seed in zip(leaves_of(target), given, strict=True)
+                for leaf, seed in zip(tree_leaves(target), given, strict=True)
                 if self._sees(self._node_of_target(leaf))
             ]
-        with clean_exit():
+        with restore_on_error():
             gradients = iter(
-                Recording(self.entries, targets, sources_flat, self.tracks).gradients(seeds)
+                BackwardGraph(self.entries, targets, sources_flat, self.tracks).gradients(seeds)
             )
         self._end()
         return _fill(sources, gradients, zero)
@@ -151,8 +151,8 @@ class GradientTape(Recorder):
             raise ValueError(
                 f"jacobian takes one target; {len(targets)} were given. Call it once for each."
             )
-        with clean_exit():
-            jacobians = Recording(self.entries, targets, sources_flat, self.tracks).jacobians(
+        with restore_on_error():
+            jacobians = BackwardGraph(self.entries, targets, sources_flat, self.tracks).jacobians(
                 batched=False
             )
         self._end()
@@ -188,8 +188,8 @@ class GradientTape(Recorder):
                 f"{shapes[1]}; their first dimensions, the batch, must exist and be equal. Use "
                 "`jacobian` otherwise."
             )
-        with clean_exit():
-            jacobians = Recording(self.entries, targets, sources, self.tracks).jacobians(
+        with restore_on_error():
+            jacobians = BackwardGraph(self.entries, targets, sources, self.tracks).jacobians(
                 batched=True
             )
         self._end()
@@ -205,7 +205,7 @@ class GradientTape(Recorder):
             )
         if self.recording and not self._persistent:
             self.recording = False  # as in TensorFlow: a one-time tape stops when it is used
-        sources_flat = leaves_of(sources)
+        sources_flat = tree_leaves(sources)
         for source in sources_flat:
             if not isinstance(source, (Tensor, Variable)):
                 raise TypeError(
@@ -213,7 +213,7 @@ class GradientTape(Recorder):
                     "and Variables were expected. For an array, make a Tensor, watch it and "
                     "compute with it: `x = podium.convert_to_tensor(x); tape.watch(x)`."
                 )
-        targets = [self._node_of_target(leaf) for leaf in leaves_of(target)]
+        targets = [self._node_of_target(leaf) for leaf in tree_leaves(target)]
         seen = [target for target in targets if self._sees(target)]
         if not seen and not zero:
             raise ValueError(_unseen_target(method, targets[0] if targets else None))

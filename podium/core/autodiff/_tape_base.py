@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core._context import current
+from podium.core._context import context
+from podium.core._tree import tree_leaves
 from podium.core.autodiff._entries import Entry
 from podium.core.tensor._dtypes import is_differentiable
-from podium.core.tensor._symbolic import leaves_of
 from podium.core.tensor._tensor import Tensor
 from podium.core.tensor._variable import Variable
 
 
-class Recorder:
+class TapeBase:
     """What tapes and forward accumulators share: an open/closed state, known values, entries."""
 
     wants_pullback = True
@@ -45,7 +45,7 @@ class Recorder:
 
     def watch(self, tensor: Any) -> None:
         """Follow a Tensor or Variable (or a structure of them) from here on."""
-        for value in leaves_of(tensor):
+        for value in tree_leaves(tensor):
             if not isinstance(value, (Tensor, Variable)):
                 raise TypeError(
                     f"tape.watch was given a {type(value).__name__}; a Tensor or Variable was "
@@ -62,15 +62,13 @@ class Recorder:
                 self._variables[id(value)] = value
 
     def _open(self) -> None:
-        if self in current.recorders:
+        if self in context.tapes:
             raise RuntimeError(
                 f"This {type(self).__name__} is already open; leave its `with` block first."
             )
-        current.recorders = (*current.recorders, self)
+        context.tapes = (*context.tapes, self)
         self.recording = True
 
     def _close(self) -> None:
-        current.recorders = tuple(
-            recorder for recorder in current.recorders if recorder is not self
-        )
+        context.tapes = tuple(recorder for recorder in context.tapes if recorder is not self)
         self.recording = False

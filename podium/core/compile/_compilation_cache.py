@@ -81,7 +81,7 @@ def start_compilation_cache() -> None:
         )
 
 
-def mention_trouble() -> None:
+def warn_if_cache_unavailable() -> None:
     """Warn, once, that there is no cache although one was wanted; training goes on without."""
     while _trouble:
         warn_user(_trouble.pop())

@@ -19,19 +19,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core import _errors
-from podium.core._context import Scope, current, lock, setting
+from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
-from podium.core._tree import in_order
+from podium.core._tree import preserve_key_order
+from podium.core._validation import check_int_range, check_numeric
 from podium.core.autodiff._stateful_call import record_call
 from podium.core.compile._program import ByIdentity, Program, static_key
-from podium.core.compile._stream import Feed, Grown, Place, Stream
+from podium.core.compile._stream import NeedMoreElements, Place, Stream, TracedIterator
+from podium.core.compile._variable_scope import VariableScope
+from podium.core.compile._variable_store import state_lock
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
 from podium.core.tensor._symbolic import KerasTensor
 from podium.core.tensor._tensor import Tensor, wrap
 
-_run_eagerly = [False]
+
+class _EagerMode:
+    """Whether functions run as plain Python; an attribute, since each step of training reads it."""
+
+    enabled = False
+
+
+eager_mode = _EagerMode()
 _array_types: set[type] = set()  # the types of real arrays met so far; tracers are never among them
 
 
@@ -137,7 +146,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
         True
         >>> podium.run_functions_eagerly(False)
     """
-    _run_eagerly[0] = bool(run_eagerly)
+    eager_mode.enabled = bool(run_eagerly)
 
 
 def functions_run_eagerly() -> bool:
@@ -147,7 +156,7 @@ def functions_run_eagerly() -> bool:
         >>> podium.functions_run_eagerly()
         False
     """
-    return _run_eagerly[0]
+    return eager_mode.enabled
 
 
 class Function:
@@ -235,7 +244,7 @@ class Function:
         return len(self._programs) + (self._fed.trace_count if self._fed is not None else 0)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not _run_eagerly[0] and current.scope is None and not current.recorders:
+        if not kwargs and not eager_mode.enabled and context.scope is None and not context.tapes:
             arrays: list[Any] = []
             key: list[Any] = []
             for arg in args:
@@ -255,10 +264,12 @@ class Function:
         """Sort all leaves of the arguments into arrays and constants, and find or make their
         program.
         """
-        if _run_eagerly[0]:
+        if eager_mode.enabled:
             return self.python_function(*args, **kwargs)
         leaves, treedef = jax.tree.flatten(
-            (args, kwargs) if self.input_signature is not None else in_order((args, kwargs)),
+            (args, kwargs)
+            if self.input_signature is not None
+            else preserve_key_order((args, kwargs)),
             is_leaf=_is_value,
         )
         arrays: list[Any] = []
@@ -269,15 +280,15 @@ class Function:
             if kind is Tensor:
                 leaf = leaf._value
             elif kind is np.ndarray or isinstance(leaf, np.generic):
-                _errors.check_numeric(leaf, "argument")
+                check_numeric(leaf, "argument")
                 leaf = jnp.asarray(
-                    _errors.narrowed(leaf)
+                    check_int_range(leaf)
                 )  # a copy, so that the caller may reuse its buffer
                 leaves[slot] = wrap(leaf)
             elif isinstance(leaf, KerasTensor):
                 return self.python_function(*args, **kwargs)
             elif isinstance(leaf, Stream):
-                if current.scope is not None or current.recorders:
+                if context.scope is not None or context.tapes:
                     return record_call(self.python_function, args, kwargs)
                 return self._call_with_streams(leaves, treedef)
             elif not isinstance(leaf, jax.Array):
@@ -290,12 +301,14 @@ class Function:
         program = self._programs.get(key)
         if program is None and self.input_signature is not None:
             self._check_signature(leaves)
-        if traced or current.scope is not None or current.recorders:
+        if traced or context.scope is not None or context.tapes:
             # Within a surrounding trace or tape the Python body becomes part of that.
             args, kwargs = jax.tree.unflatten(treedef, leaves)
             return record_call(self.python_function, args, kwargs)
         if program is None:
-            with lock:  # threads that come together make one program, and a layer's weights once
+            with (
+                state_lock
+            ):  # threads that come together make one program, and a layer's weights once
                 program = self._programs.get(key)
                 if program is None:
                     program = Program(self.python_function, leaves, treedef)
@@ -327,12 +340,12 @@ class Function:
             ):
                 while len(queue) < count:
                     queue.append(stream.next_arrays())
-            with lock:
+            with state_lock:
                 while True:
                     self._reading = streams, more
                     try:
                         return self._fed(queues, args, kwargs)
-                    except Grown:
+                    except NeedMoreElements:
                         for queue, found in zip(queues, more, strict=True):
                             queue.extend(found)
                             found.clear()
@@ -348,15 +361,15 @@ class Function:
     def _run_fed(self, queues: list, args: tuple, kwargs: dict) -> Any:
         """Run the original with Feeds in the place of Streams."""
         streams, more = self._reading
-        feeds = [Feed(*row) for row in zip(queues, streams, more, strict=True)]
+        feeds = [TracedIterator(*row) for row in zip(queues, streams, more, strict=True)]
 
         def fill(leaf: Any) -> Any:
             return feeds[leaf.number] if isinstance(leaf, Place) else leaf
 
-        args, kwargs = jax.tree.map(fill, in_order((args, kwargs)), is_leaf=_is_value)
+        args, kwargs = jax.tree.map(fill, preserve_key_order((args, kwargs)), is_leaf=_is_value)
         result = self.python_function(*args, **kwargs)
         if any(more):
-            raise Grown
+            raise NeedMoreElements
         return result
 
     def _remember(self, key: tuple, program: Program) -> None:
@@ -415,8 +428,8 @@ class Function:
         shapes = [_symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
 
         def pure(*args: Any) -> Any:
-            scope = Scope()
-            with setting(scope=scope, recorders=()):
+            scope = VariableScope()
+            with override(scope=scope, tapes=()):
                 result = unwrap_result(self.python_function(*jax.tree.map(wrap, args)))
             if scope.writes:
                 names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())

@@ -22,10 +22,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import _errors
-from podium.core._context import Scope, Store, lock, setting, writes
+from podium.core._context import override
 from podium.core._dispatch import unwrap_result
-from podium.core._tree import in_order
-from podium.core.compile._restore_on_error import clean_exit
+from podium.core._tree import preserve_key_order
+from podium.core.compile._restore_on_error import restore_on_error
+from podium.core.compile._variable_scope import VariableScope
+from podium.core.compile._variable_store import VariableStore, state_lock, write_count
 from podium.core.tensor._placement import (
     constrained,
     fitted,
@@ -63,7 +65,7 @@ class Program:
         self._treedef = treedef
         self._written: list[Variable] = []
         self._read: list[Variable] = []
-        self._store: Store | None = None
+        self._store: VariableStore | None = None
         self._leave_store: Callable | None = None
         self._read_values: list[Any] = []
         self._read_version = -1
@@ -88,14 +90,16 @@ class Program:
             f"The program of `{self._name}` was called before its Variables were found."
         )
 
-    def _body(self, variables: Sequence[Variable], scopes: list[Scope], *values: Any) -> list[Any]:
+    def _body(
+        self, variables: Sequence[Variable], scopes: list[VariableScope], *values: Any
+    ) -> list[Any]:
         """Run the Python function on tracers: values of `variables`, then arrays.
 
         Adds the scope in which it ran to `scopes`; returns the arrays of the result, then the
         values of what was written.
         """
         given = zip(variables, map(_for_computing, variables, values), strict=False)
-        scope = Scope({id(variable): (variable, value) for variable, value in given})
+        scope = VariableScope({id(variable): (variable, value) for variable, value in given})
         scope.discovers = True
         scopes.append(scope)
         found = iter(values[len(variables) :])
@@ -106,7 +110,7 @@ class Program:
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
         self._tracing = True
         try:
-            with setting(scope=scope, recorders=(), autocast=None, arrays=False):
+            with override(scope=scope, tapes=(), autocast_dtype=None, bare_arrays=False):
                 result = unwrap_result(self._function(*args, **kwargs))
         except jax.errors.UnexpectedTracerError as error:
             raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
@@ -122,7 +126,7 @@ class Program:
                 *scope.inputs.values(),
             ):
                 variable.source = None  # a tracer must not outlive its trace
-        flat, self._out_treedef = jax.tree.flatten(in_order(result))
+        flat, self._out_treedef = jax.tree.flatten(preserve_key_order(result))
         self._out_leaves = [
             (True, None) if isinstance(leaf, jax.Array) else (False, leaf) for leaf in flat
         ]
@@ -146,9 +150,9 @@ class Program:
         written: list[Variable] = []
         known: set[int] = set()  # Variables that earlier traces made
         for attempt in range(_MANY_TRACES):
-            scopes: list[Scope] = []
+            scopes: list[VariableScope] = []
             body = functools.partial(self._body, variables, scopes)
-            with clean_exit():
+            with restore_on_error():
                 traced = jax.make_jaxpr(body)(*[variable.stored for variable in variables], *arrays)
             scope = scopes[-1]
             made = [variable for variable in scope.created if id(variable) not in known]
@@ -232,7 +236,7 @@ class Program:
             return functools.partial(jax.core.eval_jaxpr, jaxpr.jaxpr, jaxpr.consts)
 
         def again(*values: Any) -> list[Any]:
-            scopes: list[Scope] = []
+            scopes: list[VariableScope] = []
             results = self._body(self._written + self._read, scopes, *values)
             wrote = [variable for variable, _ in scopes[0].writes.values()]
             if (
@@ -290,7 +294,7 @@ class Program:
         """Take one step and return the bare arrays of its result; `structure` says how they belong
         together.
         """
-        with lock:
+        with state_lock:
             while True:
                 try:
                     return self._step(arrays)
@@ -305,7 +309,7 @@ class Program:
 
         JAX keeps what it compiled ahead, so the first step finds it.
         """
-        with lock, clean_exit():
+        with state_lock, restore_on_error():
             while True:
                 some = (self._written, self._read)
                 written, read = (
@@ -344,7 +348,7 @@ class Program:
         store = self._store
         if store is None or not store.valid:
             store = self._claimed_store()
-        if self._read_version != writes[0]:
+        if self._read_version != write_count[0]:
             self._read_values = self._fitted(
                 self._read, [variable.stored for variable in self._read]
             )
@@ -361,8 +365,8 @@ class Program:
                 store.values, outputs = box[0]
                 self._ran = True
                 if self._written:
-                    writes[0] += 1
-                self._read_version = writes[0]
+                    write_count[0] += 1
+                self._read_version = write_count[0]
         if self._waits:
             wait_for_previous(outputs or jax.block_until_ready(store.values)[:0])
         return outputs
@@ -371,7 +375,7 @@ class Program:
         """Step through JAX's slower Python path, where an interrupt could fall between donation and
         result.
         """
-        with clean_exit(), _interrupts_deferred(unless=lambda: self._tracing):
+        with restore_on_error(), _interrupts_deferred(unless=lambda: self._tracing):
             made = self._jitted(values, self._read_values, arrays)
             if not self._donates:
                 made = jax.block_until_ready(
@@ -379,17 +383,17 @@ class Program:
                 )  # a failing callback must show before state changes
             box.append(made)
 
-    def _claimed_store(self) -> Store:
+    def _claimed_store(self) -> VariableStore:
         if self._store is None or not self._store.valid:
             if self._leave_store is not None:
                 self._leave_store()
-            self._store = Store.of(self._written)
+            self._store = VariableStore.of(self._written)
             self._leave_store = self._store.hold(self)
             self._store.values = self._fitted(self._written, self._store.values)
         return self._store
 
     @staticmethod
-    def _copy_exposed(store: Store) -> None:
+    def _copy_exposed(store: VariableStore) -> None:
         for slot in store.exposed:
             store.values[slot] = jnp.array(store.values[slot], copy=True)
         store.exposed.clear()

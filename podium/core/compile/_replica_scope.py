@@ -1,7 +1,7 @@
 """ReplicaScope: Variables as one of several replicas sees them, and how what they wrote becomes one
 value.
 
-It is open while `Strategy.run` traces a step for all replicas at once; `current.replica` names the
+It is open while `Strategy.run` traces a step for all replicas at once; `context.replica_axes` names the
 mesh axes between them.
 """
 
@@ -14,10 +14,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core._context import Scope, current, setting
+from podium.core._context import context, override
+from podium.core.compile._variable_scope import VariableScope
 
 
-class ReplicaScope(Scope):
+class ReplicaScope(VariableScope):
     """A view of Variables for one replica.
 
     A Variable whose replicas are added up is kept in parts: the first replica has what was there
@@ -47,9 +48,9 @@ class ReplicaScope(Scope):
         return super().read(variable)
 
 
-def combined(variable: Any, value: Any) -> Any:
+def aggregate_replicas(variable: Any, value: Any) -> Any:
     """Return the one value that the replicas' values of a Variable stand for."""
-    axes = current.replica
+    axes = context.replica_axes
     if variable.aggregation == "sum" and not variable.trainable:
         return jax.lax.psum(value, axes).astype(value.dtype)
     if variable.aggregation == "mean":
@@ -62,21 +63,22 @@ def combined(variable: Any, value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def synced(variables: Iterable[Any]) -> Iterator[None]:
+def read_aggregated(variables: Iterable[Any]) -> Iterator[None]:
     """Let the code inside see what the replicas have gathered together, as a metric's `result`
     wants it.
     """
-    if current.replica is None:
+    if context.replica_axes is None:
         yield
         return
-    scope = current.scope
+    scope = context.scope
     assert scope is not None
     inputs = {
-        id(variable): (variable, combined(variable, scope.read(variable))) for variable in variables
+        id(variable): (variable, aggregate_replicas(variable, scope.read(variable)))
+        for variable in variables
     }
-    with setting(scope=Scope(inputs, scope), replica=None):
+    with override(scope=VariableScope(inputs, scope), replica_axes=None):
         yield
 
 
 def _is_first() -> Any:
-    return jax.lax.axis_index(current.replica) == 0
+    return jax.lax.axis_index(context.replica_axes) == 0

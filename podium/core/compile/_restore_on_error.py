@@ -4,7 +4,7 @@ Whoever changes a setting puts it back, and so does JAX with the trace that is o
 interrupt can come between the change and the `with` block that would undo it: about one in 500 of
 those that strike while something is traced. Everything computed later would then belong to a trace
 that is over. So the few outermost calls, `fit` and a function's first call among them, stand guard
-with `clean_exit` over all that happens inside of them.
+with `restore_on_error` over all that happens inside of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from typing import Any, TypeVar
 
-from podium.core._context import current
+from podium.core._context import context
 
 # the two of `jax.extend.core`, from where they are at home: importing that brings in Pallas, which
 # takes 25 ms
@@ -22,18 +22,18 @@ except ImportError:
     from jax.extend.core import find_top_trace, set_current_trace
 
 _Local = TypeVar("_Local", bound=threading.local)
-_guarded: list[threading.local] = [current]
+_guarded: list[threading.local] = [context]
 
 
-def guarded(settings: _Local) -> _Local:
-    """Have `clean_exit` look after these settings of a thread too; returns them.
+def register_thread_local(settings: _Local) -> _Local:
+    """Have `restore_on_error` look after these settings of a thread too; returns them.
 
     Example:
         >>> import threading
-        >>> settings = podium.core.compile._restore_on_error.guarded(threading.local())
+        >>> settings = podium.core.compile._restore_on_error.register_thread_local(threading.local())
         >>> settings.depth = 1
         >>> try:
-        ...     with podium.core.compile._restore_on_error.clean_exit():
+        ...     with podium.core.compile._restore_on_error.restore_on_error():
         ...         settings.depth = 2
         ...         raise KeyboardInterrupt
         ... except KeyboardInterrupt:
@@ -44,7 +44,7 @@ def guarded(settings: _Local) -> _Local:
     return settings
 
 
-class clean_exit:
+class restore_on_error:
     """Put the thread's settings and JAX's open trace back if an exception ends the block."""
 
     __slots__ = ("_settings", "_trace")

@@ -1,7 +1,7 @@
 """Stream: elements read one after the other, also from inside compiled code.
 
 A compiled function may call `next()` on a Stream that it was given as an argument. `_function.py`
-reads as many elements as the body asks for before it runs, and hands the body a `Feed` of them.
+reads as many elements as the body asks for before it runs, and hands the body a `TracedIterator` of them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import jax
 import numpy as np
 
 from podium.core import _errors
-from podium.core._context import current
+from podium.core._context import context
+from podium.core._tree import map_structure
 from podium.core.tensor._convert import convert_to_tensor
 from podium.core.tensor._selection import Selection
-from podium.core.tensor._symbolic import map_structure
 from podium.core.tensor._tensor import wrap
 
 
@@ -98,7 +98,7 @@ class Stream:
             RuntimeError: A compiled function read from a Stream that it was not given as an
                 argument.
         """
-        if current.scope is not None:
+        if context.scope is not None:
             raise RuntimeError(_errors.STREAM_IN_CLOSURE)
         try:
             element = self.next_arrays()
@@ -113,7 +113,7 @@ class Stream:
         return next(self)
 
 
-class Feed(Stream):
+class TracedIterator(Stream):
     """A Stream's stand-in while a function is traced: hands out the elements that were read for it.
 
     When those do not suffice it reads on, and adds what it read to `more`: the function is then
@@ -143,7 +143,7 @@ class Place:
     number: int
 
 
-class Grown(Exception):
+class NeedMoreElements(Exception):
     """Tracing a function read more elements than had been read for it."""
 
 

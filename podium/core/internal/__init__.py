@@ -1,37 +1,105 @@
 """What other packages of Podium may use of `podium.core` beyond its public API. Not for users."""
 
-from podium.core._context import Scope as Scope
-from podium.core._context import TraceLocal as TraceLocal
-from podium.core._context import changed as changed
-from podium.core._context import current as current
-from podium.core._context import lock as lock
-from podium.core._context import setting as setting
+# The thread's context: open scopes and tapes, the compute dtype, the strategy's layout.
+from podium.core._context import context as context
+
+# Sets fields of the context, or of another thread-local, for a `with` block.
+from podium.core._context import override as override
+
+# Replaces Tensors and Variables in a structure by bare arrays.
 from podium.core._dispatch import unwrap_result as unwrap_result
+
+# The message for a Tensor that was passed to a function of `jax.lax`.
 from podium.core._errors import TENSOR_IN_LAX as TENSOR_IN_LAX
-from podium.core._errors import narrowed as narrowed
-from podium.core._names import own_scope as own_scope
+
+# Opens the name scope of a layer, unless it is the innermost one already.
+from podium.core._names import layer_name_scope as layer_name_scope
+
+# Builds an object from a config that `get_config` returned.
 from podium.core._object_config import build_object as build_object
+
+# Returns the class that `register_class_loader` was called for.
 from podium.core._object_config import load_class as load_class
+
+# Lets configs name a class of a package that is imported only when it is needed.
 from podium.core._object_config import register_class_loader as register_class_loader
+
+# Returns the class that a config names.
 from podium.core._object_config import resolve_class as resolve_class
-from podium.core._random import _fresh_seed as _fresh_seed
-from podium.core._tree import in_order as in_order
+
+# Draws the seed of an object that was created without one.
+from podium.core._random import make_default_seed as make_default_seed
+
+# Marks dictionaries so that JAX keeps the order of their keys.
+from podium.core._tree import preserve_key_order as preserve_key_order
+
+# Validates an int argument.
 from podium.core._validation import check_int as check_int
+
+# Raises if integers of an array do not fit the 32 bits that JAX keeps.
+from podium.core._validation import check_int_range as check_int_range
+
+# Validates a number argument.
 from podium.core._validation import check_number as check_number
-from podium.core.autodiff._entries import read_raw as read_raw
+
+# Returns the array of a Tensor or Variable as the running trace sees it.
+from podium.core.autodiff._entries import read_array as read_array
+
+# Returns the innermost open RematScope.
 from podium.core.autodiff._remat import current_remat_scope as current_remat_scope
+
+# Sets or returns the folder of the persistent compilation cache.
 from podium.core.compile._compilation_cache import compilation_cache as compilation_cache
-from podium.core.compile._compilation_cache import mention_trouble as mention_trouble
-from podium.core.compile._function import _run_eagerly as _run_eagerly
+
+# Warns, once, if the default compilation cache cannot be used.
+from podium.core.compile._compilation_cache import (
+    warn_if_cache_unavailable as warn_if_cache_unavailable,
+)
+
+# Whether compiled functions run as plain Python: `eager_mode.enabled`.
+from podium.core.compile._function import eager_mode as eager_mode
+
+# One compiled form of a function, for fixed shapes and static arguments.
 from podium.core.compile._program import Program as Program
+
+# The view of Variables that one of several replicas has.
 from podium.core.compile._replica_scope import ReplicaScope as ReplicaScope
-from podium.core.compile._replica_scope import combined as combined
-from podium.core.compile._replica_scope import synced as synced
-from podium.core.compile._restore_on_error import clean_exit as clean_exit
-from podium.core.compile._restore_on_error import guarded as guarded
+
+# Aggregates the replicas' values of a Variable to one.
+from podium.core.compile._replica_scope import aggregate_replicas as aggregate_replicas
+
+# Inside the block, Variables are read with the values of all replicas aggregated.
+from podium.core.compile._replica_scope import read_aggregated as read_aggregated
+
+# Adds a thread-local to those that `restore_on_error` restores.
+from podium.core.compile._restore_on_error import register_thread_local as register_thread_local
+
+# Restores the thread's context and JAX's open trace if an exception leaves the block.
+from podium.core.compile._restore_on_error import restore_on_error as restore_on_error
+
+# A value of the running trace that does not outlive it.
+from podium.core.compile._variable_scope import TraceLocal as TraceLocal
+
+# A private view of all Variables while a function is traced.
+from podium.core.compile._variable_scope import VariableScope as VariableScope
+
+# Held while a compiled step takes and returns state.
+from podium.core.compile._variable_store import state_lock as state_lock
+
+# Returns an empty array to fill and pass to XLA: aligned if it is large.
 from podium.core.tensor._aligned_memory import array_for_device as array_for_device
+
+# Returns an empty array in aligned memory.
 from podium.core.tensor._aligned_memory import empty_array as empty_array
-from podium.core.tensor._placement import put as put
+
+# Places a value on a sharding, which may span processes.
+from podium.core.tensor._placement import place_value as place_value
+
+# Computes the shapes and dtypes that a function returns for symbolic arguments.
 from podium.core.tensor._symbolic import symbolic_outputs as symbolic_outputs
+
+# The Tensor class.
 from podium.core.tensor._tensor import Tensor as Tensor
+
+# Wraps a jax.Array in a Tensor without any check.
 from podium.core.tensor._tensor import wrap as wrap

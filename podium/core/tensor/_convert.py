@@ -8,11 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core._context import current
+from podium.core._context import context
 from podium.core._dispatch import dispatch
-from podium.core._errors import as_number_array, narrowed
+from podium.core._tree import tree_leaves
+from podium.core._validation import as_number_array, check_int_range
 from podium.core.tensor._dtypes import standardize_dtype
-from podium.core.tensor._symbolic import KerasTensor, leaves_of
+from podium.core.tensor._symbolic import KerasTensor
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
@@ -47,18 +48,18 @@ Turn the strings into numbers first, for example with `np.unique(x, return_inver
         return dispatch(_astype, x, dtype or x.dtype)
     if isinstance(x, jax.Array):
         raw = x if dtype is None else x.astype(dtype)
-        return raw if current.arrays else wrap(raw)
+        return raw if context.bare_arrays else wrap(raw)
     if isinstance(x, (list, tuple)) and any(
-        isinstance(leaf, (Tensor, Variable, KerasTensor, jax.Array)) for leaf in leaves_of(x)
+        isinstance(leaf, (Tensor, Variable, KerasTensor, jax.Array)) for leaf in tree_leaves(x)
     ):
         return dispatch(lambda parts: _astype(_stack(parts), dtype), x)
     array = as_number_array(x, "x")
     if dtype is None and array.dtype == np.float64:
         dtype = standardize_dtype(None)
     raw = jnp.array(
-        narrowed(array), dtype=dtype, copy=True
+        check_int_range(array), dtype=dtype, copy=True
     )  # JAX may share memory with NumPy otherwise
-    return raw if current.arrays else wrap(raw)
+    return raw if context.bare_arrays else wrap(raw)
 
 
 def _astype(x: Any, dtype: Any) -> Any:

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def promoting(fn: Callable) -> Callable:
+def promote_dtypes(fn: Callable) -> Callable:
     """Make a JAX function promote mixed dtypes even under `jax_numpy_dtype_promotion="strict"`.
 
     Example:
-        >>> add = podium.core.promoting(jnp.add)
+        >>> add = podium.core.promote_dtypes(jnp.add)
         >>> add(jnp.ones(2, "int32"), jnp.ones(2, "float32")).dtype
         dtype('float32')
     """
@@ -36,7 +36,7 @@ def promoting(fn: Callable) -> Callable:
 
 def _sign(fn: Callable) -> Callable:
     """Make a binary JAX function take lists beside arrays, and promote."""
-    promoted = promoting(fn)
+    promoted = promote_dtypes(fn)
 
     @functools.wraps(fn)
     def run(left: Any, right: Any) -> Any:

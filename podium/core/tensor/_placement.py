@@ -1,7 +1,7 @@
 """Where values lie when there are several devices: shardings of Variables, and the layout that
 gives them out.
 
-A strategy sets `current.layout` while its scope is open. Variables made meanwhile ask it for a
+A strategy sets `context.layout` while its scope is open. Variables made meanwhile ask it for a
 Placement, compiled steps keep it, batches are placed by it. Without a layout, values lie where JAX
 puts them, and nothing here costs anything.
 """
@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core._context import current, setting
+from podium.core._context import context, override
 
 several_devices = [False]  # whether anything was ever placed on several devices
 _under_way: list[Any] = []  # a value of the latest step on several CPU devices
@@ -44,9 +44,9 @@ class Placement:
         self.scope = scope
         several_devices[0] = True
 
-    def put(self, value: Any) -> Any:
+    def place_value(self, value: Any) -> Any:
         """Return a value as an array that lies there."""
-        return put(value, self.sharding)
+        return place_value(value, self.sharding)
 
     def for_shape(self, like: tuple[int, ...], shape: tuple[int, ...]) -> Placement:
         """Return the placement for a value beside one of shape `like`: the same if the shapes are,
@@ -60,7 +60,7 @@ class Placement:
         )
 
 
-def put(value: Any, sharding: Any) -> Any:
+def place_value(value: Any, sharding: Any) -> Any:
     """Return a value as an array of a sharding, which may span processes: each takes its part of
     the same value.
     """
@@ -69,9 +69,9 @@ def put(value: Any, sharding: Any) -> Any:
     if sharding.is_fully_addressable:
         with jax.ensure_compile_time_eval():  # Variables may be made while something is traced
             return jax.device_put(value, sharding)
-    if current.alone is not None:
+    if context.chief_only_callback is not None:
         raise RuntimeError(
-            f"{current.alone} changes a Variable, and runs on the chief alone: the other workers "
+            f"{context.chief_only_callback} changes a Variable, and runs on the chief alone: the other workers "
             "would go on with another value. Set `every_worker = True` on the callback's class, so "
             "that all workers call it."
         )
@@ -92,7 +92,7 @@ def fitted(value: Any, placement: Placement | None, everywhere: Any) -> Any:
     if placement is not None:
         return placement.put(value)
     if everywhere is not None:
-        return put(value, everywhere)
+        return place_value(value, everywhere)
     if (
         isinstance(value, jax.Array) and len(value.sharding.device_set) > 1
     ):  # it was a guest in a program of many devices
@@ -121,14 +121,14 @@ def wait_for_previous(values: list) -> None:
 
 
 @contextlib.contextmanager
-def placed_like(variable: Any) -> Iterator[None]:
+def colocate_with(variable: Any) -> Iterator[None]:
     """Give Variables that are made meanwhile the placement of another one, as optimizer slots want
     it.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
         ...     w = podium.Variable([1.0, 2.0])
-        >>> with podium.core.placed_like(w):
+        >>> with podium.core.colocate_with(w):
         ...     slot = podium.Variable([0.0, 0.0])
         >>> slot.value.sharding == w.value.sharding
         True
@@ -136,7 +136,7 @@ def placed_like(variable: Any) -> Iterator[None]:
     if variable.placement is None:
         yield
         return
-    with setting(layout=_Beside(variable, current.layout)):
+    with override(layout=_Beside(variable, context.layout)):
         yield
 
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium.core._tree import in_order
+from podium.core._tree import preserve_key_order
 from podium.core.tensor._aligned_memory import WORTH_ALIGNING, array_for_device
 
 
@@ -46,7 +46,7 @@ class Table:
         self._given = arrays
         self._placed: list[Any] | None = None
         self.cut = cut
-        batch = in_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
+        batch = preserve_key_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
         self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
         self._row_sizes = [

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from podium.core._names import auto_name
-from podium.core._tree import in_order, ordered_like
+from podium.core._tree import map_structure, preserve_key_order, tree_leaves
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
 
@@ -118,8 +118,10 @@ class Node:
         self.kwargs = kwargs
         self.outputs = outputs
         self.layer = layer
-        self.inputs = [leaf for leaf in leaves_of((args, kwargs)) if isinstance(leaf, KerasTensor)]
-        for index, output in enumerate(leaves_of(outputs)):
+        self.inputs = [
+            leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, KerasTensor)
+        ]
+        for index, output in enumerate(tree_leaves(outputs)):
             if isinstance(output, KerasTensor):
                 output.node, output.index = self, index
 
@@ -138,30 +140,7 @@ def is_symbolic(value: Any) -> bool:
         >>> podium.core.is_symbolic({"x": podium.Input((3,))}), podium.core.is_symbolic([1.0])
         (True, False)
     """
-    return any(isinstance(leaf, KerasTensor) for leaf in leaves_of(value))
-
-
-def leaves_of(structure: Any) -> list[Any]:
-    """List the leaves of a structure, Podium's own values counted as leaves.
-
-    Example:
-        >>> podium.core.leaves_of({"a": 1, "b": [podium.Tensor(2.0), 3]})
-        [1, <podium.Tensor shape=(), dtype=float32, value=2.>, 3]
-    """
-    return jax.tree.leaves(structure, is_leaf=lambda value: isinstance(value, Operators))
-
-
-def map_structure(fn: Callable, structure: Any, *others: Any) -> Any:
-    """Apply `fn` to every leaf, Podium's own values counted as leaves.
-
-    Example:
-        >>> podium.core.map_structure(lambda x: x.shape, {"a": podium.ops.ones((2, 3))})
-        {'a': (2, 3)}
-    """
-    mapped = jax.tree.map(
-        fn, structure, *others, is_leaf=lambda value: isinstance(value, Operators)
-    )
-    return ordered_like(mapped, structure)
+    return any(isinstance(leaf, KerasTensor) for leaf in tree_leaves(value))
 
 
 def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
@@ -171,7 +150,7 @@ def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
     `fn` gets bare arrays where the arguments hold KerasTensors. It is traced once, or twice when a
     dimension is unknown.
     """
-    values = [leaf for leaf in leaves_of((args, kwargs)) if isinstance(leaf, KerasTensor)]
+    values = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, KerasTensor)]
 
     def shapes(stand_in: int) -> Any:
         specs = [
@@ -184,7 +163,7 @@ def symbolic_outputs(fn: Callable, args: tuple, kwargs: dict) -> Any:
             filled_args, filled_kwargs = map_structure(
                 lambda leaf: next(found) if isinstance(leaf, KerasTensor) else leaf, (args, kwargs)
             )
-            return in_order(fn(*filled_args, **filled_kwargs))
+            return preserve_key_order(fn(*filled_args, **filled_kwargs))
 
         return jax.eval_shape(run, specs)
 

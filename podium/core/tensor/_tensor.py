@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import _errors
-from podium.core._context import current
+from podium.core._context import context
+from podium.core._validation import as_number_array
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
 
@@ -49,7 +50,7 @@ class Tensor(Operators):
         if isinstance(value, Tensor):
             value = value._value
         elif not isinstance(value, jax.Array):
-            value = jnp.asarray(_errors.as_number_array(value))
+            value = jnp.asarray(as_number_array(value))
         self._value: Any = value
         self._keras_mask: Any = None
 
@@ -141,7 +142,7 @@ def wrap(value: Any) -> Tensor:
 
 def is_recorded(value: Any) -> bool:
     """Tell whether a tape that is open and recording right now knows this value."""
-    return any(tape.recording and tape.tracks(value) for tape in current.recorders)
+    return any(tape.recording and tape.tracks(value) for tape in context.tapes)
 
 
 def refuse_if_recorded(value: Any, frame: FrameType | None = None) -> None:

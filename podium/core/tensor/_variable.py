@@ -18,8 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium.core import _errors
-from podium.core._context import Store, current, setting, writes
+from podium.core._context import context, override
 from podium.core._names import auto_name, current_path
+from podium.core._validation import as_number_array, check_int_range
+from podium.core.compile._variable_store import VariableStore, write_count
 from podium.core.tensor._dtypes import is_float_dtype, standardize_dtype
 from podium.core.tensor._operators import Operators
 from podium.core.tensor._placement import Placement
@@ -89,7 +91,9 @@ must be equal; reshape the value, or make a new Variable.
         self.constraint = constraint
         self.regularizer = regularizer
         self.overwrite_with_gradient = False
-        self.home: Store | None = None  # the compiled step's list that holds the value, if any does
+        self.home: VariableStore | None = (
+            None  # the compiled step's list that holds the value, if any does
+        )
         self.slot = 0
         self.exposed = False  # somebody outside holds the very array, so it must not be donated
         self.source: Tensor | None = (
@@ -99,11 +103,11 @@ must be equal; reshape the value, or make a new Variable.
         self._value = _initial_value(self, initializer, shape, dtype)
         self._shape = tuple(self._value.shape)
         self._dtype = self._value.dtype
-        if current.layout is not None:
-            self.placement = current.layout.placement_of(self, self._value)
-            self._value = self.placement.put(current.layout.first_value(self._value))
-        if current.scope is not None:
-            current.scope.note_created(self)
+        if context.layout is not None:
+            self.placement = context.layout.placement_of(self, self._value)
+            self._value = self.placement.put(context.layout.first_value(self._value))
+        if context.scope is not None:
+            context.scope.note_created(self)
 
     # --- what it is
 
@@ -130,8 +134,8 @@ must be equal; reshape the value, or make a new Variable.
     @property
     def dtype(self) -> Any:
         """The type of the numbers, or the layer's compute type inside a mixed-precision layer."""
-        if current.autocast and self.autocast and is_float_dtype(self._dtype):
-            return jnp.dtype(current.autocast)
+        if context.autocast_dtype and self.autocast and is_float_dtype(self._dtype):
+            return jnp.dtype(context.autocast_dtype)
         return self._dtype
 
     # --- where the value lives (for the rooms of core; users read `value`)
@@ -150,7 +154,7 @@ must be equal; reshape the value, or make a new Variable.
                 "to, for example inside `jax.jit` or `jax.grad`. Use `podium.function` and "
                 "`podium.GradientTape`, which carry state, or return the value."
             )
-        writes[0] += 1
+        write_count[0] += 1
         if self.placement is not None:
             value = self.placement.put(value)
         # Whoever assigned may still hold this very array, so the next compiled step must not donate
@@ -184,12 +188,12 @@ must be equal; reshape the value, or make a new Variable.
 
     def read(self) -> Any:
         """Return the bare value as the running trace sees it, in the stored type."""
-        scope = current.scope
+        scope = context.scope
         return self.expose() if scope is None else scope.read(self)
 
     def _peek(self) -> Any:
         """Return the bare value to somebody who does not keep it."""
-        return self.stored if current.scope is None else current.scope.read(self)
+        return self.stored if context.scope is None else context.scope.read(self)
 
     def expose(self) -> Any:
         """Return the stored value to somebody who may keep it, such as a tape: no compiled step may
@@ -209,7 +213,7 @@ must be equal; reshape the value, or make a new Variable.
         """Cast a value of this Variable to the running layer's compute type, if it asked for
         that.
         """
-        wanted = current.autocast
+        wanted = context.autocast_dtype
         if wanted is None or value.dtype == wanted or not self.autocast:
             # without this look, an eager taped layer would spend a fifth of its time on casts
             return value
@@ -307,10 +311,10 @@ must be equal; reshape the value, or make a new Variable.
             >>> float(total)
             0.0
         """
-        if current.scope is not None or is_recorded(self):
+        if context.scope is not None or is_recorded(self):
             self.assign(jnp.zeros(self._shape, self._dtype))
             return
-        writes[0] += 1
+        write_count[0] += 1
         zeros: Any = np.zeros(self._shape, self._dtype)
         if self.placement is not None:
             zeros = self.placement.put(zeros)
@@ -332,15 +336,15 @@ must be equal; reshape the value, or make a new Variable.
         if isinstance(value, Tensor) and value.dtype == self._dtype:
             new = value
         elif isinstance(value, (Tensor, Variable)):
-            with setting(
-                autocast=None, arrays=False
+            with override(
+                autocast_dtype=None, bare_arrays=False
             ):  # the stored type, whatever a layer computes in
                 new = self._dispatch(_cast_copy, value, self._dtype)
         else:
             # A copy: JAX may share memory with NumPy, and the caller may reuse it.
             new = wrap(jnp.array(value, self._dtype, copy=isinstance(value, np.ndarray)))
-        if current.scope is not None:
-            current.scope.write(self, new._value)
+        if context.scope is not None:
+            context.scope.write(self, new._value)
         else:
             self.stored = new._value
         self.source = new if is_recorded(new) else None
@@ -403,7 +407,7 @@ must be equal; reshape the value, or make a new Variable.
         def update(old: Any, value: Any) -> Any:
             return fn(old, jnp.asarray(value, old.dtype))
 
-        with setting(autocast=None, arrays=False):
+        with override(autocast_dtype=None, bare_arrays=False):
             return self.assign(self._dispatch(update, self, value))
 
     def _scatter(self, method: str, indices: Any, updates: Any, nd: bool = False) -> Tensor:
@@ -416,14 +420,14 @@ must be equal; reshape the value, or make a new Variable.
             key = tuple(jnp.moveaxis(indices, -1, 0)) if nd else indices
             return getattr(value.at[key], method)(updates.astype(value.dtype))
 
-        with setting(autocast=None, arrays=False):
+        with override(autocast_dtype=None, bare_arrays=False):
             return self.assign(self._dispatch(scatter, self, indices, updates))
 
     def _number(self, value: Any) -> Any:
         if isinstance(value, (jax.Array, bool, int, float, complex)):
             return value
-        array = _errors.as_number_array(value, f"value assigned to {self._path!r}")
-        return _errors.narrowed(array) if jnp.issubdtype(self._dtype, jnp.integer) else array
+        array = as_number_array(value, f"value assigned to {self._path!r}")
+        return check_int_range(array) if jnp.issubdtype(self._dtype, jnp.integer) else array
 
     def _check_assignable(self, value: Any, broadcast: bool = False, shape: bool = True) -> None:
         given = tuple(np.shape(value)) if not hasattr(value, "shape") else tuple(value.shape)
@@ -483,7 +487,7 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
     dtype = None if dtype is None else standardize_dtype(dtype)
     with (
         jax.ensure_compile_time_eval(),
-        setting(scope=None, recorders=(), autocast=None, arrays=False),
+        override(scope=None, tapes=(), autocast_dtype=None, bare_arrays=False),
     ):
         if callable(initializer) and not isinstance(initializer, (Tensor, Variable)):
             if shape is not None:
@@ -513,7 +517,7 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
         ):  # one zero in all places: takes no memory yet
             array = np.zeros(raw.shape, raw.dtype)
         else:
-            numbers = _errors.as_number_array(raw, f"initial value of {variable.path!r}")
+            numbers = as_number_array(raw, f"initial value of {variable.path!r}")
             if (
                 dtype is None
                 and isinstance(raw, (list, tuple, float))

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from podium.core import Selection, Table
-from podium.core.internal import in_order
+from podium.core.internal import preserve_key_order
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames, check_shuffle
 from podium.data._convert_arrays import check_lengths, convert_arrays, is_array_source
 from podium.data._copy_values import device_dtype, is_number_list, record_to_dict
@@ -76,7 +76,9 @@ class ArrayAdapter(DataAdapter):
         self.columns = [as_column(array, name) for name, array in named]
         numbers = iter(range(len(named)))
         places = [map_leaves(lambda _: next(numbers), part) for part in (inputs, targets, weights)]
-        numbered, self._treedef = jax.tree.flatten(in_order(pack_x_y_sample_weight(*places)))
+        numbered, self._treedef = jax.tree.flatten(
+            preserve_key_order(pack_x_y_sample_weight(*places))
+        )
         self.columns = [self.columns[number] for number in numbered]
         self._bytes = sum(
             column.size * device_dtype(column.dtype).itemsize for column in self.columns

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from podium.core import Selection, Table
-from podium.core.internal import in_order
+from podium.core.internal import preserve_key_order
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._dataset import Dataset
 from podium.data._structure import leaves, map_leaves
@@ -105,7 +105,7 @@ class DatasetAdapter(DataAdapter):
             or sum(array.nbytes for array in arrays) > budget
         ):
             return False
-        treedef = jax.tree.structure(in_order(pipeline.source.table))
+        treedef = jax.tree.structure(preserve_key_order(pipeline.source.table))
         self._table = Table(
             [(array, array.dtype) for array in arrays],
             treedef,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.core import seedings
+from podium.core import seed_count
 from podium.data.pipelines._pipeline import (
     Pipeline,
     Rows,
@@ -42,7 +42,7 @@ class ShufflePipeline(SameSpecPipeline):
         self._buffer_size = buffer_size
         self._given = seed
         self._seed = seed
-        self._drawn = seedings()  # how often seeds had been set when a seed was drawn
+        self._drawn = seed_count()  # how often seeds had been set when a seed was drawn
         self._reshuffle = reshuffle
         self._passes = 0
 
@@ -60,7 +60,7 @@ class ShufflePipeline(SameSpecPipeline):
         """Put back what `order` returned."""
         super().set_order(states)
         self._seed, self._passes = states.pop(0)
-        self._drawn = seedings()
+        self._drawn = seed_count()
 
     def skip_passes(self, passes: int) -> None:
         """Hear of walks that did not take place."""
@@ -109,9 +109,9 @@ class ShufflePipeline(SameSpecPipeline):
         `set_random_seed`.
         """
         if self._seed is None or (
-            self._given is None and self._reshuffle and self._drawn != seedings()
+            self._given is None and self._reshuffle and self._drawn != seed_count()
         ):
-            self._seed, self._drawn, self._passes = draw_seed(), seedings(), 0
+            self._seed, self._drawn, self._passes = draw_seed(), seed_count(), 0
         return self._seed
 
 

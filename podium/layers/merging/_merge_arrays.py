@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core import promoting
+from podium.core import promote_dtypes
 
 
 def _aligned(values: Sequence[Any]) -> list[Any]:
@@ -28,14 +28,14 @@ def _aligned(values: Sequence[Any]) -> list[Any]:
 def folded(operation: Callable) -> Callable:
     """Return a merge that applies a function of two arrays from left to right."""
 
-    @promoting
+    @promote_dtypes
     def fold(values: list[Any], masks: Any = None) -> Any:
         return functools.reduce(operation, _aligned(values))
 
     return fold
 
 
-@promoting
+@promote_dtypes
 def mean(values: list[Any], masks: Any = None) -> Any:
     """Take the mean, element by element."""
     return functools.reduce(jnp.add, _aligned(values)) / len(values)
@@ -59,7 +59,7 @@ def _spread(values: list[Any], masks: Any) -> list[Any]:
 def chosen(operation: Callable) -> Callable:
     """Return a merge in which a masked number gives way to the other input's."""
 
-    @promoting
+    @promote_dtypes
     def choose(values: list[Any], masks: Any = None) -> Any:
         spread = _spread(values, masks)
         result, kept = None, None
@@ -76,7 +76,7 @@ def chosen(operation: Callable) -> Callable:
     return choose
 
 
-@promoting
+@promote_dtypes
 def product(values: list[Any], masks: Any = None) -> Any:
     """Multiply; a masked number counts as 1, and where all are masked the result is 0."""
     spread = _spread(values, masks)
@@ -90,7 +90,7 @@ def product(values: list[Any], masks: Any = None) -> Any:
     return jnp.where(functools.reduce(jnp.logical_or, spread), result, jnp.zeros((), result.dtype))
 
 
-@promoting
+@promote_dtypes
 def joined(values: list[Any], axis: int) -> Any:
     """Join along one axis."""
     return jnp.concatenate(values, axis)
@@ -108,7 +108,7 @@ def joined_mask(values: list[Any], masks: list[Any], axis: int) -> Any:
     return jnp.any(jnp.concatenate(parts, axis), axis=tuple(range(-trailing, 0)))
 
 
-@promoting
+@promote_dtypes
 def dotted(x: Any, y: Any, axes: tuple[int, int]) -> Any:
     """Contract one axis of each, sample by sample; the other axes follow in order."""
     dtype = jnp.result_type(x, y)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import KerasTensor, dispatch, promoting
+from podium.core import KerasTensor, dispatch, promote_dtypes
 from podium.layers import _call_context
 from podium.layers._layer import Layer
 from podium.layers.merging import _merge_arrays
@@ -132,7 +132,7 @@ class _Merge(Layer):
         return (*batch, *lengths)
 
     def _output_dtype(self, dtypes: list[Any]) -> Any:
-        return promoting(jnp.result_type)(*dtypes)
+        return promote_dtypes(jnp.result_type)(*dtypes)
 
     def compute_output_spec(self, inputs: Any, mask: Any = None) -> KerasTensor:
         """Return what a call on symbolic inputs gives."""

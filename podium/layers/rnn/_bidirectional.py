@@ -9,7 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium.core import check_choice, dispatch, leaves_of
+from podium.core import check_choice, dispatch, tree_leaves
 from podium.layers._layer import Layer
 from podium.layers._serialization import deserialize, serialize
 
@@ -152,7 +152,7 @@ class Bidirectional(Layer):
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         masks = [mask if self.return_sequences else None] * (2 if self.merge_mode is None else 1)
         sizes = [self.forward_layer.state_size, self.backward_layer.state_size]
-        return masks + [None] * (len(leaves_of(sizes)) if self.return_state else 0)
+        return masks + [None] * (len(tree_leaves(sizes)) if self.return_state else 0)
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Return the shape of the outputs, and of the states if they are returned."""

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from podium.core import Variable, dispatch_closure, map_structure
-from podium.core.internal import Scope, current, setting, unwrap_result, wrap
+from podium.core.internal import VariableScope, context, override, unwrap_result, wrap
 
 
 def dispatch_loop(run: Callable, *args: Any) -> Any:
@@ -69,8 +69,8 @@ def trace_only(fn: Callable, written: dict[int, Variable] | None = None) -> Call
     """Return `fn` for a look at its shapes: what it assigns is noted in `written` and forgotten."""
 
     def run(*args: Any) -> Any:
-        scope = Scope(parent=current.scope)
-        with setting(scope=scope, recorders=()):
+        scope = VariableScope(parent=context.scope)
+        with override(scope=scope, tapes=()):
             result = fn(*args)
         if written is not None:
             written.update({key: variable for key, (variable, _) in scope.writes.items()})
@@ -93,6 +93,6 @@ def _run(body: Callable, variables: list[Variable], values: list, *args: Any) ->
     inputs = {
         id(variable): (variable, value) for variable, value in zip(variables, values, strict=True)
     }
-    scope = Scope(inputs, parent=current.scope)
-    with setting(scope=scope, recorders=()):
+    scope = VariableScope(inputs, parent=context.scope)
+    with override(scope=scope, tapes=()):
         return body(*args), [scope.read(variable) for variable in variables]

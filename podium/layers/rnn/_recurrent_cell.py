@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from podium import activations
 from podium.core import SeedGenerator, dispatch, dispatch_closure, draw_seed
-from podium.core.internal import current
+from podium.core.internal import context
 from podium.layers._argument_checks import (
     fraction,
     set_weight_options,
@@ -118,7 +118,7 @@ class RecurrentCell(Layer):
         None) and states.
         """
         weights, *masks = self._weights_and_masks(sequences, training)
-        options["plain"] = current.forward_mode or not self._is_pure()
+        options["plain"] = context.forward_mode or not self._is_pure()
         return self._dispatch(all_steps, sequences, states, weights, mask, *masks, **options)
 
     def _weights_and_masks(self, inputs: Any, training: bool) -> tuple:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from podium.core.internal import setting, unwrap_result, wrap
+from podium.core.internal import override, unwrap_result, wrap
 from podium.layers._layer import Layer
 
 _scan: Any = jax.lax.scan  # its types cannot tell what a body returns
@@ -172,7 +172,7 @@ def _on_arrays(activation: Any) -> Callable:
 
     def run(x: Any) -> Any:
         takes_tensors = isinstance(activation, Layer)
-        with setting(arrays=not takes_tensors):
+        with override(bare_arrays=not takes_tensors):
             return unwrap_result(activation(wrap(x) if takes_tensors else x))
 
     return run

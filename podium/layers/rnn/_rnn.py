@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from podium import initializers
-from podium.core import Variable, dispatch, leaves_of, map_structure, name_scope
+from podium.core import Variable, dispatch, map_structure, name_scope, tree_leaves
 from podium.core.internal import unwrap_result
 from podium.layers._layer import Layer
 from podium.layers._serialization import deserialize, serialize
@@ -72,7 +72,7 @@ class StackedRNNCells(Layer):
         for cell, own in zip(self.cells, states, strict=True):
             nested = isinstance(own, (list, tuple))
             inputs, new = _call_cell(cell, inputs, list(own) if nested else [own], training)
-            new_states.append(new if nested else leaves_of(new)[0])
+            new_states.append(new if nested else tree_leaves(new)[0])
         return inputs, new_states
 
     def get_config(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class RNN(Layer):
 
     def reset_state(self) -> None:
         """Set the states that a stateful layer keeps to zero."""
-        for variable in leaves_of(self._kept.variables):
+        for variable in tree_leaves(self._kept.variables):
             variable.assign(jnp.zeros(variable.shape, variable.dtype))
 
     def reset_states(self) -> None:
@@ -292,7 +292,7 @@ class RNN(Layer):
         """
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         mask = mask if self.return_sequences else None
-        return [mask, *[None] * len(leaves_of(self.state_size))] if self.return_state else mask
+        return [mask, *[None] * len(tree_leaves(self.state_size))] if self.return_state else mask
 
     def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
         """Return the shape of the outputs, and of the states if they are returned."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.core import nearest
+from podium.core import closest_match
 
 
 def flat(structure: Any) -> list[Any]:
@@ -162,7 +162,7 @@ def _by_name(
     keys = aliases if use_aliases and aliases and any(key in aliases for key in given) else names
     for key in given:
         if key not in keys:
-            close = nearest(str(key), keys)
+            close = closest_match(str(key), keys)
             hint = f" Did you mean {close!r}?" if close else ""
             raise ValueError(
                 f"`{argument}` has an entry for {key!r}, which is no output of the model.{hint} "

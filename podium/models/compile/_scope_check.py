@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium.core import Variable, leaves_of
+from podium.core import Variable, tree_leaves
 from podium.distribute import Strategy
 from podium.metrics import Metric
 
@@ -21,7 +21,7 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
         ("the model", model.variables),
         ("the optimizer", getattr(optimizer, "variables", ())),
     ]
-    given = [metric for metric in leaves_of(metrics) if isinstance(metric, Metric)]
+    given = [metric for metric in tree_leaves(metrics) if isinstance(metric, Metric)]
     owners += [(f"metric {metric.name!r}", metric.variables) for metric in given]
     for owner, variables in owners:
         for variable in variables:

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from podium.core import Tensor, convert_to_tensor
-from podium.core.internal import in_order
+from podium.core.internal import preserve_key_order
 from podium.data import DataHandler
 from podium.execution import StepValues
 from podium.models.predict._memory_estimate import warn_if_too_large
@@ -71,7 +71,7 @@ class Collector:
         """Add the outputs of an execution. They are fetched when some more have been started."""
         if self._structure is None:
             outputs = values.each()[0] if isinstance(values, StepValues) else values
-            self.expect(jax.tree.map(np.asarray, in_order(outputs), is_leaf=_is_tensor))
+            self.expect(jax.tree.map(np.asarray, preserve_key_order(outputs), is_leaf=_is_tensor))
         self._waiting.append(values)
         most = _IN_FLIGHT if getattr(values, "count", 1) == 1 else _ROWS_IN_FLIGHT
         while len(self._waiting) > most:
@@ -110,10 +110,10 @@ class Collector:
     def _sinks(self) -> list:
         """Return what is to be filled, in the order of the outputs."""
         try:
-            return self._structure.flatten_up_to(in_order(self._out))
+            return self._structure.flatten_up_to(preserve_key_order(self._out))
         except (ValueError, TypeError):
             raise ValueError(
-                f"`out` is {jax.tree.structure(in_order(self._out))}, and the outputs are "
+                f"`out` is {jax.tree.structure(preserve_key_order(self._out))}, and the outputs are "
                 f"{self._structure}. Give what shall be "
                 "filled in the structure of the outputs."
             ) from None
@@ -170,7 +170,7 @@ def _rows(leaf: Any, turns: int | None) -> np.ndarray:
 
 
 def _flat(outputs: Any) -> tuple[list, Any]:
-    return jax.tree.flatten(in_order(outputs), is_leaf=_is_tensor)
+    return jax.tree.flatten(preserve_key_order(outputs), is_leaf=_is_tensor)
 
 
 def _is_tensor(leaf: Any) -> bool:

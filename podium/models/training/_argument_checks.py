@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from podium.core import nearest
+from podium.core import closest_match
 
 _RENAMED = {"nb_epoch": "epochs", "show_accuracy": "metrics"}  # what Keras 1 called them
 
@@ -17,7 +17,9 @@ def no_more_arguments(method: Callable, given: dict[str, Any], allowed: tuple[st
     """Refuse arguments that a method does not have; `allowed` ones are accepted without effect."""
     for name in given:
         if name not in allowed:
-            close = _RENAMED.get(name) or nearest(name, list(inspect.signature(method).parameters))
+            close = _RENAMED.get(name) or closest_match(
+                name, list(inspect.signature(method).parameters)
+            )
             hint = f" Did you mean `{close}`?" if close else ""
             raise TypeError(f"{method.__name__}() has no argument {name!r}.{hint}")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from podium import losses
-from podium.core import Tensor, leaves_of, warn_user
+from podium.core import Tensor, tree_leaves, warn_user
 from podium.data import expand_1d, unpack_x_y_sample_weight
 from podium.data.internal import is_memory_mapped, record_to_dict
 from podium.models.compile._output_mapping import flat, flat_targets, layer_names, output_names
@@ -32,7 +32,7 @@ RUNS = {
 
 def rows_of(x: Any) -> int | None:
     """Return the number of samples of a batch given whole, or None if it shows nowhere."""
-    for leaf in leaves_of(record_to_dict(x)):
+    for leaf in tree_leaves(record_to_dict(x)):
         if len(np.shape(leaf)):
             return max(1, np.shape(leaf)[0])
     return None

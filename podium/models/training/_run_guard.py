@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core.internal import clean_exit, current
+from podium.core.internal import context, restore_on_error
 
 _at_work: dict[
     int, list[tuple[str, int]]
@@ -30,15 +30,15 @@ def conducting(model: Any, what: str) -> Iterator[None]:
             inside a trace.
     """
     model._check_initialized()
-    if current.scope is not None or isinstance(jnp.zeros(()), jax.core.Tracer):
+    if context.scope is not None or isinstance(jnp.zeros(()), jax.core.Tracer):
         raise RuntimeError(
             f"`{what}` was called inside a compiled function (`podium.function`, `jax.jit` or a "
             "`train_step`). It is a loop over data and cannot be part of one. Call the model "
             "itself there: `model(x)`."
         )
-    if current.alone is not None:
+    if context.chief_only_callback is not None:
         raise RuntimeError(
-            f"`{what}` was called by {current.alone}, which runs on the chief alone: the other "
+            f"`{what}` was called by {context.chief_only_callback}, which runs on the chief alone: the other "
             "workers would be waited for. Set `every_worker = True` on the callback's class, so "
             "that all workers call it."
         )
@@ -56,7 +56,7 @@ def conducting(model: Any, what: str) -> Iterator[None]:
     try:
         state = model._compiled_trainable_state
         with (
-            clean_exit(),
+            restore_on_error(),
             model.distribute_strategy.scope(),
             state.respected(what in _TRAINING) if state is not None else contextlib.nullcontext(),
         ):

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from podium.core import KerasTensor, TensorSpec, check_choice, leaves_of, map_structure
+from podium.core import KerasTensor, TensorSpec, check_choice, map_structure, tree_leaves
 from podium.execution import Execution
 from podium.models.training._run_guard import conducting
 
@@ -70,7 +70,7 @@ def _warm_up_remainder(function: Execution, adapter: Any) -> None:
 
 def _examples(x: Any, y: Any, sample_weight: Any, batch_size: int | None, executions: int) -> tuple:
     """Put arrays of zeros in the place of specs: as many rows as one execution takes."""
-    specs = [leaf for leaf in leaves_of((x, y, sample_weight)) if isinstance(leaf, _SPECS)]
+    specs = [leaf for leaf in tree_leaves((x, y, sample_weight)) if isinstance(leaf, _SPECS)]
     if not specs:
         return x, y, sample_weight, batch_size
     known = [spec.shape[0] for spec in specs if spec.shape and isinstance(spec.shape[0], int)]

@@ -27,8 +27,8 @@ from podium.saving.formats._layer_groups import parts_of, read_groups, write_gro
 from podium.saving.io._array_io import value_of
 from podium.saving.io._errors import Unfit, explained
 from podium.saving.io._load_plan import Loaded, LoadReport, checked
-from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._deserialization import build_from_config
+from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._serialization import serialize_keras_object
 from podium.saving.serialization._strict_json import BadJson, dump, parse
 

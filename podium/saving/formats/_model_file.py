@@ -32,8 +32,8 @@ from podium.saving.formats._weights_file import read_weights, write_weights
 from podium.saving.io._atomic_write import open_regular, place_for, replacing
 from podium.saving.io._errors import Unfit, explained
 from podium.saving.io._load_plan import LoadReport
-from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._deserialization import build_from_config
+from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._serialization import serialize_keras_object
 from podium.saving.serialization._strict_json import BadJson, dump, parse
 

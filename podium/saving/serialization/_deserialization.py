@@ -15,10 +15,10 @@ import numpy as np
 
 from podium.core import (
     DTypePolicy,
+    closest_match,
     convert_to_tensor,
     custom_object_scope,
     get_registered_object,
-    nearest,
     standardize_dtype,
 )
 from podium.core.internal import build_object, load_class, resolve_class
@@ -168,7 +168,9 @@ def _unknown_name(kind: str, name: object, config: Mapping[str, Any]) -> ValueEr
     module = config.get("module")
     where = f" of module {module!r}" if module not in (None, "builtins") else ""
     package = package_of_module(module)
-    choice = nearest(name, dir(package)) if isinstance(name, str) and package is not None else None
+    choice = (
+        closest_match(name, dir(package)) if isinstance(name, str) and package is not None else None
+    )
     hint = f" Did you mean {choice!r}?" if choice else ""
     return ValueError(
         f"The config names the {kind} {name!r}{where}, which is not registered.{hint} Files cannot "
