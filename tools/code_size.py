@@ -37,7 +37,7 @@ def long_functions(checkout: Checkout, limit: int) -> list[Function]:
 
 
 def large_classes(checkout: Checkout, limit: int) -> list[tuple[str, ast.ClassDef]]:
-    """Classes with more than `limit` methods of their own, dunder methods not counted."""
+    """Classes with more than `limit` methods defined in them, dunder methods not counted."""
     return [
         (f"{file.relative}:{node.lineno}", node)
         for file in checkout.package_files

@@ -109,7 +109,7 @@ def _functions(
 
 
 class Checkout:
-    """A directory with the repository's files, at whatever commit."""
+    """A directory with the repository's files, at any commit."""
 
     def __init__(self, root: pathlib.Path = ROOT) -> None:
         self.root = root

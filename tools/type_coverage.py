@@ -1,4 +1,4 @@
-"""Measures how much of the annotations says something: bare `Any`, and `type: ignore` comments.
+"""Measures how specific the annotations are: bare `Any`, and `type: ignore` comments.
 
 python tools/type_coverage.py                # bare `Any` per package
 python tools/type_coverage.py podium/core    # where they are
@@ -54,7 +54,7 @@ def _percentage(files: list[SourceFile], kind: str) -> float:
     signatures = [
         each for file in files for each in signature_annotations(file) if each.kind == kind
     ]
-    return 100 * sum(each.is_bare for each in signatures) / max(1, len(found))
+    return 100 * sum(each.is_bare for each in signatures) / max(1, len(signatures))
 
 
 def bare_any_arguments(checkout: Checkout) -> float:

@@ -86,7 +86,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 def _covers(allowed: re.Pattern[str], text: str, match: re.Match[str]) -> bool:
     start = max(0, match.start() - 60)
     return any(
-        context.start() <= match.start() and found.end() >= match.end()
+        context.start() <= match.start() and context.end() >= match.end()
         for context in allowed.finditer(text, start, min(len(text), match.end() + 60))
     )
 
