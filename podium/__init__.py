@@ -49,6 +49,7 @@ if _typing.TYPE_CHECKING:
     from podium import random as random
     from podium import regularizers as regularizers
     from podium import saving as saving
+    from podium import testing as testing
     from podium import utils as utils
     from podium.compat.keras import backend as backend
     from podium.compat.keras import config as config
@@ -84,6 +85,7 @@ _ROOMS = [
     "random",
     "regularizers",
     "saving",
+    "testing",
     "utils",
 ]
 _ELSEWHERE = {
