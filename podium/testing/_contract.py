@@ -37,6 +37,9 @@ class Configurable(Protocol):
 
     def get_config(self) -> Config: ...
 
+    @classmethod
+    def from_config(cls, config: Config) -> Any: ...
+
 
 C = TypeVar("C", bound=Configurable)
 
@@ -100,7 +103,7 @@ class Contract:
             "Accept in `__init__` every name that `get_config` returns, base class included, or "
             "override `from_config`.",
         ):
-            copy: C = cls.from_config(json.loads(text))  # type: ignore[attr-defined]
+            copy: C = cls.from_config(json.loads(text))
         again = copy.get_config()
         self.require(
             json.dumps(again) == text,

@@ -84,7 +84,7 @@ def _take_steps(
         f"`iterations` is {int(optimizer.iterations.numpy())} after {count} steps.",
         "Leave `iterations` to the base class.",
     )
-    after = [variable.numpy() for variable in variables]
+    after: list[Array] = [variable.numpy() for variable in variables]
     contract.require(
         all(not np.array_equal(one, other) for one, other in zip(before, after, strict=True)),
         "three steps left a variable as it was.",
