@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podium._typing import Tree
-from podium.core import convert_to_numpy, leaves_of, map_structure
+from podium.core import convert_to_numpy, map_structure, tree_leaves
 from podium.data import DataAdapter
 from podium.testing._contract import Contract
 
@@ -120,7 +120,7 @@ def _check_counts(contract: Contract, adapter: DataAdapter, batches: list[Tree])
         f"get_size() returned {size}, and a pass has {len(batches)} batches.",
         "Return the number of batches in one pass, or None if it is not known.",
     )
-    sizes = [len(leaves_of(batch)[0]) for batch in batches]
+    sizes = [len(tree_leaves(batch)[0]) for batch in batches]
     full = adapter.batch_size()
     contract.require(
         full is None or all(each == full for each in sizes[:-1]),

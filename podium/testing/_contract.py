@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from podium._typing import Config, Tree
-from podium.core import convert_to_numpy, leaves_of
+from podium.core import convert_to_numpy, tree_leaves
 
 
 class ContractError(AssertionError):
@@ -77,7 +77,7 @@ class Contract:
         self, actual: Tree, expected: Tree, problem: str, fix: str, *, rtol: float = 0.0
     ) -> None:
         """Raise unless two structures hold the same values, up to `rtol` of the largest."""
-        actual_leaves, expected_leaves = leaves_of(actual), leaves_of(expected)
+        actual_leaves, expected_leaves = tree_leaves(actual), tree_leaves(expected)
         self.require(
             len(actual_leaves) == len(expected_leaves),
             f"{problem} There are {len(actual_leaves)} values, {len(expected_leaves)} expected.",

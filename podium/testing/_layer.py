@@ -11,7 +11,7 @@ import numpy as np
 
 from podium import core, ops
 from podium._typing import Tree
-from podium.core import convert_to_numpy, leaves_of, map_structure
+from podium.core import convert_to_numpy, map_structure, tree_leaves
 from podium.layers import Input, Layer
 from podium.models import Model, load_model
 from podium.testing._contract import Contract
@@ -67,7 +67,7 @@ def check_layer(layer: Layer, inputs: Tree, *, saveable: bool = True) -> None:
 def _call(contract: Contract, layer: Layer, inputs: Tree) -> Tree:
     with contract.succeeds("a call with the example inputs", "Are the inputs as it expects them?"):
         outputs = layer(inputs)
-    leaves = leaves_of(outputs)
+    leaves = tree_leaves(outputs)
     contract.require(
         outputs is not None and all(leaf is not None for leaf in leaves),
         "`call` returned None.",
@@ -95,7 +95,7 @@ def _check_variables_are_made_once(contract: Contract, layer: Layer, inputs: Tre
 def _check_shapes(contract: Contract, layer: Layer, inputs: Tree, outputs: Tree) -> None:
     fix = "Override `compute_output_shape` to return the shape that `call` returns."
     shapes = map_structure(lambda array: tuple(array.shape), inputs)
-    expected = [tuple(leaf.shape) for leaf in leaves_of(outputs)]
+    expected = [tuple(leaf.shape) for leaf in tree_leaves(outputs)]
     with contract.succeeds(f"compute_output_shape({shapes})", fix):
         computed = _flat_shapes(layer.compute_output_shape(shapes))
     contract.require(
@@ -104,8 +104,8 @@ def _check_shapes(contract: Contract, layer: Layer, inputs: Tree, outputs: Tree)
         fix,
     )
     with contract.succeeds("a call with symbolic inputs", "Use `podium.ops` in `call`."):
-        symbolic = leaves_of(layer(_symbolic_inputs(inputs)))
-    for node, output in zip(symbolic, leaves_of(outputs), strict=True):
+        symbolic = tree_leaves(layer(_symbolic_inputs(inputs)))
+    for node, output in zip(symbolic, tree_leaves(outputs), strict=True):
         contract.require(
             tuple(node.shape[1:]) == tuple(output.shape[1:]) and node.dtype == output.dtype,
             f"a symbolic call returned shape {tuple(node.shape)} and dtype {node.dtype}, and the "
@@ -158,7 +158,7 @@ def _check_gradients(contract: Contract, layer: Layer, inputs: Tree) -> None:
         outputs = layer(inputs, **_inference(layer))
         total = sum(
             ops.sum(leaf * numbers.normal(size=leaf.shape).astype(str(leaf.dtype)))
-            for leaf in leaves_of(outputs)
+            for leaf in tree_leaves(outputs)
             if core.is_float_dtype(str(leaf.dtype))
         )
     gradients = tape.gradient(total, variables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium import core
 from podium._typing import TensorLike, Tree
-from podium.core import convert_to_numpy, leaves_of, map_structure
+from podium.core import convert_to_numpy, map_structure, tree_leaves
 from podium.metrics import Metric
 from podium.testing._contract import Contract
 
@@ -75,7 +75,7 @@ def _result(contract: Contract, metric: Metric) -> Tree:
     with contract.succeeds("result()", "Return a scalar Tensor or a dictionary of them."):
         result = map_structure(convert_to_numpy, metric.result())
     contract.require(
-        len(leaves_of(result)) > 0,
+        len(tree_leaves(result)) > 0,
         "`result` returned nothing.",
         "Return a Tensor or a dictionary of Tensors.",
     )
