@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SOURCES := .venv-sources
 ORACLES := .oracles
 
-.PHONY: demo test test-sources check check-typing format metrics \
+.PHONY: demo test test-sources check format metrics \
 	soak soak-saves soak-flips \
 	bench bench-data bench-distribute bench-self bench-saving \
 	oracle oracle-record oracle-report check-saving clean
@@ -29,11 +29,6 @@ check: $(INSTALLED)
 format: $(INSTALLED)
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-
-# What type checkers and editors make of a user's script, with Pyright too (which needs node).
-check-typing: $(INSTALLED)
-	$(RUN) -m pip install --quiet "pyright>=1.1.400"
-	PYRIGHT_PYTHON_CACHE_DIR=.cache/pyright $(RUN) -m pytest tests/typing
 
 # Measurements of the code base; `python tools/metrics.py --compare COMMIT` adds a column.
 metrics: $(INSTALLED)

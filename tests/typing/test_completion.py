@@ -1,8 +1,7 @@
 """Editors complete names although packages are imported when they are first used."""
 
+import jedi
 import pytest
-
-jedi = pytest.importorskip("jedi")
 
 
 def completions(code: str) -> set[str]:
