@@ -74,7 +74,7 @@ class Engine(layers.Layer):
             epochs=epochs,
             steps=steps,
         )
-        with listeners.ending(
+        with listeners.ensure_end(
             "train"
         ):  # should something fail, the callbacks still hear of the end
             listeners.on_train_begin()

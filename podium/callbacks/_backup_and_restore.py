@@ -17,7 +17,7 @@ from typing import Any
 import jax
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import write
+from podium.callbacks._console import write_stdout
 from podium.saving import CheckpointManager
 from podium.saving.internal import Contents, dump, encoded
 
@@ -268,7 +268,7 @@ class BackupAndRestore(Callback):
 
     def _say(self, text: str) -> None:
         if self.verbose > 0:
-            write(f"\nBackupAndRestore: {text}\n")
+            write_stdout(f"\nBackupAndRestore: {text}\n")
 
     # --- being asked to end
 

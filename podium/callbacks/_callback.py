@@ -55,7 +55,7 @@ class Callback:
     _ended_by: BaseException | None = (
         None  # what broke the run off, while the `on_*_end` after it is called
     )
-    _resumes: bool = (
+    _is_resuming: bool = (
         False  # while `on_train_begin` is called for a run that goes on: files are not begun anew
     )
     _keeps_run: bool = False  # whether it saves runs and continues them, as BackupAndRestore does
@@ -99,7 +99,7 @@ class Callback:
         """
         vars(self).update(state)
 
-    def passes_over(self, hook: str, batch: int) -> bool:
+    def skips_batch(self, hook: str, batch: int) -> bool:
         """Tell whether a batch hook, such as "on_train_batch_end", may go by without a call; only
         with `every_batch = False`.
         """

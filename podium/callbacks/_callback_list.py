@@ -113,12 +113,12 @@ class CallbackList:
         for callback in self.callbacks:
             callback.set_model(model)
 
-    def listens_to(self, hook: str) -> bool:
+    def implements(self, hook: str) -> bool:
         """Tell whether anybody listens to a hook: if not, nobody needs its logs.
 
         Example:
             >>> callbacks = podium.callbacks.CallbackList(add_history=True)
-            >>> callbacks.listens_to("on_epoch_end"), callbacks.listens_to("on_train_batch_end")
+            >>> callbacks.implements("on_epoch_end"), callbacks.implements("on_train_batch_end")
             (True, False)
         """
         return bool(self._listeners[check_choice("hook", NEW_NAMES.get(hook, hook), HOOKS)])
@@ -134,7 +134,7 @@ class CallbackList:
         return any(callback.every_batch for hook in hooks for callback, _ in self._listeners[hook])
 
     @contextlib.contextmanager
-    def ending(self, kind: str) -> Iterator[None]:
+    def ensure_end(self, kind: str) -> Iterator[None]:
         """Make sure, around a "train", "test" or "predict" run, that whoever hears of its beginning
         hears of its end.
 
@@ -232,7 +232,7 @@ class CallbackList:
         """Tell that an epoch begins."""
         self._tell("on_epoch_begin", epoch, logs)
 
-    def on_epoch_continued(self, epoch: int) -> None:
+    def on_epoch_resumed(self, epoch: int) -> None:
         """Tell that an epoch begins to those who do not remember that it has begun."""
         for callback, method in self._listeners["on_epoch_begin"]:
             if id(callback) not in self._remember:
@@ -298,7 +298,7 @@ class CallbackList:
     def _tell(self, hook: str, index: int, logs: Any) -> None:
         for callback, method in self._listeners[hook]:
             if isinstance(logs, StepValues):
-                if not callback.every_batch and callback.passes_over(hook, index):
+                if not callback.every_batch and callback.skips_batch(hook, index):
                     continue
                 logs = StepLogs(logs)
             _call(callback, hook, method, index, _own(logs))

@@ -9,7 +9,7 @@ from typing import Any
 
 from podium.saving.internal import is_plain
 
-_NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_resumes"})
+_NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_is_resuming"})
 
 
 def plain_attributes(callback: Any) -> dict[str, Any]:

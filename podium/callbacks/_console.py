@@ -11,14 +11,14 @@ import shutil
 import sys
 
 
-def write(text: str) -> None:
+def write_stdout(text: str) -> None:
     """Write and flush; nothing happens in a program without an output."""
     if sys.stdout is not None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
-def redraws() -> bool:
+def can_redraw() -> bool:
     """Tell whether a line can be drawn over: in a terminal or a notebook, not in a pipe or a
     file.
     """
@@ -26,7 +26,7 @@ def redraws() -> bool:
     return bool(isatty and isatty()) or "ipykernel" in sys.modules or "PYCHARM_HOSTED" in os.environ
 
 
-def columns() -> int | None:
+def terminal_width() -> int | None:
     """Return how long a line may be without wrapping around (a wrapped line cannot be drawn over);
     None without a terminal.
     """

@@ -59,7 +59,7 @@ class CSVLogger(Callback):
             os.makedirs(folder, exist_ok=True)
         self.keys = self._columns_of_file() if self.append else None
         goes_on = (
-            self.append or self._resumes
+            self.append or self._is_resuming
         )  # a run that goes on cuts off what came after its checkpoint
         self.csv_file = open(self.filename, "a" if goes_on else "w", newline="", encoding="utf-8")  # noqa: SIM115
         self.writer = csv.writer(self.csv_file, delimiter=self.sep)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.callbacks._console import write
+from podium.callbacks._console import write_stdout
 from podium.callbacks._monitor import MonitorCallback, check_count
 
 
@@ -68,7 +68,7 @@ class EarlyStopping(MonitorCallback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Forget an earlier `fit`."""
-        self.forget_best()
+        self.reset_best()
         self.wait = self.stopped_epoch = self.best_epoch = 0
         self.best_weights = None
 
@@ -76,7 +76,7 @@ class EarlyStopping(MonitorCallback):
         """Look at the figure, and stop training if patience is at an end."""
         if epoch < self.start_from_epoch:
             return
-        value = self.monitored(logs)
+        value = self.get_monitor_value(logs)
         if value is None:
             return
         if self.restore_best_weights and self.best_weights is None:
@@ -96,10 +96,10 @@ class EarlyStopping(MonitorCallback):
         if self._ended_by is not None:
             return
         if self.stopped_epoch > 0 and self.verbose > 0:
-            write(f"Epoch {self.stopped_epoch + 1}: early stopping\n")
+            write_stdout(f"Epoch {self.stopped_epoch + 1}: early stopping\n")
         if self.restore_best_weights and self.best_weights is not None:
             if self.verbose > 0:
-                write(
+                write_stdout(
                     "Restoring model weights from the end of the best epoch: "
                     f"{self.best_epoch + 1}.\n"
                 )

@@ -9,7 +9,7 @@ from typing import Any
 from podium.callbacks._callback import Callback
 
 
-def optimizers_of(model: Any) -> dict[str, Any]:
+def unwrap_optimizers(model: Any) -> dict[str, Any]:
     """Return the model's optimizer under the name "", or those inside a MultiOptimizer under their
     own.
     """
@@ -22,10 +22,10 @@ def optimizers_of(model: Any) -> dict[str, Any]:
     return {"": optimizer}
 
 
-def settable_optimizers(callback: Callback) -> dict[str, Any]:
+def optimizers_with_settable_rate(callback: Callback) -> dict[str, Any]:
     """Return the optimizers whose learning rate a callback may set, or say why it may not."""
     who = type(callback).__name__
-    found = optimizers_of(callback.model)
+    found = unwrap_optimizers(callback.model)
     if not found or not all(hasattr(optimizer, "learning_rate") for optimizer in found.values()):
         given = getattr(callback.model, "optimizer", None)
         raise ValueError(
@@ -45,10 +45,10 @@ def settable_optimizers(callback: Callback) -> dict[str, Any]:
     return found
 
 
-def log_rates(callback: Callback, logs: Any) -> None:
+def log_learning_rates(callback: Callback, logs: Any) -> None:
     """Add the learning rate to an epoch's logs."""
     if logs is not None:
-        for name, optimizer in settable_optimizers(callback).items():
+        for name, optimizer in optimizers_with_settable_rate(callback).items():
             logs[f"learning_rate_{name}" if name else "learning_rate"] = float(
                 optimizer.learning_rate
             )

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import write
-from podium.callbacks._learning_rate import log_rates, settable_optimizers
+from podium.callbacks._console import write_stdout
+from podium.callbacks._learning_rate import log_learning_rates, optimizers_with_settable_rate
 from podium.core import Tensor, is_float_dtype
 
 
@@ -52,23 +52,23 @@ class LearningRateScheduler(Callback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Refuse an optimizer whose rate cannot be set, before anything is trained."""
-        settable_optimizers(self)
+        optimizers_with_settable_rate(self)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Set the rate."""
-        for name, optimizer in settable_optimizers(self).items():
+        for name, optimizer in optimizers_with_settable_rate(self).items():
             rate = self._rate(epoch, optimizer)
             optimizer.learning_rate = rate
             if self.verbose > 0:
                 whose = f"{name} " if name else ""
-                write(
+                write_stdout(
                     f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to "
                     f"{rate}.\n"
                 )
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Add the rate to the logs."""
-        log_rates(self, logs)
+        log_learning_rates(self, logs)
 
     def _rate(self, epoch: int, optimizer: Any) -> float:
         rate = (

@@ -8,7 +8,7 @@ import os
 import string
 from typing import Any
 
-from podium.callbacks._console import write
+from podium.callbacks._console import write_stdout
 from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import closest_match, warn_user
@@ -115,7 +115,7 @@ class ModelCheckpoint(MonitorCallback):
             )
         self._fields = self._checked_fields()
         self._check_suffix()
-        self.forget_best()
+        self.reset_best()
         self.every_batch = save_freq != "epoch"
         self._written: list[str] = []
         self._epoch: int | None = None  # None before the first one of a run
@@ -181,7 +181,7 @@ class ModelCheckpoint(MonitorCallback):
 
     # --- when to save
 
-    def passes_over(self, hook: str, batch: int) -> bool:
+    def skips_batch(self, hook: str, batch: int) -> bool:
         """Batches matter only when saving after batches."""
         return self.save_freq == "epoch"
 
@@ -231,7 +231,7 @@ class ModelCheckpoint(MonitorCallback):
     def _is_best(self, epoch: int, logs: Any, path: str) -> bool:
         """Tell whether the figure is better than ever before, and keep it if so."""
         first = self._sign is None
-        value = self.monitored(logs)
+        value = self.get_monitor_value(logs)
         if value is None:
             return False
         if not isinstance(value, (int, float)):
@@ -252,15 +252,15 @@ class ModelCheckpoint(MonitorCallback):
         self.best = value
         return True
 
-    def forget_best(self) -> None:
+    def reset_best(self) -> None:
         """Start anew; `fit` does not do that by itself."""
-        super().forget_best()
+        super().reset_best()
         if self.initial_value_threshold is not None:
             self.best = self.initial_value_threshold
 
     def _say(self, epoch: int, text: str) -> None:
         if self.verbose > 0:
-            write(f"\nEpoch {epoch + 1}: {text}\n")
+            write_stdout(f"\nEpoch {epoch + 1}: {text}\n")
 
     # --- saving
 

@@ -41,11 +41,11 @@ class MonitorCallback(Callback):
         self.monitor = monitor
         self.mode = check_choice("mode", mode, ["auto", "min", "max"])
         self.min_delta = abs(min_delta)
-        self.best = math.inf  # of a falling figure; `forget_best` sets it for either
+        self.best = math.inf  # of a falling figure; `reset_best` sets it for either
         self._sign: float | None = None  # 1 if the figure should fall, -1 if it should rise
         self._warned = False
 
-    def forget_best(self) -> None:
+    def reset_best(self) -> None:
         """Start anew, as at the beginning of `fit`."""
         self._warned = False
         self._sign = None
@@ -53,7 +53,7 @@ class MonitorCallback(Callback):
             self._sign = 1.0 if self.mode == "min" else -1.0
         self.best = math.inf if self._sign is None else self._sign * math.inf
 
-    def monitored(self, logs: Mapping[str, Any] | None) -> float | None:
+    def get_monitor_value(self, logs: Mapping[str, Any] | None) -> float | None:
         """Return the figure, or None with a warning (once) that lists what there is."""
         value = (logs or {}).get(self.monitor)
         if value is not None:

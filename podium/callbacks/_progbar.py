@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.callbacks._console import columns, redraws, write
+from podium.callbacks._console import can_redraw, terminal_width, write_stdout
 from podium.callbacks._logs import to_python
 
 _MAX_PENDING = 1000  # unread batches kept at most
@@ -87,7 +87,7 @@ class Progbar:
         if finalize:
             self._finish(current)
         elif self.verbose == 1 and not self.is_too_soon():
-            if redraws():
+            if can_redraw():
                 self._draw(current)
             self._looked_at = _now()  # after the drawing, which waits for the device
         elif len(self._pending) > _MAX_PENDING:
@@ -106,7 +106,7 @@ class Progbar:
     def close(self) -> None:
         """End an unfinished line, as when the loop is broken off."""
         if self._drawn_width:
-            write("\n")
+            write_stdout("\n")
             self._drawn_width = 0
 
     def announce(self, word: str) -> None:
@@ -128,13 +128,13 @@ class Progbar:
         """Draw the bar and a text over the line on the screen; the bar gives way where both would
         not fit.
         """
-        room = columns()
+        room = terminal_width()
         line = self._bar(current, self._live_width) + text
         if room is not None and len(line) > room:
             narrower = self._live_width - (len(line) - room)
             self._live_width = narrower if narrower >= _LEAST_WIDTH else 0
             line = (self._bar(current, self._live_width) + text)[:room]
-        write("\r" + line.ljust(self._drawn_width))
+        write_stdout("\r" + line.ljust(self._drawn_width))
         self._drawn_width = len(line)
 
     def _finish(self, current: int) -> None:
@@ -146,7 +146,7 @@ class Progbar:
             line = f"{self._count(current)} - {elapsed:.0f}s{figures}"
             line += f" - {_duration(elapsed)}/epoch - {_duration(elapsed / max(current, 1))}/{self.unit_name}"
         start = "\r" if self._drawn_width else ""
-        write(start + line.ljust(self._drawn_width) + "\n")
+        write_stdout(start + line.ljust(self._drawn_width) + "\n")
         self._drawn_width = 0
 
     def _count(self, current: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import redraws, write
+from podium.callbacks._console import can_redraw, write_stdout
 from podium.callbacks._logs import Logs
 from podium.callbacks._progbar import Progbar
 from podium.core import check_choice
@@ -61,7 +61,7 @@ class ProgbarLogger(Callback):
     def get_state(self) -> None:
         """Remember nothing: a bar belongs to its screen."""
 
-    def passes_over(self, hook: str, batch: int) -> bool:
+    def skips_batch(self, hook: str, batch: int) -> bool:
         """Tell whether it is too soon to draw, or validation: then nobody needs to make logs for
         it.
         """
@@ -84,7 +84,7 @@ class ProgbarLogger(Callback):
         """Begin a bar, with a heading if there are several epochs."""
         self._begin()
         if self.verbose and self.epochs > 1:
-            write(f"Epoch {epoch + 1}/{self.epochs}\n")
+            write_stdout(f"Epoch {epoch + 1}/{self.epochs}\n")
         self._tell_of_compiling("train_function")
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -135,7 +135,7 @@ class ProgbarLogger(Callback):
         """Say on a screen what the wait for the first step is for."""
         traces = getattr(getattr(self.model, function, None), "trace_count", None)
         compiles = traces == 0 and not getattr(self.model, "run_eagerly", False)
-        if self.verbose == 1 and compiles and self.progbar is not None and redraws():
+        if self.verbose == 1 and compiles and self.progbar is not None and can_redraw():
             self.progbar.announce("compiling")
 
     def _advance(self, batch: int, logs: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.callbacks._console import write
-from podium.callbacks._learning_rate import log_rates, settable_optimizers
+from podium.callbacks._console import write_stdout
+from podium.callbacks._learning_rate import log_learning_rates, optimizers_with_settable_rate
 from podium.callbacks._monitor import MonitorCallback, check_count
 
 
@@ -69,14 +69,14 @@ class ReduceLROnPlateau(MonitorCallback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Forget an earlier `fit`, and refuse an optimizer whose rate cannot be set."""
-        settable_optimizers(self)
-        self.forget_best()
+        optimizers_with_settable_rate(self)
+        self.reset_best()
         self.cooldown_counter = self.wait = 0
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Look at the figure, and lower the rate if patience is at an end."""
-        value = self.monitored(logs)
-        log_rates(self, logs)
+        value = self.get_monitor_value(logs)
+        log_learning_rates(self, logs)
         if value is None:
             return
         if self.in_cooldown():
@@ -97,7 +97,7 @@ class ReduceLROnPlateau(MonitorCallback):
 
     def _reduce(self, epoch: int) -> bool:
         reduced = False
-        for name, optimizer in settable_optimizers(self).items():
+        for name, optimizer in optimizers_with_settable_rate(self).items():
             rate = float(optimizer.learning_rate)
             if rate > np.float32(self.min_lr):  # the rate is kept in 32 bits
                 rate = max(rate * self.factor, self.min_lr)
@@ -105,7 +105,7 @@ class ReduceLROnPlateau(MonitorCallback):
                 reduced = True
                 if self.verbose > 0:
                     whose = f" {name}" if name else ""
-                    write(
+                    write_stdout(
                         f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{whose} learning rate "
                         f"to {rate}.\n"
                     )

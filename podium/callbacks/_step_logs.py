@@ -55,7 +55,7 @@ class StepLogs(Logs):
         return [Logs(step["batch"], step["running"]) for step in self._values.each()]
 
 
-def running_values(logs: Any) -> Logs:
+def running_logs(logs: Any) -> Logs:
     """Return the epoch's values so far, to be read when asked for, from the logs of its last
     execution.
 

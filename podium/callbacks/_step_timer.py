@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import write
+from podium.callbacks._console import write_stdout
 from podium.callbacks._step_logs import StepLogs
 
 
@@ -87,7 +87,7 @@ class StepTimer(Callback):
         """Print the figures, if asked for."""
         if self.verbose and self.step_seconds:
             figures = ", ".join(f"{name} {value:.4g}" for name, value in self.summary().items())
-            write(f"Steps: {figures}\n")
+            write_stdout(f"Steps: {figures}\n")
 
     def summary(self) -> dict[str, float]:
         """Return the figures: latencies in milliseconds, rates per second, the share of time

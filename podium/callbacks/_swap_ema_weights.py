@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._learning_rate import optimizers_of
+from podium.callbacks._learning_rate import unwrap_optimizers
 from podium.core import Variable
 
 
@@ -124,7 +124,7 @@ class SwapEMAWeights(Callback):
 
     def _averages(self) -> Iterator[tuple[Variable, Variable]]:
         optimizers = [
-            one for one in optimizers_of(self.model).values() if getattr(one, "use_ema", False)
+            one for one in unwrap_optimizers(self.model).values() if getattr(one, "use_ema", False)
         ]
         if not optimizers:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.callbacks._callback import Callback
-from podium.callbacks._console import write
+from podium.callbacks._console import write_stdout
 from podium.callbacks._logs import Logs
 from podium.core import Variable
 
@@ -93,7 +93,7 @@ class TerminateOnNaN(Callback):
         self._restore()
         if self.raise_error:
             raise RuntimeError(f"The loss of batch {batch} is {loss}, so training was stopped.")
-        write(f"Batch {batch}: Invalid loss, terminating training\n")
+        write_stdout(f"Batch {batch}: Invalid loss, terminating training\n")
         self.model.stop_training = True
 
     def on_train_end(self, logs: Any = None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from podium.callbacks import CallbackList, History, StepLogs
-from podium.callbacks.internal import running_values
+from podium.callbacks.internal import running_logs
 from podium.core import GradientTape
 from podium.data import (
     DataHandler,
@@ -200,7 +200,7 @@ class Model(CompiledModel):
                 course.most_steps(validation.steps_between),
             )
             self._train_counter.clear()
-            with data, pace, listeners.ending("train"), course:
+            with data, pace, listeners.ensure_end("train"), course:
                 listeners.on_train_begin()
                 logs = (
                     course.resume()
@@ -293,12 +293,12 @@ class Model(CompiledModel):
         pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("test"), data)
         self._test_counter.clear()
         values = None
-        with data, pace, listeners.ending("test"), self._metrics_apart():
+        with data, pace, listeners.ensure_end("test"), self._metrics_apart():
             listeners.on_test_begin()
             self.reset_metrics()
             for values in walk("test", data, listeners, run, pace):  # noqa: B007
                 pass
-            logs = {} if values is None else running_values(values).copy()
+            logs = {} if values is None else running_logs(values).copy()
             listeners.on_test_end(logs)
         return logs
 
@@ -364,7 +364,7 @@ class Model(CompiledModel):
                 self._steps_per_execution, run, listeners.needs_every_batch("predict"), data
             )
             self._predict_counter.clear()
-            with data, pace, listeners.ending("predict"):
+            with data, pace, listeners.ensure_end("predict"):
                 listeners.on_predict_begin()
                 for values in walk("predict", data, listeners, run, pace):
                     outputs.add(values)
@@ -732,5 +732,5 @@ class Model(CompiledModel):
         for _, iterator in data.enumerate_epochs():
             if reset_metrics:
                 self.reset_metrics()
-            logs = running_values(run(iterator)).copy()
+            logs = running_logs(run(iterator)).copy()
         return logs if return_dict else as_plain_list(logs, self.metrics_names)

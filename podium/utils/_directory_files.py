@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.callbacks.internal import write
+from podium.callbacks.internal import write_stdout
 from podium.core import unknown_choice
 
 
@@ -108,7 +108,7 @@ def report(files: Files, verbose: bool) -> None:
 
 def _say(text: str, verbose: bool) -> None:
     if verbose:
-        write(f"{text}\n")
+        write_stdout(f"{text}\n")
 
 
 def _walk(directory: str, suffixes: tuple[str, ...], follow_links: bool) -> Iterator[str]:

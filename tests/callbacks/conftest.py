@@ -55,8 +55,8 @@ def terminal(monkeypatch):
         "_reduce_lr_on_plateau",
         "_learning_rate_scheduler",
     ):
-        monkeypatch.setattr(f"podium.callbacks.{module}.write", drawn.append)
+        monkeypatch.setattr(f"podium.callbacks.{module}.write_stdout", drawn.append)
     for module in ("_progbar", "_progbar_logger"):
-        monkeypatch.setattr(f"podium.callbacks.{module}.redraws", lambda: True)
-    monkeypatch.setattr(_progbar, "columns", lambda: None)
+        monkeypatch.setattr(f"podium.callbacks.{module}.can_redraw", lambda: True)
+    monkeypatch.setattr(_progbar, "terminal_width", lambda: None)
     return drawn

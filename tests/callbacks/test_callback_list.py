@@ -54,7 +54,7 @@ def test_the_older_names_of_the_batch_hooks_are_called():
             events.append(("end", batch, logs))
 
     callbacks = CallbackList(Old())
-    assert callbacks.listens_to("on_train_batch_end") and callbacks.listens_to("on_batch_end")
+    assert callbacks.implements("on_train_batch_end") and callbacks.implements("on_batch_end")
     callbacks.on_train_batch_begin(0)
     callbacks.on_train_batch_end(0, {"loss": 1.0})
     callbacks.on_batch_begin(1)
@@ -64,7 +64,7 @@ def test_the_older_names_of_the_batch_hooks_are_called():
 
 def test_only_overridden_hooks_are_called_and_the_conductor_can_ask():
     callbacks = CallbackList(Callback(), add_history=True, add_progbar=True)
-    listening = [hook for hook in HOOKS if callbacks.listens_to(hook)]
+    listening = [hook for hook in HOOKS if callbacks.implements(hook)]
     bar = ["on_test_batch_end", "on_train_batch_end", "on_predict_batch_end"]
     assert [hook for hook in listening if "batch" in hook] == [
         hook for hook in HOOKS if hook in bar
@@ -72,11 +72,11 @@ def test_only_overridden_hooks_are_called_and_the_conductor_can_ask():
     assert not any(callbacks.needs_every_batch(kind) for kind in ("train", "test", "predict"))
     callbacks.append(LambdaCallback(on_test_batch_begin=lambda batch, logs: None))
     assert callbacks.needs_every_batch("test") and not callbacks.needs_every_batch()
-    assert not CallbackList(History()).listens_to("on_train_batch_end")
+    assert not CallbackList(History()).implements("on_train_batch_end")
     with pytest.raises(
         ValueError, match=r"Unknown hook 'on_train_batch_ends'\. Did you mean 'on_train_batch_end'"
     ):
-        callbacks.listens_to("on_train_batch_ends")
+        callbacks.implements("on_train_batch_ends")
 
 
 def test_hooks_assigned_before_the_beginning_are_found():
@@ -211,7 +211,7 @@ def test_whoever_heard_of_the_beginning_hears_of_the_end():
     events = []
     failing = LambdaCallback(on_train_begin=fail, on_train_end=lambda logs: events.append("never"))
     callbacks = CallbackList([Recorder(events, "a "), failing, Recorder(events, "b ")])
-    with pytest.raises(ValueError, match="first"), callbacks.ending("train"):
+    with pytest.raises(ValueError, match="first"), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
     assert events == [("a on_train_begin",), ("a on_train_end",)]
 
@@ -219,7 +219,7 @@ def test_whoever_heard_of_the_beginning_hears_of_the_end():
 def test_an_end_that_fails_does_not_keep_the_others_from_theirs():
     events = []
     callbacks = CallbackList([LambdaCallback(on_train_end=fail), Recorder(events)])
-    with pytest.raises(ValueError, match="first"), callbacks.ending("train"):
+    with pytest.raises(ValueError, match="first"), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         callbacks.on_train_end()
     assert events == [("on_train_begin",), ("on_train_end",)]
@@ -228,7 +228,7 @@ def test_an_end_that_fails_does_not_keep_the_others_from_theirs():
 def test_errors_inside_ends_become_notes_and_inner_runs_end_first():
     events = []
     callbacks = CallbackList([LambdaCallback(on_test_end=fail), Recorder(events)])
-    with pytest.raises(KeyboardInterrupt) as caught, callbacks.ending("train"):
+    with pytest.raises(KeyboardInterrupt) as caught, callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         callbacks.on_test_begin()
         raise KeyboardInterrupt
@@ -250,7 +250,7 @@ def test_errors_inside_ends_become_notes_and_inner_runs_end_first():
 def test_a_run_that_ends_well_is_not_ended_twice():
     events = []
     callbacks = CallbackList(Recorder(events))
-    with callbacks.ending("predict"):
+    with callbacks.ensure_end("predict"):
         callbacks.on_predict_begin()
         callbacks.on_predict_end()
     callbacks.end_after_error("predict", ValueError())

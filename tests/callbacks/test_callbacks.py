@@ -104,7 +104,7 @@ def test_weights_are_not_restored_after_an_error(model):
     callbacks = CallbackList(
         EarlyStopping("loss", restore_best_weights=True, verbose=1), model=model
     )
-    with pytest.raises(KeyboardInterrupt), callbacks.ending("train"):
+    with pytest.raises(KeyboardInterrupt), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         callbacks.on_epoch_end(0, {"loss": 1.0})
         raise KeyboardInterrupt
@@ -254,7 +254,7 @@ def test_averages_are_in_place_for_tests_and_predictions_and_after_epochs_if_ask
 def test_weights_come_back_after_an_error_and_averages_must_be_there(model):
     model_with, weight = averaged_model()
     callbacks = CallbackList(SwapEMAWeights(swap_on_epoch=True), model=model_with)
-    with pytest.raises(KeyboardInterrupt), callbacks.ending("train"):
+    with pytest.raises(KeyboardInterrupt), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         callbacks.on_epoch_end(0)
         raise KeyboardInterrupt
@@ -286,7 +286,7 @@ def trained(poison, callback, batches=5):
 
     callbacks, seen = CallbackList(callback, model=model), []
     model.stop_training = False
-    with callbacks.ending("train"):
+    with callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         for batch in range(batches):
             callbacks.on_train_batch_begin(batch)
@@ -358,7 +358,7 @@ def test_csv_goes_on_with_a_file_under_its_columns(tmp_path, model):
 def test_csv_is_flushed_each_epoch_and_closed_after_an_error(tmp_path):
     path, logger = tmp_path / "log.csv", CSVLogger(str(tmp_path / "log.csv"))
     callbacks = CallbackList(logger)
-    with pytest.raises(KeyboardInterrupt), callbacks.ending("train"):
+    with pytest.raises(KeyboardInterrupt), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         callbacks.on_epoch_end(0, {"loss": np.array([1.0, 2.0])})
         assert len(rows(path)) == 2

@@ -142,7 +142,7 @@ def test_a_drawing_that_takes_long_is_not_followed_by_another_at_once(monkeypatc
         clock.now += 0.2  # such as the wait for the device
         terminal.append(text)
 
-    monkeypatch.setattr(_progbar, "write", write_slowly)
+    monkeypatch.setattr(_progbar, "write_stdout", write_slowly)
     bar = Progbar(100)
     for current in range(1, 11):
         clock.now += 0.03
@@ -164,7 +164,7 @@ def test_a_drawing_that_takes_long_is_not_followed_by_another_at_once(monkeypatc
 def test_the_bar_is_shorter_where_the_line_would_not_fit(
     columns, shown, monkeypatch, terminal, clock
 ):
-    monkeypatch.setattr(_progbar, "columns", lambda: columns)
+    monkeypatch.setattr(_progbar, "terminal_width", lambda: columns)
     bar = Progbar(10, width=10)
     for current in (3, 6):
         clock.now += 0.1
@@ -193,7 +193,7 @@ def test_a_terminal_is_told_of_the_compilation(traces, eagerly, shown, terminal,
 
 def test_a_line_left_open_by_an_error_is_closed(terminal, clock):
     callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=5)
-    with pytest.raises(KeyboardInterrupt), callbacks.ending("train"):
+    with pytest.raises(KeyboardInterrupt), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
         callbacks.on_epoch_begin(0)
         callbacks.on_train_batch_end(0, {"loss": 1.0})
@@ -202,7 +202,7 @@ def test_a_line_left_open_by_an_error_is_closed(terminal, clock):
     terminal.clear()
     with (
         pytest.raises(KeyboardInterrupt),
-        callbacks.ending("test"),
+        callbacks.ensure_end("test"),
     ):  # not in `fit` any more: evaluation has a bar
         callbacks.on_test_begin()
         callbacks.on_test_batch_end(0, {"loss": 1.0})
@@ -260,7 +260,7 @@ def test_lines_are_cut_to_the_terminal_and_output_is_looked_up_when_written(monk
     bar.close()
     assert screen.text == "\r 1/10 - loss: 1.0000\n"[:20] + "\n"
     monkeypatch.setattr(sys, "stdout", None)
-    assert not _console.redraws() and _console.columns() is None
+    assert not _console.can_redraw() and _console.terminal_width() is None
     bar.update(10, {"loss": 1.0})
 
 

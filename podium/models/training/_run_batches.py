@@ -24,7 +24,7 @@ def walk(
 ) -> Generator[Any, None, None]:
     """Run a step on all of the data, and yield what each execution returned.
 
-    The caller holds `data`, `pace` and `listeners.ending(kind)` open, and tells of the beginning
+    The caller holds `data`, `pace` and `listeners.ensure_end(kind)` open, and tells of the beginning
     and the end.
 
     Args:
@@ -61,7 +61,7 @@ def _outputs_for(listeners: CallbackList, values: Any) -> dict[str, Any]:
     """Return the logs of an execution of `predict`: its outputs, unless nobody would look at
     them.
     """
-    wanted = listeners.listens_to("on_predict_batch_end") and any(
+    wanted = listeners.implements("on_predict_batch_end") and any(
         type(one) is not ProgbarLogger for one in listeners
     )
     return {"outputs": joined(values)} if wanted else {}
@@ -85,7 +85,7 @@ def _batches(
     model: Any, data: DataHandler, listeners: CallbackList, run: Callable, pace: Pace
 ) -> Iterator[Any]:
     executions = walk("predict", data, listeners, run, pace)
-    with data, pace, listeners.ending("predict"), contextlib.closing(executions):
+    with data, pace, listeners.ensure_end("predict"), contextlib.closing(executions):
         yield  # to be inside of all this from the start
         listeners.on_predict_begin()
         while True:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podium.callbacks import CallbackList, Logs
-from podium.callbacks.internal import running_values
+from podium.callbacks.internal import running_logs
 from podium.core import random_state, set_random_state, warn_user
 from podium.data import DataHandler
 from podium.execution import Execution
@@ -83,7 +83,7 @@ class Course:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         for callback in self._listeners:
-            callback._resumes = False
+            callback._is_resuming = False
         for keeper in self.keepers:
             try:
                 keeper.after_run(self, error)
@@ -150,7 +150,7 @@ class Course:
         figures = None
         if epoch == self._continued:
             self._continued, figures = None, self._figures
-            self._listeners.on_epoch_continued(epoch)
+            self._listeners.on_epoch_resumed(epoch)
         else:
             self.model.reset_metrics()
             self._listeners.on_epoch_begin(epoch)
@@ -171,7 +171,7 @@ class Course:
     def figures(self, values: Any) -> Logs:
         """Return the figures of an epoch whose steps are over."""
         self._between_steps = False
-        return running_values(values)
+        return running_logs(values)
 
     def after_epoch(self, logs: dict[str, Any]) -> None:
         """Hear that an epoch has ended, and everybody has heard of it."""
@@ -200,7 +200,7 @@ class Course:
             if ended
             else None
             if self._values is None
-            else running_values(self._values).copy()
+            else running_logs(self._values).copy()
         )
         return Contents(
             snapshot(self._variables()),
@@ -223,7 +223,7 @@ class Course:
         """
         if self._before_validation is not None:
             return self._before_validation
-        told = self._listeners.listens_to("on_train_batch_begin")
+        told = self._listeners.implements("on_train_batch_begin")
         if (
             not self._between_steps
             or told
@@ -243,7 +243,7 @@ class Course:
         """
         self._saved = contents, where
         for callback in self._listeners:
-            callback._resumes = True
+            callback._is_resuming = True
 
     def put_back(self, contents: Contents, where: str) -> None:
         """Set all Variables to what was saved."""
