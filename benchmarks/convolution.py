@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from podium.ops._convolution import convolve, convolve_transpose, plain_convolutions
+from podium.ops.nn._convolution import convolve, convolve_transpose, plain_convolutions
 
 BATCH, ROUNDS, SCANNED_STEPS = 64, 5, 4
 

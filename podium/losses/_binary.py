@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium import ops
 from podium.losses._inputs import loss_function, matched, mean_over
 from podium.losses._wrapper import OwnLoss
+from podium.ops.internal import raw_binary_crossentropy
 
 
 @loss_function
@@ -39,7 +39,7 @@ def binary_crossentropy(
     """
     y_true, y_pred = matched("binary_crossentropy", y_true, y_pred, _ADVICE)
     return mean_over(
-        ops.binary_crossentropy.raw(
+        raw_binary_crossentropy(
             _smoothed(y_true, label_smoothing), y_pred, from_logits=from_logits
         ),
         axis,
@@ -81,7 +81,7 @@ def binary_focal_crossentropy(
     y_true = _smoothed(y_true, label_smoothing)
     y_pred = jax.nn.sigmoid(y_pred) if from_logits else y_pred
     right = y_true * y_pred + (1.0 - y_true) * (1.0 - y_pred)
-    values = jnp.power(1.0 - right, gamma) * ops.binary_crossentropy.raw(y_true, y_pred)
+    values = jnp.power(1.0 - right, gamma) * raw_binary_crossentropy(y_true, y_pred)
     if apply_class_balancing:
         values = values * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
     return mean_over(values, axis)

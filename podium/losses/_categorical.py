@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium import ops
 from podium.core import epsilon, warn_user
 from podium.losses._inputs import loss_function, matched
 from podium.losses._wrapper import OwnLoss
+from podium.ops.internal import raw_categorical_crossentropy
 
 
 @loss_function
@@ -39,7 +39,7 @@ def categorical_crossentropy(
         array([0.6931472], dtype=float32)
     """
     y_true, y_pred = _matched("categorical_crossentropy", y_true, y_pred, label_smoothing, axis)
-    return ops.categorical_crossentropy.raw(y_true, y_pred, from_logits=from_logits, axis=axis)
+    return raw_categorical_crossentropy(y_true, y_pred, from_logits=from_logits, axis=axis)
 
 
 @loss_function

@@ -6,9 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium import ops
 from podium.losses._inputs import loss_function
 from podium.losses._wrapper import OwnLoss
+from podium.ops.internal import raw_ctc_loss
 
 
 @loss_function
@@ -35,7 +35,7 @@ def ctc(y_true: Any, y_pred: Any) -> Any:
     labels = y_true.astype("int32")
     lengths = jnp.sum(labels != 0, axis=-1, dtype="int32")
     steps = jnp.full(y_pred.shape[:1], y_pred.shape[1], "int32")
-    return ops.ctc_loss.raw(labels, y_pred, lengths, steps, mask_index=0)
+    return raw_ctc_loss(labels, y_pred, lengths, steps, mask_index=0)
 
 
 class CTC(OwnLoss):

@@ -10,10 +10,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium import ops
 from podium.core import warn_user
 from podium.losses._inputs import loss_function, to_float
 from podium.losses._wrapper import OwnLoss
+from podium.ops.internal import raw_sparse_categorical_crossentropy
 
 
 @loss_function
@@ -44,13 +44,13 @@ def sparse_categorical_crossentropy(
     """
     labels, y_pred, known = _labels("sparse_categorical_crossentropy", y_true, y_pred, axis)
     if ignore_class is None:
-        values = ops.sparse_categorical_crossentropy.raw(labels, y_pred, from_logits=from_logits)
+        values = raw_sparse_categorical_crossentropy(labels, y_pred, from_logits=from_logits)
         return jnp.where(known, values, jnp.nan)
     counts = labels != ignore_class
     y_pred = jnp.where(
         counts[..., None], y_pred, 1.0
     )  # so that what is ignored has finite gradients
-    values = ops.sparse_categorical_crossentropy.raw(
+    values = raw_sparse_categorical_crossentropy(
         jnp.where(counts, labels, 0), y_pred, from_logits=from_logits
     )
     return jnp.where(counts, jnp.where(known, values, jnp.nan), 0.0), counts

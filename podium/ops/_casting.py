@@ -1,15 +1,36 @@
-"""Types and shapes of tensors: reading them, and casting."""
+"""Dtypes and shapes of tensors: reading them, and casting."""
+
+from __future__ import annotations
 
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
+from jax import Array
 
-from podium.core import convert_to_tensor, standardize_dtype
-from podium.ops._table import op
+from podium._typing import DType, DTypeLike, SymbolicShape, TensorLike
+from podium.core import (
+    Tensor,
+    convert_to_tensor,
+    standardize_dtype,
+)
+from podium.ops._operation import array_function, dispatch, operation
 
 
-@op("x")
-def cast(x, dtype):
+def _limits(dtype: DType) -> tuple[float, float]:
+    """Return the lowest and the highest value of a dtype."""
+    if dtype == "bool":
+        return 0, 1
+    info = ml_dtypes.iinfo(dtype) if "int" in dtype else ml_dtypes.finfo(dtype)
+    return info.min, info.max
+
+
+@array_function("x")
+def _cast(x: Array, dtype: DTypeLike) -> Array:
+    return x.astype(standardize_dtype(dtype))
+
+
+@operation(_cast)
+def cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
     """Convert to another dtype.
 
     Args:
@@ -20,47 +41,11 @@ def cast(x, dtype):
         >>> ops.cast([1.7, 2.2], "int32").numpy()
         array([1, 2], dtype=int32)
     """
-    return x.astype(standardize_dtype(dtype))
+    return dispatch(_cast, x, dtype)
 
 
-def shape(x):
-    """The shape, as a tuple; `None` where a symbolic tensor's size is not known.
-
-    Args:
-        x: A tensor, Variable, symbolic tensor, array or list.
-
-    Example:
-        >>> ops.shape([[1, 2, 3]])
-        (1, 3)
-    """
-    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
-
-
-def dtype(x):
-    """The dtype, by name.
-
-    Args:
-        x: A tensor, Variable, symbolic tensor or array.
-
-    Example:
-        >>> ops.dtype(ops.ones(2))
-        'float32'
-    """
-    return standardize_dtype(x.dtype if hasattr(x, "dtype") else convert_to_tensor(x).dtype)
-
-
-@op("x")
-def saturate_cast(x, dtype):
-    """Convert to another dtype; values that do not fit become the nearest that do.
-
-    Args:
-        x: Input tensor.
-        dtype: The new dtype, by name.
-
-    Example:
-        >>> ops.saturate_cast([-5, 300], "uint8").numpy()
-        array([  0, 255], dtype=uint8)
-    """
+@array_function("x")
+def _saturate_cast(x: Array, dtype: DTypeLike) -> Array:
     dtype = standardize_dtype(dtype)
     (in_low, in_high), (out_low, out_high) = _limits(x.dtype.name), _limits(dtype)
     x = x.astype("uint8") if x.dtype == jnp.bool_ else x
@@ -72,8 +57,42 @@ def saturate_cast(x, dtype):
     return jnp.clip(x, low, high).astype(dtype)
 
 
-def _limits(dtype):
-    if dtype == "bool":
-        return 0, 1
-    info = ml_dtypes.iinfo(dtype) if "int" in dtype else ml_dtypes.finfo(dtype)
-    return info.min, info.max
+@operation(_saturate_cast)
+def saturate_cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
+    """Convert to another dtype, clipping values to the range of that dtype.
+
+    Args:
+        x: Input tensor.
+        dtype: The new dtype, by name.
+
+    Example:
+        >>> ops.saturate_cast([-5, 300], "uint8").numpy()
+        array([  0, 255], dtype=uint8)
+    """
+    return dispatch(_saturate_cast, x, dtype)
+
+
+def shape(x: TensorLike) -> SymbolicShape:
+    """Return the shape as a tuple, with `None` for unknown sizes of a symbolic tensor.
+
+    Args:
+        x: A tensor, Variable, symbolic tensor, array or list.
+
+    Example:
+        >>> ops.shape([[1, 2, 3]])
+        (1, 3)
+    """
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+
+
+def dtype(x: TensorLike) -> DType:
+    """Return the name of the dtype.
+
+    Args:
+        x: A tensor, Variable, symbolic tensor or array.
+
+    Example:
+        >>> ops.dtype(ops.ones(2))
+        'float32'
+    """
+    return standardize_dtype(x.dtype if hasattr(x, "dtype") else convert_to_tensor(x).dtype)

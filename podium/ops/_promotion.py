@@ -1,52 +1,69 @@
-"""How operations choose dtypes: Keras's rules, whatever promotion mode JAX is in.
+"""Dtype rules of operations: those of Keras, whatever promotion mode JAX is in.
 
-Keras's promotion table is JAX's standard one (the tests compare every pair). `_table.py` runs each
-operation under it, with `podium.core.promote_dtypes`, even when the user asked JAX for strict promotion;
-this file holds what else depends on dtypes.
+Keras's promotion table is the standard one of JAX (the tests compare every pair). `_operation.py`
+runs each operation under it, also when the user set strict promotion; this file owns the
+conversions that depend on dtypes.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import overload
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
+from podium._typing import DType
 from podium.core import floatx
 
 
-def as_array(x: Any) -> Any:
-    """A raw array from an array, scalar or (nested) list; `None` stays `None`. Python scalars stay
-    weakly typed.
+@overload
+def as_array(x: None) -> None: ...
+
+
+@overload
+def as_array(x: object) -> Array: ...
+
+
+def as_array(x: object) -> Array | None:
+    """Return an array, scalar or nested list as a JAX array; `None` stays `None`.
+
+    Python scalars stay weakly typed.
     """
-    return x if x is None or isinstance(x, jax.Array) else jnp.asarray(x)
+    return x if x is None or isinstance(x, Array) else jnp.asarray(x)
 
 
-def result_type(*values: Any) -> str:
-    """The dtype, by name, that an operation on `values` (arrays, dtypes, or `float` and `int` for
-    weak scalars) gives.
+def result_type(*values: object) -> DType:
+    """Return the name of the dtype of an operation on `values`.
+
+    Args:
+        *values: Arrays, dtypes, or `float` and `int` for weakly typed scalars.
     """
     with jax.numpy_dtype_promotion("standard"):
         dtype = jnp.result_type(*values)
-    # Two weak scalars, or a bool with `float`, give the default float.
-    return (
-        floatx() if dtype == jnp.float32 and not any(_is_float32(v) for v in values) else dtype.name
-    )
+    # Two weak scalars, or a bool with `float`, give the default float dtype.
+    if dtype == jnp.float32 and not any(_is_float32(value) for value in values):
+        return floatx()
+    return dtype.name
 
 
-def _is_float32(value: Any) -> bool:
-    return (
-        value is not float
-        and value is not int
-        and jnp.dtype(getattr(value, "dtype", value)) == jnp.float32
-    )
+def _is_float32(value: object) -> bool:
+    if value is float or value is int:
+        return False
+    return jnp.dtype(getattr(value, "dtype", value)) == jnp.float32
 
 
-def to_float(x: jax.Array) -> jax.Array:
-    """Cast integers and booleans to the default float; leave floats and complex numbers as they
-    are.
-    """
+def to_float(x: Array) -> Array:
+    """Cast integers and booleans to the default float dtype; floats and complex numbers stay."""
     return x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(floatx())
 
 
-def is_integer(x: jax.Array) -> bool:
-    """Whether `x` counts (integer or boolean) rather than measures."""
+def to_common_float(x1: Array, x2: Array) -> tuple[Array, Array]:
+    """Cast two arrays to their common float dtype."""
+    dtype = result_type(x1.dtype, x2.dtype, float)
+    return x1.astype(dtype), x2.astype(dtype)
+
+
+def is_integer(x: Array) -> bool:
+    """Return whether the dtype of `x` is an integer or boolean one."""
     return not jnp.issubdtype(x.dtype, jnp.inexact)

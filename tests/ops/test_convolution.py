@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from podium.ops._convolution import convolve, convolve_transpose, plain_convolutions
+from podium.ops.nn._convolution import convolve, convolve_transpose, plain_convolutions
 
 
 def draw(*shape, seed=0, dtype=None):

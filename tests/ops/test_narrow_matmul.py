@@ -1,4 +1,4 @@
-"""A product with few columns equals `x @ kernel`, in its value and in derivatives of every kind."""
+"""`narrow_matmul` equals `x @ kernel`, in its value and in derivatives of every kind."""
 
 import jax
 import jax.numpy as jnp
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import podium
-from podium.ops import _narrow_matmul
-from podium.ops._narrow_matmul import _is_narrow, product
+from podium.ops.nn import _narrow_matmul
+from podium.ops.nn._narrow_matmul import _is_narrow, narrow_matmul
 
 RNG = np.random.default_rng(0)
 SHAPES = [((128, 512), (512, 10)), ((4, 32, 64), (64, 2)), ((2, 3, 64, 33), (33, 8))]
@@ -21,11 +21,11 @@ def arrays(*shapes):
 def test_value_and_gradients(shapes):
     x, kernel = arrays(*shapes)
     assert _is_narrow(x, kernel)
-    np.testing.assert_allclose(product(x, kernel), x @ kernel, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(narrow_matmul(x, kernel), x @ kernel, rtol=1e-5, atol=1e-4)
     weights = arrays((*x.shape[:-1], kernel.shape[1]))[0]
     ours, plain = (
         jax.grad(lambda x, k, f=f: jnp.sum(jnp.tanh(f(x, k)) * weights), (0, 1))
-        for f in (product, jnp.matmul)
+        for f in (narrow_matmul, jnp.matmul)
     )
     for found, wanted in zip(ours(x, kernel), plain(x, kernel), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
@@ -43,7 +43,7 @@ def test_forward_mode_second_derivatives_and_vmap():
         lambda f: jax.grad(lambda k: jnp.vdot(jax.grad(of(f))(k), step))(kernel),
         lambda f: jax.vmap(jax.grad(of(f)))(directions),
     ):
-        np.testing.assert_allclose(how(product), how(jnp.matmul), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(how(narrow_matmul), how(jnp.matmul), rtol=1e-4, atol=1e-6)
 
 
 def test_only_where_it_pays():

@@ -90,9 +90,17 @@ def test_compiled_equals_eager():
 
 
 def test_signatures_and_docstrings_are_those_of_real_functions():
-    assert str(inspect.signature(ops.sum)) == "(x, axis=None, keepdims=False)"
+    signature = "(x: 'TensorLike', axis: 'Axis' = None, keepdims: 'bool' = False) -> 'Tensor'"
+    assert str(inspect.signature(ops.sum)) == signature
     assert (ops.sum.__name__, ops.sum.__module__) == ("sum", "podium.ops")
     assert "Args:" in ops.sum.__doc__
+
+
+def test_source_of_every_operation_can_be_opened():
+    assert inspect.getsource(ops.sin).startswith("@operation(_sin)\ndef sin(x: TensorLike)")
+    for package in (ops, ops.image, ops.linalg, ops.nn, ops.numpy):
+        for name, function in inspect.getmembers(package, inspect.isfunction):
+            assert f"def {name}(" in inspect.getsource(function)
 
 
 def test_lift_makes_any_jax_function_an_operation():
@@ -160,7 +168,7 @@ def test_lift_makes_any_jax_function_an_operation():
         (lambda: ops.stft(np.ones(16, "float32"), 8, 4, 4), ValueError, "fft_length"),
         (lambda: ops.fft(np.ones(4)), ValueError, "pair of tensors"),
         (lambda: ops.segment_sum(np.ones(3), [0, 1]), ValueError, "one entry for each row"),
-        (lambda: ops.sum(), TypeError, "ops.sum.*missing"),
+        (lambda: ops.sum(), TypeError, r"sum\(\) missing"),
     ],
 )
 def test_errors_say_what_was_given_and_expected(call, error, message):

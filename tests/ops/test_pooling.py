@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from podium.ops._pooling import average_pool, max_pool
+from podium.ops.nn._pooling import average_pool, max_pool
 
 # size, window, strides, padding
 CASES = [

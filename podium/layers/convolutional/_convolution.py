@@ -13,7 +13,7 @@ from podium.core import KerasTensor, dispatch
 from podium.layers import _argument_checks, _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
-from podium.ops.internal import channels_last, convolve, restore
+from podium.ops.internal import convolve, from_channels_last, to_channels_last
 
 
 class BaseConvolution(Layer):
@@ -156,8 +156,9 @@ def _add_bias(x: Any, bias: Any, data_format: str) -> Any:
 
 def _convolved(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
     """Convolve an array in either layout."""
-    return restore(
-        convolve(channels_last(x, data_format).astype(kernel.dtype), kernel, **options), data_format
+    return from_channels_last(
+        convolve(to_channels_last(x, data_format).astype(kernel.dtype), kernel, **options),
+        data_format,
     )
 
 

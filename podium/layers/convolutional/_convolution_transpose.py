@@ -12,13 +12,15 @@ from typing import Any
 from podium.core import dispatch
 from podium.layers import _argument_checks, _spatial
 from podium.layers.convolutional._convolution import BaseConvolution
-from podium.ops.internal import channels_last, convolve_transpose, restore
+from podium.ops.internal import convolve_transpose, from_channels_last, to_channels_last
 
 
 def _transposed(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
     """Run the transposed convolution on an array in either layout."""
-    return restore(
-        convolve_transpose(channels_last(x, data_format).astype(kernel.dtype), kernel, **options),
+    return from_channels_last(
+        convolve_transpose(
+            to_channels_last(x, data_format).astype(kernel.dtype), kernel, **options
+        ),
         data_format,
     )
 

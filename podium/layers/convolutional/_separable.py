@@ -11,21 +11,21 @@ from typing import Any
 from podium.core import dispatch
 from podium.layers import _argument_checks, _spatial
 from podium.layers.convolutional._convolution import BaseConvolution
-from podium.ops.internal import channels_last, convolve, restore
+from podium.ops.internal import convolve, from_channels_last, to_channels_last
 
 
 def _depthwise(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
     """Convolve every channel on its own; `x` in either layout."""
-    x = channels_last(x, data_format).astype(kernel.dtype)
+    x = to_channels_last(x, data_format).astype(kernel.dtype)
     flat = kernel.reshape(*kernel.shape[:-2], 1, -1)
-    return restore(convolve(x, flat, groups=x.shape[-1], **options), data_format)
+    return from_channels_last(convolve(x, flat, groups=x.shape[-1], **options), data_format)
 
 
 def _separable(x: Any, depthwise: Any, pointwise: Any, data_format: str, **options: Any) -> Any:
     """Convolve every channel on its own, then mix the channels."""
-    x = _depthwise(channels_last(x, data_format), depthwise, "channels_last", **options)
+    x = _depthwise(to_channels_last(x, data_format), depthwise, "channels_last", **options)
     once = (1,) * (x.ndim - 2)
-    return restore(
+    return from_channels_last(
         convolve(x, pointwise, strides=once, padding="valid", dilation=once), data_format
     )
 

@@ -8,7 +8,7 @@ from podium import activations, constraints, initializers, regularizers
 from podium.core import dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
-from podium.ops.internal import product
+from podium.ops.internal import narrow_matmul
 
 
 class Dense(Layer):
@@ -89,7 +89,7 @@ class Dense(Layer):
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """Compute the outputs."""
-        outputs = dispatch(product, inputs, self.kernel)
+        outputs = dispatch(narrow_matmul, inputs, self.kernel)
         if self.bias is not None:
             outputs = outputs + self.bias
         return outputs if self.activation is None else self.activation(outputs)

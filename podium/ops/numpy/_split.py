@@ -1,0 +1,176 @@
+"""Operations that split tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from podium._typing import TensorLike
+from podium.core import (
+    Tensor,
+)
+from podium.ops._operation import array_function, dispatch, operation
+
+
+@array_function("x")
+def _split(x: Array, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Array]:
+    sections = indices_or_sections
+    if isinstance(sections, int) and isinstance(x.shape[axis], int) and x.shape[axis] % sections:
+        raise ValueError(
+            f"axis {axis} of shape {x.shape} does not divide into {sections} equal pieces. "
+            "Give the positions to cut at, or use `ops.array_split`."
+        )
+    return jnp.split(x, sections if isinstance(sections, int) else np.asarray(sections), axis=axis)
+
+
+@operation(_split)
+def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
+    """Split a tensor into equal pieces, or at given positions.
+
+    Args:
+        x: Input tensor.
+        indices_or_sections: Number of equal pieces, or the positions to cut at.
+        axis: Axis to cut along.
+
+    Returns:
+        A list of tensors.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.split([1, 2, 3, 4], [1, 3])]
+        [[1], [2, 3], [4]]
+    """
+    return dispatch(_split, x, indices_or_sections, axis)
+
+
+@array_function("x")
+def _array_split(x: Array, indices_or_sections: int, axis: int = 0) -> list[Array]:
+    if not isinstance(indices_or_sections, int):
+        raise TypeError(
+            f"`indices_or_sections` must be an int, not {type(indices_or_sections).__name__}. "
+            "For positions, use `ops.split`."
+        )
+    if indices_or_sections <= 0:
+        raise ValueError("`indices_or_sections` must be positive.")
+    return jnp.array_split(x, indices_or_sections, axis=axis)
+
+
+@operation(_array_split)
+def array_split(x: TensorLike, indices_or_sections: int, axis: int = 0) -> list[Tensor]:
+    """Split a tensor into pieces of nearly equal size.
+
+    Args:
+        x: Input tensor.
+        indices_or_sections: Number of pieces.
+        axis: Axis to cut along.
+
+    Returns:
+        A list of tensors.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.array_split([1, 2, 3], 2)]
+        [[1, 2], [3]]
+    """
+    return dispatch(_array_split, x, indices_or_sections, axis)
+
+
+@array_function("x")
+def _hsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
+    return jnp.hsplit(x, indices_or_sections)
+
+
+@operation(_hsplit)
+def hsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """Split along the second axis (the first for 1D tensors).
+
+    Args:
+        x: Input tensor.
+        indices_or_sections: Number of equal pieces, or the positions to split at.
+
+    Returns:
+        A list of tensors.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.hsplit([[1, 2], [3, 4]], 2)]
+        [[[1], [3]], [[2], [4]]]
+    """
+    return dispatch(_hsplit, x, indices_or_sections)
+
+
+@array_function("x")
+def _vsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
+    return jnp.vsplit(x, indices_or_sections)
+
+
+@operation(_vsplit)
+def vsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """Split along the first axis.
+
+    Args:
+        x: Input tensor.
+        indices_or_sections: Number of equal pieces, or the positions to split at.
+
+    Returns:
+        A list of tensors.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.vsplit([[1, 2], [3, 4]], 2)]
+        [[[1, 2]], [[3, 4]]]
+    """
+    return dispatch(_vsplit, x, indices_or_sections)
+
+
+@array_function("x")
+def _dsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
+    return jnp.dsplit(x, indices_or_sections)
+
+
+@operation(_dsplit)
+def dsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """Split along the third axis.
+
+    Args:
+        x: Input tensor.
+        indices_or_sections: Number of equal pieces, or the positions to split at.
+
+    Returns:
+        A list of tensors.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.dsplit(np.arange(4).reshape(1, 2, 2), 2)]
+        [[[[0], [2]]], [[[1], [3]]]]
+    """
+    return dispatch(_dsplit, x, indices_or_sections)
+
+
+@array_function("x")
+def _unstack(x: Array, num: int | None = None, axis: int = 0) -> list[Array]:
+    size = x.shape[axis]
+    if not isinstance(size, int) or (num is not None and num != size):
+        raise ValueError(
+            f"axis {axis} of shape {x.shape} must have a known size"
+            + (f", and `num` says {num}." if num else ".")
+        )
+    return [jax.lax.index_in_dim(x, i, axis, keepdims=False) for i in range(size)]
+
+
+@operation(_unstack)
+def unstack(x: TensorLike, num: int | None = None, axis: int = 0) -> list[Tensor]:
+    """Split a tensor into slices along an axis, which is removed.
+
+    Args:
+        x: Input tensor.
+        num: Expected number of slices. `None` means do not check.
+        axis: Axis to cut along; its size must be known.
+
+    Returns:
+        A list of tensors.
+
+    Example:
+        >>> [part.numpy().tolist() for part in ops.unstack([[1, 2], [3, 4]])]
+        [[1, 2], [3, 4]]
+    """
+    return dispatch(_unstack, x, num, axis)
