@@ -183,10 +183,6 @@ def operation_of(node: Node) -> Operation:
 def _by_hand(function: Any) -> tuple[str, str]:
     """Return Keras's name for functions that reach a node in another form than the public one."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__name__", "")
-    if function is ops._indexing._get_item:
-        return "numpy", "GetItem"
-    if name == "<lambda>" and function is getattr(ops._activations._softmax, "raw", None):
-        return "nn", "Softmax"
     if name in (
         "stop_gradient",
         "negative",
