@@ -2,5 +2,5 @@
 find them here.
 """
 
-from podium.compat._finder import install as install
-from podium.compat._finder import uninstall as uninstall
+from podium.compat._import_hook import install as install
+from podium.compat._import_hook import uninstall as uninstall

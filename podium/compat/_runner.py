@@ -17,7 +17,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from podium import callbacks, optimizers
-from podium.compat._finder import install
+from podium.compat._import_hook import install
 from podium.distribute import scale_loss_for_distribution
 from podium.distribute.internal import main as launch
 

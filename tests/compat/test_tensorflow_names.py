@@ -202,7 +202,7 @@ def test_shape_computes_like_a_vector():
 
 def test_an_unknown_size_says_where_to_move_the_line():
     with pytest.raises(
-        ValueError, match=r"The shape \(None, 2\) has a length that is not known.*`call` of a layer"
+        ValueError, match=r"The shape \(None, 2\) has an unknown size.*`call` method of a layer"
     ):
         tf.zeros((tf.shape(keras.Input((3,)))[0], 2))
 

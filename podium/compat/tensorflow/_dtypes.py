@@ -1,4 +1,4 @@
-"""TensorFlow's number types: names such as `tf.float32`, good wherever Podium, NumPy or JAX take a
+"""TensorFlow's dtypes: names such as `tf.float32`, accepted wherever Podium, NumPy or JAX take a
 dtype.
 """
 
@@ -11,11 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import DTypeLike
 from podium.core import standardize_dtype
 
 
 class DType(str):
-    """The type of numbers, by name: a string with TensorFlow's attributes.
+    """A dtype: a string with TensorFlow's attributes.
 
     int64 and float64 mean 32 bits unless JAX runs in 64-bit mode, as everywhere in Podium.
 
@@ -38,8 +39,8 @@ class DType(str):
         return str(self)
 
     @property
-    def as_numpy_dtype(self) -> Any:
-        """NumPy's type for it; `object` for strings."""
+    def as_numpy_dtype(self) -> type[Any]:
+        """The scalar type of NumPy; `object` for strings."""
         return object if self == "string" else jnp.dtype(str(self)).type
 
     @property
@@ -49,27 +50,27 @@ class DType(str):
 
     @property
     def base_dtype(self) -> DType:
-        """The type itself: there are no reference types."""
+        """The dtype itself: there are no reference dtypes."""
         return self
 
     @property
     def is_floating(self) -> builtins.bool:
-        """Whether it is a real floating type."""
+        """Whether it is a real floating-point dtype."""
         return "float" in self
 
     @property
     def is_integer(self) -> builtins.bool:
-        """Whether it is an integer type."""
+        """Whether it is an integer dtype."""
         return "int" in self
 
     @property
     def is_bool(self) -> builtins.bool:
-        """Whether it is the boolean type."""
+        """Whether it is the boolean dtype."""
         return self == "bool"
 
     @property
     def is_complex(self) -> builtins.bool:
-        """Whether it is a complex type."""
+        """Whether it is a complex dtype."""
         return self.startswith("complex")
 
     @property
@@ -78,16 +79,16 @@ class DType(str):
         return jnp.dtype(str(self)).itemsize
 
     @property
-    def min(self) -> Any:
+    def min(self) -> int | float:
         """The smallest finite value."""
         return self._limits().min.item() if self.is_floating else int(self._limits().min)
 
     @property
-    def max(self) -> Any:
+    def max(self) -> int | float:
         """The largest finite value."""
         return self._limits().max.item() if self.is_floating else int(self._limits().max)
 
-    def _limits(self) -> Any:
+    def _limits(self) -> jnp.finfo | jnp.iinfo:
         return jnp.finfo(str(self)) if self.is_floating else jnp.iinfo(str(self))
 
     def __str__(self) -> str:
@@ -110,8 +111,8 @@ class DType(str):
     __hash__ = str.__hash__
 
 
-def as_dtype(type_value: Any) -> DType:
-    """Return TensorFlow's name for a type given as a name, a NumPy type or a Python type.
+def as_dtype(type_value: DTypeLike) -> DType:
+    """Return the dtype for a name, a NumPy dtype or a Python type.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -126,17 +127,23 @@ def as_dtype(type_value: Any) -> DType:
         )
     if type_value in (str, bytes, object):
         return DType("string")
-    known = {float: "float32", int: "int32", builtins.bool: "bool", complex: "complex64"}.get(
-        type_value
-    )
+    python_types = {float: "float32", int: "int32", builtins.bool: "bool", complex: "complex64"}
+    known = python_types.get(type_value)  # type: ignore[call-overload]
     return DType(known or np.dtype(type_value).name)
 
 
-def number_type(dtype: Any) -> str:
-    """Return the plain name of the type that JAX keeps for a dtype: 32 bits for 64, unless it runs
-    in 64-bit mode.
+def canonical_dtype(dtype: DTypeLike | None) -> str:
+    """Return the name of the dtype that JAX uses: 32 bits for 64, unless in 64-bit mode.
+
+    None is the default float dtype.
     """
-    return jax.dtypes.canonicalize_dtype(standardize_dtype(dtype)).name
+    name: str = jax.dtypes.canonicalize_dtype(standardize_dtype(dtype)).name
+    return name
+
+
+def canonical_dtype_or_none(dtype: DTypeLike | None) -> str | None:
+    """Return `canonical_dtype(dtype)`, or None for None: the operation chooses its own dtype."""
+    return None if dtype is None else canonical_dtype(dtype)
 
 
 float16 = half = DType("float16")

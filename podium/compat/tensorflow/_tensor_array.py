@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium import ops
-from podium.compat.tensorflow._dtypes import number_type
+from podium.compat.tensorflow._dtypes import canonical_dtype
 from podium.core import convert_to_tensor
 
 
@@ -31,7 +31,7 @@ class TensorArray:
     """
 
     def __init__(self, dtype: Any, size: Any = 0, dynamic_size: bool = False, **kwargs: Any):
-        self.dtype = number_type(dtype)
+        self.dtype = canonical_dtype(dtype)
         self.dynamic_size = dynamic_size
         self._parts: list[Any] = [None] * int(size)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from podium.compat.tensorflow._dtypes import number_type
+from podium.compat.tensorflow._dtypes import canonical_dtype
 from podium.core import Variable as PodiumVariable
 from podium.core import check_choice
 
@@ -94,7 +94,7 @@ def _make(
         )
     return PodiumVariable(
         initial_value,
-        dtype=None if dtype is None else number_type(dtype),
+        dtype=None if dtype is None else canonical_dtype(dtype),
         trainable=True if trainable is None else trainable,
         name=None if name is None else name.replace("/", "_").replace(":", "_"),
         constraint=constraint,

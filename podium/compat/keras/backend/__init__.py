@@ -1,6 +1,6 @@
 """`keras.backend`, which Keras 2 scripts call `K`."""
 
-from podium.compat._missing import backend as __getattr__
+from podium.compat._missing_names import backend as __getattr__
 from podium.compat.keras._backend import backend as backend
 from podium.compat.keras._backend import batch_flatten as batch_flatten
 from podium.compat.keras._backend import batch_get_value as batch_get_value

@@ -1,6 +1,6 @@
 """`tf.data`."""
 
-from podium.compat._missing import data as __getattr__
+from podium.compat._missing_names import data as __getattr__
 from podium.compat.tensorflow.data import experimental as experimental
 from podium.data import AUTOTUNE as AUTOTUNE
 from podium.data import INFINITE_CARDINALITY as INFINITE_CARDINALITY

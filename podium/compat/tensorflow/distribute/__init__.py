@@ -1,6 +1,6 @@
 """`tf.distribute`."""
 
-from podium.compat._missing import distribute as __getattr__
+from podium.compat._missing_names import distribute as __getattr__
 from podium.distribute import InputContext as InputContext
 from podium.distribute import MirroredStrategy as MirroredStrategy
 from podium.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy

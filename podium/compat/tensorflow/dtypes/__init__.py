@@ -1,9 +1,9 @@
 """`tf.dtypes`."""
 
-from podium.compat._missing import dtypes as __getattr__
-from podium.compat.tensorflow._arrays import cast as cast
-from podium.compat.tensorflow._arrays import complex as complex
-from podium.compat.tensorflow._arrays import saturate_cast as saturate_cast
+from podium.compat._missing_names import dtypes as __getattr__
+from podium.compat.tensorflow._array_creation import cast as cast
+from podium.compat.tensorflow._array_creation import complex as complex
+from podium.compat.tensorflow._array_creation import saturate_cast as saturate_cast
 from podium.compat.tensorflow._dtypes import DType as DType
 from podium.compat.tensorflow._dtypes import as_dtype as as_dtype
 from podium.compat.tensorflow._dtypes import bfloat16 as bfloat16

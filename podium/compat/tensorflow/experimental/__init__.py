@@ -1,4 +1,4 @@
 """`tf.experimental`."""
 
-from podium.compat._missing import experimental as __getattr__
+from podium.compat._missing_names import experimental as __getattr__
 from podium.ops import numpy as numpy

@@ -1,6 +1,6 @@
 """`tf.nest`."""
 
-from podium.compat._missing import nest as __getattr__
+from podium.compat._missing_names import nest as __getattr__
 from podium.compat._nest import assert_same_structure as assert_same_structure
 from podium.compat._nest import flatten as flatten
 from podium.compat._nest import is_nested as is_nested

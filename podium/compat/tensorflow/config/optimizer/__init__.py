@@ -1,3 +1,3 @@
 """`tf.config.optimizer`."""
 
-from podium.compat.tensorflow._config import set_jit as set_jit
+from podium.compat.tensorflow.config._devices import set_jit as set_jit

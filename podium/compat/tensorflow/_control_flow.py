@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from podium import ops
-from podium.compat.tensorflow._dtypes import number_type
+from podium.compat.tensorflow._dtypes import canonical_dtype
 from podium.core import Tensor, convert_to_tensor, map_structure, tree_leaves
 
 
@@ -254,7 +254,7 @@ def numpy_function(
     """
     result = func(*(np.asarray(value) for value in inp))
     kinds = [
-        None if kind is None else number_type(kind)
+        None if kind is None else canonical_dtype(kind)
         for kind in (Tout if isinstance(Tout, (list, tuple)) else [Tout])
     ]
     if isinstance(result, (list, tuple)):
