@@ -21,8 +21,8 @@ FILES = CHECKOUT.package_files
 MAY_EXEC = {"podium/compat/_runner.py"}
 # The import hook of `python -m podium` registers modules under other names.
 MAY_LOOK_UP_MODULES = {
-    "podium/compat/_finder.py",
-    "podium/compat/_missing.py",
+    "podium/compat/_import_hook.py",
+    "podium/compat/_missing_names.py",
     "podium/compat/_runner.py",
 }
 
