@@ -8,7 +8,9 @@ import ast
 import collections
 import dataclasses
 import pathlib
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 
 from source_tree import Checkout, SourceFile
@@ -69,6 +71,28 @@ def bare_any_returns(checkout: Checkout) -> float:
 
 def count_type_ignores(checkout: Checkout) -> int:
     return sum(file.text.count("# type: ignore") for file in checkout.package_files)
+
+
+STRICT_PACKAGES = ("podium/core", "podium/execution", "podium/models")
+
+
+def count_strict_errors(checkout: Checkout) -> int | None:
+    """Errors of `mypy --strict` in the packages that are checked strictly.
+
+    None where mypy is not installed or cannot run.
+    """
+    options = ["--strict", "--ignore-missing-imports", "--config-file=", "--no-error-summary"]
+    with tempfile.TemporaryDirectory() as cache:
+        result = subprocess.run(
+            [sys.executable, "-m", "mypy", *options, f"--cache-dir={cache}", *STRICT_PACKAGES],
+            cwd=checkout.root,
+            capture_output=True,
+            text=True,
+        )
+    if result.returncode not in (0, 1) or result.stderr:
+        return None
+    errors = [line for line in result.stdout.splitlines() if ": error: " in line]
+    return sum(line.startswith(STRICT_PACKAGES) for line in errors)
 
 
 def main() -> None:
