@@ -91,35 +91,52 @@ def _strings_and_comments(text: str) -> Iterator[Segment]:
     """Strings and comments; those that follow each other directly are one segment."""
     parts: list[tuple[int, str]] = []
     kind = None
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        token_kind = _text_kind(token.type)
-        if token_kind is None and token.type in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+    for token_type, line, string in _tokens(text):
+        if token_type in (tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
             continue
-        if token_kind != kind or (parts and token.start[0] > _last_line(parts) + 1):
+        is_text = token_type in (tokenize.COMMENT, tokenize.STRING)
+        if token_type != kind or (parts and line > _last_line(parts) + 1):
             yield from _join(parts)
             parts = []
-        kind = token_kind
-        if kind is not None:
-            parts.append((token.start[0], _content(token)))
+        kind = token_type
+        if is_text:
+            parts.append((line, _content(string)))
     yield from _join(parts)
 
 
-def _text_kind(token_type: int) -> str | None:
-    if token_type == tokenize.COMMENT:
-        return "comment"
-    # Since Python 3.12 an f-string is several tokens, of which these hold its text.
-    is_string = token_type in (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1))
-    return "string" if is_string else None
+def _tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Tokens as `(type, line, source)`, with an f-string as one `STRING` token.
+
+    Since Python 3.12 `tokenize` returns several tokens for an f-string, which nest.
+    """
+    starts: list[tuple[int, int]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        name = tokenize.tok_name[token.type]
+        if name == "FSTRING_START":
+            starts.append(token.start)
+        elif name == "FSTRING_END":
+            start = starts.pop()
+            if not starts:
+                yield tokenize.STRING, start[0], _source(text, start, token.end)
+        elif not starts:
+            yield token.type, token.start[0], token.string
 
 
-def _content(token: tokenize.TokenInfo) -> str:
-    if token.type != tokenize.STRING:
-        return token.string.lstrip("#")
-    prefix = _PREFIX.match(token.string)
-    quotes = prefix.group(1) if prefix else ""
-    text = token.string[prefix.end() if prefix else 0 : len(token.string) - len(quotes)]
-    is_formatted = prefix is not None and "f" in prefix.group().lower()
-    return _PLACEHOLDER.sub(" … ", text) if is_formatted else text
+def _source(text: str, start: tuple[int, int], end: tuple[int, int]) -> str:
+    """The part of `text` between two positions, each a line counted from 1 and a column."""
+    lines = text.splitlines(keepends=True)[start[0] - 1 : end[0]]
+    lines[-1] = lines[-1][: end[1]]
+    lines[0] = lines[0][start[1] :]
+    return "".join(lines)
+
+
+def _content(source: str) -> str:
+    """The text of a comment or a string without its signs, quotes and placeholders."""
+    prefix = _PREFIX.match(source)
+    if prefix is None:
+        return source.lstrip("#")
+    text = source[prefix.end() : len(source) - len(prefix.group(1))]
+    return _PLACEHOLDER.sub(" … ", text) if "f" in prefix.group().lower() else text
 
 
 def _last_line(parts: list[tuple[int, str]]) -> int:
