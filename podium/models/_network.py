@@ -114,7 +114,7 @@ class Network(Layer):
         """
         if self._graph is not None and is_made_of_graph(type(self)):
             return functional_config(self)
-        return self._described(type(self).get_config is not Network.get_config)
+        return self._config_from_arguments(type(self).get_config is not Network.get_config)
 
     @classmethod
     def from_config(cls, config: Any, custom_objects: Any = None) -> Any:

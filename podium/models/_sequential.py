@@ -148,7 +148,7 @@ class Sequential(Model):
         return {
             "name": self.name,
             "trainable": self.trainable,
-            "dtype": self._base_config()["dtype"],
+            "dtype": self._config_from_arguments(common_only=True)["dtype"],
             "layers": [serialize_keras_object(layer) for layer in [*inputs, *self._stack]],
             "build_input_shape": self._graph.flat_inputs[0].shape
             if self._graph is not None

@@ -279,7 +279,7 @@ def test_configs_make_the_layer_again():
     dense = layers.Dense(3, activation="relu", kernel_regularizer="l2", dtype="mixed_bfloat16")
     again = layers.Dense.from_config(dense.get_config())
     assert again.get_config() == dense.get_config() and again.compute_dtype == "bfloat16"
-    with pytest.raises(TypeError, match="cannot be made from the config"):
+    with pytest.raises(TypeError, match="cannot be created from the config"):
         layers.Dense.from_config({"unts": 3})
 
 

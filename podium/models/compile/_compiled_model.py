@@ -340,7 +340,7 @@ class CompiledModel(Network):
         needed.
         """
         return {
-            **vars(self),
+            **super().__getstate__(),
             "train_function": None,
             "test_function": None,
             "predict_function": None,

@@ -29,7 +29,7 @@ _NO_WEIGHTS = (
     "_random_generator",
     "seed_generator",
 )
-_NOT_OWNED = ("_inbound_nodes", "_added_weights", "_init_arguments", "_added_metrics", "optimizer")
+_NOT_OWNED = ("_inbound_nodes", "_init_arguments", "optimizer")
 
 
 class _StoredVariable(NamedTuple):

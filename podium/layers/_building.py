@@ -1,0 +1,70 @@
+"""Building: the weights of a layer are created once, with the shapes of the first call.
+
+It owns the choice of the shapes that `build` receives and the conditions under which it runs. The
+weights themselves are created by the `build` methods of layers.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from podium.core.internal import layer_name_scope, override, restore_on_error, state_lock
+from podium.layers._call_context import is_tensor_like, shapes_of
+
+if TYPE_CHECKING:
+    from podium.layers._layer import Layer
+
+
+def build_for_arguments(layer: Layer, arguments: dict[str, Any]) -> None:
+    """Build a layer with the shapes of the tensors among its arguments, unless it is built."""
+    if layer.built:
+        return
+    shapes = {name: shapes_of(value) for name, value in arguments.items() if is_tensor_like(value)}
+    with state_lock:  # of several threads that call the layer, one builds it
+        if not layer.built:
+            # Weights get concrete values, recorded by no tape; a running trace finds them by use.
+            with restore_on_error(), jax.ensure_compile_time_eval(), override(tapes=()):
+                _build(layer, shapes)
+
+
+def _build(layer: Layer, shapes: dict[str, Any]) -> None:
+    parameters = inspect.signature(type(layer).build).parameters
+    names = [
+        name
+        for name, parameter in list(parameters.items())[1:]
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    required = {name for name in names if parameters[name].default is inspect.Parameter.empty}
+    by_name = {
+        name: shapes[name.removesuffix("_shape")]
+        for name in names
+        if name.removesuffix("_shape") in shapes
+    }
+    first = shapes.get(layer._call_signature.first) if layer._call_signature.first else None
+    with layer_name_scope(layer.name), override(autocast_dtype=None, bare_arrays=False):
+        if len(names) > 1 and by_name and required <= set(by_name):
+            layer.build(**by_name)  # `build(query_shape, value_shape)`: one per tensor argument
+        else:
+            layer.build(*[first][: len(names)])
+    layer.built = True
+    layer.built_shape = first
+
+
+def record_build(build: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a `build` method so that its weights get the layer's name, and a direct call counts."""
+
+    @functools.wraps(build)
+    def build_and_record(self: Layer, *args: Any, **kwargs: Any) -> None:
+        with layer_name_scope(self._name):
+            build(self, *args, **kwargs)
+        if self._build_is_final:
+            self.built = True
+            if self.built_shape is None:
+                self.built_shape = args[0] if args else next(iter(kwargs.values()), None)
+
+    return build_and_record
