@@ -80,13 +80,14 @@ def _known_shape(layer: Layer, shape: ShapeLike | None, name: str | None) -> Sha
     if shape is None:
         return ()
     sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if any(size is None for size in sizes):
+    known_sizes = tuple(size for size in sizes if size is not None)
+    if len(known_sizes) < len(sizes):
         raise ValueError(
             f"Layer {layer.name!r} ({type(layer).__name__}) needs a weight {name!r} of shape "
             f"{sizes}: a dimension that the weight depends on is unknown (None). Specify that "
             "dimension in `Input(shape=...)`."
         )
-    return sizes  # type: ignore[return-value]
+    return known_sizes
 
 
 def _subtract_from_limit(layer_name: str, name: str | None, shape: Shape) -> None:
