@@ -66,7 +66,7 @@ from podium.layers._masks import add_mask_arguments, attach_masks, output_masks
 from podium.layers._symbolic_call import add_node, trace_outputs
 from podium.layers._variable_tracker import (
     TRACKED_TYPES,
-    Contents,
+    TrackedObjects,
     VariableTracker,
     collect_metrics,
     collect_variables,
@@ -486,12 +486,12 @@ class Layer:
 
     # --- what it holds
 
-    def _search_attributes(self) -> Contents:
+    def _search_attributes(self) -> TrackedObjects:
         """Search the attributes for Variables, sublayers, metrics and seed generators."""
         self._check_initialized()
         return self._tracker.search(vars(self), Layer)
 
-    def _contents(self) -> Contents:
+    def _contents(self) -> TrackedObjects:
         """Return what this layer holds directly."""
         flatten_layers(self, recursive=False)
         return self._tracker.contents
@@ -603,7 +603,7 @@ class Layer:
         The values are listed in `losses` until the outermost layer is called again.
         """
         losses = loss if isinstance(loss, (list, tuple)) else [loss]
-        values = [value if _is_lazy(value) else _as_tensor(value) for value in losses]
+        values = [value if _is_lazy(value) else _loss_tensor(value) for value in losses]
         self._loss_values.set((*self._loss_values.get(), *values))
         _any_loss_added[:] = [True]
 
@@ -729,7 +729,7 @@ def _is_lazy(loss: object) -> bool:
     return callable(loss) and not isinstance(loss, (Tensor, Variable, KerasTensor))
 
 
-def _as_tensor(loss: Any) -> Tensor | KerasTensor:
+def _loss_tensor(loss: Any) -> Tensor | KerasTensor:
     if isinstance(loss, (Tensor, KerasTensor)):
         return loss
     return wrap(loss) if isinstance(loss, jax.Array) else convert_to_tensor(loss)

@@ -44,7 +44,7 @@ class _Fingerprint(NamedTuple):
     types: list[type]
 
 
-class Contents(NamedTuple):
+class TrackedObjects(NamedTuple):
     """What a layer holds directly, as of `num_changes` reported changes."""
 
     variables: list[Variable]
@@ -56,7 +56,7 @@ class Contents(NamedTuple):
     num_changes: int
 
 
-_NOT_SEARCHED_YET = Contents([], [], [], [], [], -1, -1)
+_NOT_SEARCHED_YET = TrackedObjects([], [], [], [], [], -1, -1)
 
 
 class VariableTracker:
@@ -98,12 +98,12 @@ class VariableTracker:
                 return True
         return False
 
-    def search(self, attributes: Mapping[str, Any], layer_type: type[Layer]) -> Contents:
+    def search(self, attributes: Mapping[str, Any], layer_type: type[Layer]) -> TrackedObjects:
         """Search a layer's attributes, in the order in which they were set."""
         num_changes, num_attributes = self.num_changes, len(attributes)
         containers: list[_Fingerprint] = []
         leaves = _leaves(attributes, _NOT_SEARCHED, containers)
-        self.contents = Contents(
+        self.contents = TrackedObjects(
             unique([*self._added_variables, *_instances(leaves, Variable)]),
             unique(_instances(leaves, layer_type)),
             unique([*self._added_metrics.values(), *_instances(leaves, Metric)]),

@@ -70,6 +70,7 @@ def test_taped_call_does_not_search_attributes(make_model, monkeypatch):
     model = make_model(4)
     with podium.GradientTape():
         model(X)
+    assert len(model.trainable_variables) == 8
     searches = []
     search = _layer.VariableTracker.search
 
