@@ -10,9 +10,10 @@ Reported are functions whose name is one participle, begins with a participle an
 participle in front of a noun (`padded_shape`).
 
 A name that two packages define must mean the same in both. Reported are the functions and classes
-at the top of modules, and the modules themselves, that occur in two packages below `podium/`
-without being exported by each of them (exported names follow Keras: `ops.softmax` and
-`activations.softmax`). Names that were compared and mean the same are listed in `names.toml`.
+at the top of modules, and the modules themselves, that occur in two packages below `podium/`. Not
+reported: names that each of the packages exports, which follow Keras (`ops.softmax` and
+`activations.softmax`); `_roll` in a package that exports `roll`; modules of packages that parallel
+the others; and what `names.toml` lists as having been compared.
 """
 
 from __future__ import annotations
@@ -80,25 +81,36 @@ class Duplicate:
 
 def duplicates(checkout: Checkout) -> list[Duplicate]:
     """Names of functions, classes and modules that two packages define, unless each exports it."""
-    settings = _settings()["duplicates"]
+    rows = [*_duplicate_definitions(checkout).items(), *_duplicate_modules(checkout).items()]
+    return [Duplicate(name, tuple(places.values())) for name, places in sorted(rows)]
+
+
+def _duplicate_definitions(checkout: Checkout) -> dict[str, dict[str, str]]:
+    """Functions and classes of two packages: name -> package -> location."""
     exported = _exported_names(checkout)
     definitions: dict[str, dict[str, str]] = collections.defaultdict(dict)
-    hidden: set[str] = set()
+    private: set[str] = set()
     for file in checkout.modules:
         for node in _top_level(file):
+            # `_roll` next to the exported `roll` is its implementation.
+            if node.name.startswith("_") and node.name.lstrip("_") in exported[file.package]:
+                continue
             definitions[node.name].setdefault(file.package, f"{file.relative}:{node.lineno}")
             if node.name not in exported[file.package]:
-                hidden.add(node.name)
+                private.add(node.name)
+    private -= set(_settings()["duplicates"]["same_meaning"])
+    return {name: definitions[name] for name in private if len(definitions[name]) > 1}
+
+
+def _duplicate_modules(checkout: Checkout) -> dict[str, dict[str, str]]:
+    """Module files of two packages: file name -> package -> location."""
+    settings = _settings()["duplicates"]
     modules: dict[str, dict[str, str]] = collections.defaultdict(dict)
     for file in checkout.modules:
-        modules[file.path.stem].setdefault(file.package, str(file.relative))
-    candidates = {name: definitions[name] for name in hidden - set(settings["same_meaning"])}
-    candidates |= {f"{n}.py": p for n, p in modules.items() if n not in settings["same_modules"]}
-    return [
-        Duplicate(name, tuple(locations.values()))
-        for name, locations in sorted(candidates.items())
-        if len(locations) > 1
-    ]
+        is_parallel = file.package in settings["parallel_packages"]
+        if not is_parallel and file.path.stem not in settings["same_modules"]:
+            modules[file.path.name].setdefault(file.package, str(file.relative))
+    return {name: places for name, places in modules.items() if len(places) > 1}
 
 
 def _top_level(file: SourceFile) -> Iterator[ast.FunctionDef | ast.ClassDef]:
