@@ -1,69 +1,72 @@
-"""BackupAndRestore: checkpoints of a whole run while it goes, and the way back into it after it was
-killed.
+"""BackupAndRestore: checkpoints of a whole run, and resuming it after the process was killed.
 
-It decides when a run is saved, and to where. What belongs to a run is the conductor's business
-(`models/training/_training_run.py`), files are `podium/saving`'s.
+It decides when a run is saved, and where. What belongs to a run is in
+`models/training/_training_run.py`; files are written by `podium/saving`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import jax
 
+from podium._typing import Logs, PathLike
 from podium.callbacks._callback import Callback
+from podium.callbacks._checkpointable_run import CheckpointableRun
 from podium.callbacks._console import write_stdout
 from podium.saving import CheckpointManager
 from podium.saving.internal import Contents, dump, encoded
 
 
 class BackupAndRestore(Callback):
-    """Saves the whole run, and continues it when `fit` is called again after the process was
-    killed, at whatever instant.
+    """Saves the whole run, and resumes it when `fit` is called again after the process was killed.
 
     A checkpoint holds weights, the optimizer's state, metrics in the middle of an epoch, seeds, the
-    place in the data, what callbacks remember (`Callback.get_state`), and the History. The
-    continued run ends with the same weights, History and logs, bit for bit, as one that was never
-    interrupted, on the same machine. Call `fit` with the same arguments; a larger `epochs` and
-    other arguments of callbacks are fine.
+    position in the data, the state of callbacks (`Callback.get_state`), and the History. The resumed
+    run ends with the same weights, History and logs, bit for bit, as one that was never interrupted,
+    on the same machine. Call `fit` with the same arguments; a larger `epochs` and other arguments
+    of callbacks are fine.
 
-    Checkpoints are written beside and renamed, with digests. A damaged one is skipped, with a
-    warning that says why, for the one before. When training has ended they are deleted.
+    Checkpoints are written to another name and renamed, with checksums. If the newest one is
+    damaged, the one before it is used, with a warning that says why. When training has ended they
+    are deleted.
 
     Args:
         backup_dir: A directory for the checkpoints of this `fit` alone.
-        save_freq: "epoch", or a number of steps; None for only what the other arguments ask for.
-            With `steps_per_execution=k` a save that is due takes place after the execution in which
-            it fell due; "auto" takes no more steps at once.
-        double_checkpoint: Whether to keep the checkpoint before the newest too.
-        delete_checkpoint: Whether to delete the checkpoints when training has ended by itself.
-        seconds: Save also when so many seconds have passed since the last time.
-        on_sigterm: Whether to save and leave when the process is asked to end (SIGTERM), as
-            schedulers do with machines that they take away: SystemExit is raised. It needs `fit` to
-            run in the main thread.
-        grace_seconds: How long that may take. If no step has ended by then, the process ends
+        save_freq: "epoch", or a number of steps; None to save only as the other arguments say. With
+            `steps_per_execution=k` a checkpoint is saved after the execution in which it falls due;
+            "auto" fuses no more steps than that.
+        double_checkpoint: Whether to keep the previous checkpoint beside the newest.
+        delete_checkpoint: Whether to delete the checkpoints when training has ended normally.
+        seconds: Save also when this number of seconds has passed since the last checkpoint.
+        on_sigterm: Whether to save and exit when the process receives SIGTERM, as schedulers send it
+            before they preempt a machine: SystemExit is raised. `fit` must run in the main thread.
+        grace_seconds: How long that may take. If no step has ended by then, the process exits
             without a new checkpoint.
-        exit_code: The code that the process ends with then, for whoever starts it again.
+        exit_code: The exit code of the process in that case, for the program that restarts it.
         on_exception: Whether to save when an error or Ctrl-C ends training between two steps, so
-            that nothing is lost. In the middle of what callbacks do, nothing is saved: the last
-            checkpoint stands.
-        verify_resume: Whether to prove, with the first checkpoint, that a run can be continued from
-            it: it is read back and compared bit by bit, and one step is taken from it twice, which
-            must come to the same.
-        asynchronous: Whether a thread writes while training goes on. A failed write is raised after
-            the next step.
+            that no step is lost. If it occurs while callbacks run, nothing is saved, and the last
+            checkpoint stays.
+        verify_resume: Whether to verify, with the first checkpoint, that a run can be resumed from
+            it: it is read and compared bit by bit, and one step is run from it twice, which must
+            give the same result.
+        asynchronous: Whether a thread writes while training continues. A failed write is raised
+            after the next step.
         save_before_preemption: Keras 2's name for `on_sigterm`.
-        verbose: 1 to say what is restored and saved.
+        verbose: 1 to print what is restored and saved.
 
     Raises:
-        ValueError: The data cannot be put back to a place in the middle, as with a generator; or a
-            checkpoint is there that does not fit the model or the data. Nothing has been trained
-            then.
+        ValueError: The data cannot be resumed at a position, as with a generator; or there is a
+            checkpoint that does not match the model or the data. Nothing has been trained in that
+            case.
 
     Example:
         >>> import tempfile
@@ -72,7 +75,8 @@ class BackupAndRestore(Callback):
         ...     model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
         ...     model.compile("adam", "mse")
         ...     x = np.arange(64.0).reshape(64, 1)
-        ...     return model.fit(x, 2 * x, epochs=epochs, callbacks=list(more), verbose=0).history["loss"]
+        ...     history = model.fit(x, 2 * x, epochs=epochs, callbacks=list(more), verbose=0)
+        ...     return history.history["loss"]
         >>> class Fails(podium.callbacks.Callback):
         ...     def on_epoch_begin(self, epoch, logs=None):
         ...         if epoch == 2:
@@ -83,19 +87,18 @@ class BackupAndRestore(Callback):
         ...         train(4, Fails(), backup)
         ...     except OSError as error:
         ...         print(error)
-        ...     continued = train(4, backup)
+        ...     resumed = train(4, backup)
         the machine is gone
-        >>> len(continued), continued == train(4)
+        >>> len(resumed), resumed == train(4)
         (4, True)
     """
 
     every_batch = False
     every_worker = True
-    _keeps_run = True
 
     def __init__(
         self,
-        backup_dir: Any,
+        backup_dir: PathLike | bytes,
         save_freq: int | str | None = "epoch",
         double_checkpoint: bool = True,
         delete_checkpoint: bool = True,
@@ -139,173 +142,179 @@ class BackupAndRestore(Callback):
         self.verify_resume = verify_resume
         self.asynchronous = asynchronous
         self.verbose = verbose
-        self.most_steps: int | None = save_freq if by_steps else None  # type: ignore[assignment]
+        self._max_steps: int | None = save_freq if by_steps else None  # type: ignore[assignment]
         self._manager = CheckpointManager(self.backup_dir)
         self._serial = 0
         self._steps = 0
         self._saved_at = 0.0
         self._verified = False
         self._signalled = False
-        self._course: Any = None
-        self._handler: Any = None
+        self._run: CheckpointableRun | None = None
+        self._handler: Any = None  # the one that SIGTERM had before
         self._handles = False
         self._watchdog: threading.Timer | None = None
 
     def get_state(self) -> None:
-        """Remember nothing: when to save next does not change what is trained."""
+        """Return None: when to save next does not change what is trained."""
 
     # --- the run
 
-    def before_run(self, course: Any) -> None:
-        """Look for a checkpoint to go on from, and listen to signals."""
-        keep = 2 if self.double_checkpoint else 1
-        self._manager = manager = CheckpointManager(self.backup_dir, keep, self.asynchronous)
+    @contextlib.contextmanager
+    def run_context(self, run: CheckpointableRun) -> Iterator[None]:
+        """Resume from the newest checkpoint, and save what an error would lose; delete the
+        checkpoints when training has ended.
+        """
+        self._begin(run)
+        try:
+            try:
+                yield
+            except BaseException:
+                self._save_interrupted(run)
+                raise
+            if self._signalled:
+                self._exit_process(None)
+            self._manager.wait()
+            if self.delete_checkpoint and jax.process_index() == 0:
+                self._manager.delete_all()
+        finally:
+            self._end()
+
+    def on_safepoint(self, run: CheckpointableRun) -> None:
+        """Save if that is due; exit if the process was asked to."""
+        if run.stage == "begin":  # callbacks have state, such as the length of a log to append to
+            self._save(run.state())
+            return
+        self._manager.check()
+        self._steps += run.new_steps
+        if self._signalled:
+            self._exit_process(run.state())
+        elif self._is_due(run) and not self.model.stop_training:
+            self._save(run.state())
+
+    def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Exit in the middle of a validation, if the process was asked to."""
+        if self._signalled and self._run is not None:
+            self._exit_process(self._run.interrupted_state())
+
+    def _begin(self, run: CheckpointableRun) -> None:
+        """Find a checkpoint to resume from, and handle SIGTERM."""
+        max_to_keep = 2 if self.double_checkpoint else 1
+        self._manager = manager = CheckpointManager(self.backup_dir, max_to_keep, self.asynchronous)
         manager.hold()
         try:
-            _refuse_keras_backup(self.backup_dir)
-            found = manager.restore()
+            _check_not_from_keras(self.backup_dir)
+            checkpoint = manager.restore()
+            if self._max_steps is not None:
+                run.limit_steps(self._max_steps)
+            if self.verify_resume:
+                run.enable_verification()
         except BaseException:
             manager.release()
             raise
-        self._course = course
+        self._run = run
         self._serial = max(manager.all_steps(), default=-1) + 1
         self._steps, self._saved_at = 0, time.monotonic()
         self._verified, self._signalled = not self.verify_resume, False
-        if found is not None:
-            where = f"Checkpoint {found.step} in {self.backup_dir!r}"
-            course.continue_from(Contents(found.arrays, found.state), where)
-            self._say(f"going on from checkpoint {found.step}")
+        if checkpoint is not None:
+            source = f"Checkpoint {checkpoint.step} in {self.backup_dir!r}"
+            run.resume_from(Contents(checkpoint.arrays, checkpoint.state), source)
+            self._report(f"resuming from checkpoint {checkpoint.step}")
         if self.on_sigterm and threading.current_thread() is threading.main_thread():
-            self._handler, self._handles = signal.signal(signal.SIGTERM, self._hear), True
+            self._handler, self._handles = signal.signal(signal.SIGTERM, self._on_signal), True
 
-    def run_begins(self, course: Any) -> None:
-        """Save what callbacks remember before the first step, such as how long a log is that they
-        append to.
-        """
-        self._save(course.fresh_state())
+    def _save_interrupted(self, run: CheckpointableRun) -> None:
+        if self.on_exception and not self._signalled:
+            state = run.interrupted_state()
+            if state is not None:
+                self._save(state)
+        self._manager.wait()
 
-    def after_step(self, course: Any, count: int) -> None:
-        """Save if that is due; leave if the process was asked to."""
-        self._manager.check()
-        self._steps += count
-        by_steps = self.most_steps is not None and self._steps >= self.most_steps
-        by_time = self.seconds is not None and time.monotonic() - self._saved_at >= self.seconds
-        if self._signalled:
-            self._leave(course.state())
-        elif by_steps or by_time:
-            self._save_run(course.state())
-
-    def after_epoch(self, course: Any) -> None:
-        """Save if that is due; leave if the process was asked to."""
-        self._manager.check()
-        if self._signalled:
-            self._leave(course.state(ended=True))
-        elif self.save_freq == "epoch":
-            self._save_run(course.state(ended=True))
-
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Leave in the middle of a validation, if the process was asked to."""
-        if self._signalled:
-            self._leave(self._course.state_before_validation())
-
-    def after_run(self, course: Any, error: BaseException | None) -> None:
-        """Save what an error would lose, or delete what nobody needs any more; let everything
-        go.
-        """
+    def _end(self) -> None:
+        """Release signals, threads and the directory."""
+        if self._handles:
+            signal.signal(signal.SIGTERM, self._handler)
+            self._handler, self._handles = None, False
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog.join()
+            self._watchdog = None
+        self._run = None
         try:
-            if error is None and self._signalled:
-                self._leave(None)
-            if error is not None and self.on_exception and not self._signalled:
-                state = course.state_after_error()
-                if state is not None:
-                    self._save(state)
             self._manager.wait()
-            if error is None and self.delete_checkpoint and jax.process_index() == 0:
-                self._manager.delete_all()
         finally:
-            if self._handles:
-                signal.signal(signal.SIGTERM, self._handler)
-                self._handler, self._handles = None, False
-            if self._watchdog is not None:
-                self._watchdog.cancel()
-                self._watchdog.join()
-                self._watchdog = None
-            self._course = None
-            try:
-                self._manager.wait()
-            finally:
-                self._manager.release()
+            self._manager.release()
 
     # --- saving
 
-    def _save_run(self, contents: Contents) -> None:
-        if not self.model.stop_training:  # the rest is quickly done again, and must be done
-            self._save(contents)
+    def _is_due(self, run: CheckpointableRun) -> bool:
+        if run.stage == "epoch_end":
+            return self.save_freq == "epoch"
+        by_steps = self._max_steps is not None and self._steps >= self._max_steps
+        by_time = self.seconds is not None and time.monotonic() - self._saved_at >= self.seconds
+        return by_steps or by_time
 
     def _save(self, contents: Contents) -> None:
         number, self._serial = self._serial, self._serial + 1
         self._manager.save(number, contents.arrays, contents.state)
-        if self.most_steps is not None:
-            self._steps %= self.most_steps
+        if self._max_steps is not None:
+            self._steps %= self._max_steps
         self._saved_at = time.monotonic()
-        self._say(f"saved checkpoint {number}")
+        self._report(f"saved checkpoint {number}")
         if not self._verified and not contents.state["fresh"]:
             self._verified = True
             self._verify(number, contents)
 
     def _verify(self, number: int, contents: Contents) -> None:
         self._manager.wait()
-        found = self._manager.restore(step=number)
-        assert found is not None
-        where = f"checkpoint {number} in {self.backup_dir!r}"
+        checkpoint = self._manager.restore(step=number)
+        assert checkpoint is not None and self._run is not None
+        source = f"checkpoint {number} in {self.backup_dir!r}"
         for path, value in contents.arrays.items():
-            if jax.numpy.asarray(value).tobytes() != found.arrays[path].tobytes():
-                raise RuntimeError(f"verify_resume: {path!r} of {where} is not what was saved.")
-        if _bytes_of(found.state) != _bytes_of(contents.state):
-            raise RuntimeError(f"verify_resume: the state in {where} is not what was saved.")
-        self._course.replay(Contents(found.arrays, found.state), where)
-        self._say(f"verified that a run can go on from checkpoint {number}")
+            if jax.numpy.asarray(value).tobytes() != checkpoint.arrays[path].tobytes():
+                raise RuntimeError(f"verify_resume: {path!r} of {source} is not what was saved.")
+        if _to_bytes(checkpoint.state) != _to_bytes(contents.state):
+            raise RuntimeError(f"verify_resume: the state in {source} is not what was saved.")
+        self._run.verify(Contents(checkpoint.arrays, checkpoint.state), source)
+        self._report(f"verified that a run can be resumed from checkpoint {number}")
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         if self.verbose > 0:
             write_stdout(f"\nBackupAndRestore: {text}\n")
 
-    # --- being asked to end
+    # --- SIGTERM
 
-    def _hear(self, number: int, frame: Any) -> None:
-        """Take note of SIGTERM, and see to it that the process ends in time even if no step
-        does.
-        """
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Record SIGTERM, and let the process exit in time even if no step ends."""
         if not self._signalled:
             self._signalled = True
             self._watchdog = threading.Timer(self.grace_seconds, os._exit, (self.exit_code,))
             self._watchdog.daemon = True
             self._watchdog.start()
 
-    def _leave(self, contents: Contents | None) -> None:
+    def _exit_process(self, contents: Contents | None) -> None:
         if contents is not None and not self.model.stop_training:
             self._save(contents)
             self._manager.wait()
         sys.stderr.write(
-            "The process was asked to end (SIGTERM). Start it again to go on from "
+            "The process received SIGTERM and exits. Start it again to resume from "
             f"{self.backup_dir!r}.\n"
         )
         raise SystemExit(self.exit_code)
 
 
-def _bytes_of(state: Any) -> tuple[str, list[bytes]]:
+def _to_bytes(state: object) -> tuple[str, list[bytes]]:
     arrays: dict[str, Any] = {}
     return dump(encoded(state, arrays)), [array.tobytes() for array in arrays.values()]
 
 
-def _refuse_keras_backup(folder: str) -> None:
-    """Refuse a directory that Keras has written: beginning anew beside what should be continued
-    would lose it unseen.
+def _check_not_from_keras(folder: str) -> None:
+    """Raise for a directory that Keras has written: to start a new run there would silently lose
+    the old one.
     """
     if os.path.lexists(os.path.join(folder, "training_metadata.json")):
         raise ValueError(
             f"backup_dir={folder!r} holds training_metadata.json, the metadata of a backup by "
-            "Keras, whose epoch cannot be continued here: it has no place in the data and no state "
-            "of callbacks. Load its weights with `load_weights`, give `fit` an initial_epoch, and "
+            "Keras, which cannot be resumed here: it has no position in the data and no state of "
+            "callbacks. Load its weights with `load_weights`, pass an initial_epoch to `fit`, and "
             "back up to another directory."
         )

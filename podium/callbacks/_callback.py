@@ -6,9 +6,11 @@ It owns the names and signatures of the hooks. Who calls them, in which order, i
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from podium.callbacks._callback_state import plain_attributes
+from podium.callbacks._checkpointable_run import CheckpointableRun
 
 KINDS = ("train", "test", "predict")
 BATCH_HOOKS = tuple(f"on_{kind}_batch_{edge}" for kind in KINDS for edge in ("begin", "end"))
@@ -58,7 +60,6 @@ class Callback:
     _is_resuming: bool = (
         False  # while `on_train_begin` is called for a run that goes on: files are not begun anew
     )
-    _keeps_run: bool = False  # whether it saves runs and continues them, as BackupAndRestore does
 
     def __init__(self) -> None:
         self.params = None
@@ -104,6 +105,30 @@ class Callback:
         with `every_batch = False`.
         """
         return False
+
+    # --- checkpoints of a whole run, as `BackupAndRestore` saves them
+
+    def run_context(self, run: CheckpointableRun) -> contextlib.AbstractContextManager[object]:
+        """Return a context that is open from before `on_train_begin` to after `on_train_end`.
+
+        Override it to checkpoint a run: `run.resume_from` resumes it from a checkpoint that was
+        found. The context is left with the error that ends a run early; `run.interrupted_state()`
+        then returns what is needed to resume it.
+
+        Args:
+            run: The running `fit`.
+        """
+        return contextlib.nullcontext()
+
+    def on_safepoint(self, run: CheckpointableRun) -> None:
+        """Called where a run can be checkpointed: before the first step of a run that is not
+        resumed, after each execution, and after each epoch. Override it together with
+        `run_context`.
+
+        Args:
+            run: The running `fit`; `run.stage` says where it is, `run.state()` returns what is
+                needed to resume it from here.
+        """
 
     # --- training
 

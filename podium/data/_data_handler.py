@@ -16,6 +16,8 @@ import contextlib
 from collections.abc import Generator, Mapping
 from typing import Any
 
+import numpy as np
+
 from podium.core import Selection, check_choice, warn_user
 from podium.core.internal import check_int
 from podium.data._argument_names import ARGUMENT_NAMES
@@ -30,10 +32,14 @@ _MANY_STEPS = 100_000  # in one epoch of unknown length: time to say that it may
 
 
 class StepsPerExecution:
-    """How many steps one execution takes: a number that the handler lowers at the end of an epoch,
-    and restores.
+    """The number of steps of an execution, as a value that code written for Keras 2 can read.
 
-    "auto" stands for a number that is found while steps run; until then it is 1.
+    A `make_train_function` of the user's own may read `model._steps_per_execution`. While a
+    `DataHandler` iterates, it sets the number to the steps of the current execution, which are fewer
+    at the end of an epoch, and restores it. Podium itself passes the number by value.
+
+    Args:
+        value: The number of steps, or "auto" for a number that is chosen while steps run.
 
     Example:
         >>> k = podium.data.StepsPerExecution(4)
@@ -47,17 +53,12 @@ class StepsPerExecution:
         self.assign(1 if value == "auto" else value)
 
     def assign(self, value: Any) -> None:
-        """Set the number."""
-        self.given = check_int("steps_per_execution", value, integral_floats=True)
-        self.run_at(self.given)
+        """Set the number; a run that has begun keeps its own."""
+        self.value = self.given = check_int("steps_per_execution", value, integral_floats=True)
 
-    def run_at(self, value: int) -> None:
-        """Take so many steps from now on; the number that was given is kept."""
-        self.value = self.full = value  # full: while `value` is lowered for a moment
-
-    def numpy(self) -> int:
-        """Return the number."""
-        return self.value
+    def numpy(self) -> np.int64:
+        """Return the number as a NumPy scalar."""
+        return np.int64(self.value)
 
     def __int__(self) -> int:
         return self.value
@@ -101,6 +102,12 @@ class DataHandler:
             given; for a PyDataset.
         shuffle_seed: Decides the order of shuffled arrays. By default it is drawn;
             `set_random_seed` makes that repeat.
+
+    Attributes:
+        steps_per_execution: The number of steps of an execution, but for the last one of an epoch.
+            Setting it takes effect with the next execution.
+        execution_steps: The number of steps of the current execution: those to run, and after
+            `record_steps` those that were run.
 
     Raises:
         ValueError: A count is out of range, the data are empty, of unequal lengths or contradict
@@ -152,7 +159,9 @@ class DataHandler:
         self._steps_asked = steps
         self._initial_epoch = check_int("initial_epoch", initial_epoch, 0, integral_floats=True)
         self._epochs = check_int("epochs", epochs, integral_floats=True)
-        self._steps_per_execution = steps_per_execution
+        self._steps_per_execution = steps_per_execution  # written here, and never read
+        self.steps_per_execution = steps_per_execution.given
+        self._outer_steps: int | None = None  # of the current execution of a run around this one
         batch_size = (
             None
             if batch_size is None
@@ -184,8 +193,7 @@ class DataHandler:
         self._begun_at = 0  # what the walk had given when the epoch began
         self._start(self._initial_epoch)
         self._current_step = 0
-        self._taken = 0
-        self._step_increment = self._steps_per_execution.value - 1
+        self.execution_steps = self.steps_per_execution
         self._insufficient_data = False
         self.peek()
 
@@ -225,7 +233,7 @@ class DataHandler:
         limit = self._limit()
         may_end = self._steps_asked is not None or limit is None
         self._iterator.allow(
-            None if limit is None else limit - self._current_step, self._steps_per_execution.value
+            None if limit is None else limit - self._current_step, self.steps_per_execution
         )
         while limit is None or self._current_step < limit:
             if self._insufficient_data:
@@ -233,20 +241,17 @@ class DataHandler:
             if may_end and self._iterator.exhausted():
                 self._end_of_data()
                 return
-            k = self._steps_per_execution.value
-            count = k if limit is None else min(k, limit - self._current_step)
-            self._taken, self._step_increment = count, count - 1
-            self._steps_per_execution.value = count
+            count = self.steps_per_execution
+            if limit is not None:
+                count = min(count, limit - self._current_step)
+            self.execution_steps = self._steps_per_execution.value = count
             try:
                 yield self._current_step
             finally:
-                if (
-                    self._steps_per_execution.value == count
-                ):  # nobody has set another number meanwhile
-                    self._steps_per_execution.value = self._steps_per_execution.full
+                self._steps_per_execution.value = self.steps_per_execution
             if limit is None:
                 self._warn_if_endless()
-            self._current_step += self._taken
+            self._current_step += self.execution_steps
 
     def record_steps(self, count: int | None) -> int:
         """Hear how many batches the execution really took, which may be fewer at the end; return
@@ -255,9 +260,8 @@ class DataHandler:
         None stands for as many as it was asked for.
         """
         if count is not None:
-            self._taken = count
-            self._step_increment = count - 1
-        return self._current_step + self._step_increment
+            self.execution_steps = count
+        return self._current_step + self.execution_steps - 1
 
     def position(self) -> dict[str, Any]:
         """Return where the run is: the epoch, its next step, and the place in the source; a value
@@ -371,7 +375,7 @@ class DataHandler:
     @property
     def step_increment(self) -> int:
         """What to add to a step of `steps()` to get the last one of its execution."""
-        return self._step_increment
+        return self.execution_steps - 1
 
     @property
     def inferred_steps(self) -> int | None:
@@ -428,12 +432,14 @@ class DataHandler:
             first = place if isinstance(place, int) else 0
             read = elements if self._reader is None else self._reader.read(elements, first)
             if not self._adapter.one_shot and not self._adapter.quick:
-                read = ReadAhead(read, self._steps_per_execution.value)
+                read = ReadAhead(read, self.steps_per_execution)
             self._elements, self._iterator = elements, Iterator(read, self._transform)
             self._walk = epoch
         self._fresh = True  # nothing of it has been handed out yet
 
     def __enter__(self) -> DataHandler:
+        steps = self._steps_per_execution
+        self._outer_steps = None if steps.value == steps.given else steps.value
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -441,6 +447,9 @@ class DataHandler:
         if not self._adapter.one_shot:
             self._iterator.close()
             self._fresh = False
+        steps = self._steps_per_execution
+        self.steps_per_execution = steps.given
+        steps.value = steps.given if self._outer_steps is None else self._outer_steps
         self._adapter.close()
 
     def _limit(self) -> int | None:
@@ -474,7 +483,7 @@ class DataHandler:
         before = self._current_step
         if self._names.allows_infinite:
             return
-        if self._inferred_steps is None and before < _MANY_STEPS <= before + self._taken:
+        if self._inferred_steps is None and before < _MANY_STEPS <= before + self.execution_steps:
             warn_user(
                 f"{_MANY_STEPS} batches have been read in one epoch, and `{self._names.x}` has not "
                 "ended. If it never does, say how many batches make an epoch: "
@@ -486,15 +495,15 @@ class DataHandler:
         """Lower the number of steps per execution to the length of an epoch, and restore it
         afterwards.
         """
-        original, size = self._steps_per_execution.value, self._inferred_steps
+        original, size = self.steps_per_execution, self._inferred_steps
         if size is None or original <= size:
             yield
             return
-        self._steps_per_execution.run_at(size)
+        self.steps_per_execution = self._steps_per_execution.value = size
         try:
             yield
         finally:
-            self._steps_per_execution.run_at(original)
+            self.steps_per_execution = self._steps_per_execution.value = original
 
 
 def get_data_handler(*args: Any, model: Any = None, **kwargs: Any) -> DataHandler:

@@ -1,10 +1,10 @@
-"""Pace: how many steps one execution takes, beginning with one (`steps_per_execution="auto"`) or
-the number that was given.
+"""StepsAutotuner: chooses how many steps an execution fuses, from measured times.
 
-Quick steps cost more to start than to compute, so many are fused into one XLA call. Slow ones would
-gain nothing: they stay as they are, and nothing more is compiled for them. A number above 1 that
-was given stands for what callbacks hear of at once: where nobody listens, several such groups share
-a call. What was found is kept with the execution, so the next run starts at its pace.
+Starting a quick step costs more than computing it, so many are fused into one XLA call. Slow steps
+gain nothing: they stay single, and nothing more is compiled for them. A number above 1 passed to
+`compile` is the number of steps between two calls of the callbacks: where no callback needs them,
+several such groups share an execution. The measurements are stored with the execution, so the next
+run starts with them.
 """
 
 from __future__ import annotations
@@ -12,176 +12,206 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
-from podium.data import DataHandler, StepsPerExecution
-from podium.execution import Execution
+from podium.execution._custom_execution import CustomExecution
+from podium.execution._execution import Execution
+from podium.execution._step_values import StepValues
 
-_QUICK = 1e-2  # seconds for a step; from there on fusing saves nothing worth having
-_LONGEST = 0.08  # seconds for an execution: the bar moves ten times a second, and Ctrl-C is heard
-_MOST = 512  # steps in an execution
-_BYTES = 2**23  # of batches and results in an execution
-_SAMPLES = 3  # measurements, of which the best counts
-# so much slower fused steps may seem, twice, before single ones are preferred: the best of those is
-# a lucky one
-_TIE = 1.1
-# seconds that the program for fused steps of a quick step takes at most; the first one takes longer
-_DEAREST = 0.5
-_SAVED = 0.5  # of the time of a quick step, by fusing: what a program for fused steps must earn,
-_MOST_SAVED = 5e-4  # and no more than so many seconds a step
-_MANY_RUNS = 20  # short ones
+_QUICK_STEP = 1e-2  # seconds; fusing slower steps saves too little
+# Seconds for an execution: the progress bar moves ten times a second, and Ctrl-C takes effect soon.
+_MAX_EXECUTION = 0.08
+_MAX_STEPS = 512  # in an execution
+_MAX_BYTES = 2**23  # of batches and results in an execution
+_NUM_SAMPLES = 3  # measurements, of which the shortest counts
+# Fused steps may appear slower by this factor, twice, before single steps are preferred: the
+# shortest of those measurements was a lucky one.
+_TIE_FACTOR = 1.1
+_MAX_COMPILATION = 0.5  # seconds for the fused program of a quick step; the first one takes longer
+# A fused program must save as much time as it takes to compile. It is expected to save this
+# fraction of the time of a quick step, but not more than so many seconds.
+_SAVED_FRACTION = 0.5
+_MAX_SAVED = 5e-4
+_MANY_RUNS = 20  # short runs
 
 
-class Pace:
-    """Measures the first executions of a run, and sets how many steps the others take.
+class RunLength(Protocol):
+    """The length of a run, as far as it is known."""
+
+    @property
+    def inferred_steps(self) -> int | None:
+        """The number of steps in an epoch."""
+
+    @property
+    def epochs_in_all(self) -> int:
+        """The number of epochs."""
+
+
+@dataclasses.dataclass
+class StepTimings:
+    """What is known about the steps of one execution for batches of one shape.
+
+    Attributes:
+        samples: Seconds per step of the executions measured last.
+        single: Seconds per step without further fusing, of single steps or of groups of the number
+            passed to `compile`; None if not measured yet.
+        deferred_steps: Such steps in runs that were too short to compile a fused program.
+        deferred_runs: The number of those runs.
+        fused: How many steps are being fused to measure whether that is quicker; 0 for none.
+        best_fused: Seconds per fused step.
+        tried: How many were fused when that was slower, while single steps are measured again.
+        settled: How many to fuse, finally.
+    """
+
+    samples: list[float] = dataclasses.field(default_factory=list)
+    single: float | None = None
+    deferred_steps: int = 0
+    deferred_runs: int = 0
+    fused: int = 0
+    best_fused: float = math.inf
+    tried: int = 0
+    settled: int | None = None
+
+
+class StepsAutotuner:
+    """Measures the first executions of a run, and chooses how many steps the others fuse.
 
     Args:
-        steps: The number to set.
-        run: What runs the steps. Only an `Execution` can fuse them.
-        every_batch: Whether somebody wants to hear of each batch, or of each group of the number
-            that was given.
-        data: Says how many steps there are.
-        most: The largest number of steps that may go by at once, if there is a limit.
+        execution: Runs the steps. Only a compiled `Execution` can fuse them.
+        steps_per_execution: The number passed to `compile`; 1 with "auto".
+        auto: Whether that number was "auto".
+        every_batch: Whether callbacks must be called for each batch, or for each group of
+            `steps_per_execution`.
+        length: The length of the run.
+        max_steps: The largest number of steps that may be fused, if there is a limit.
+
+    Attributes:
+        steps: The number of steps for the next execution.
+        settled: Whether the number will not change any more, so that `record` need not be called.
     """
 
     def __init__(
         self,
-        steps: StepsPerExecution,
-        run: Callable,
+        execution: Execution | CustomExecution,
+        steps_per_execution: int,
+        auto: bool,
         every_batch: bool,
-        data: DataHandler,
-        most: int | None = None,
+        length: RunLength,
+        max_steps: int | None = None,
     ):
-        self._steps = steps
-        self._data = data
-        self._least = steps.given
-        self._most = min(_MOST, most or _MOST, data.inferred_steps or _MOST)
-        self._execution: Any = getattr(run, "__self__", None)
-        fuses = isinstance(self._execution, Execution) and not self._execution.runs_eagerly
-        single = self._least == 1 and not steps.auto  # was asked for
-        self.settled = every_batch or not fuses or single or self._most < 2 * self._least
-        self._waits: Measured | None = (
-            None  # what was found, if the run is too short to make a program for fused steps
+        self.steps = self._min_steps = steps_per_execution
+        self._max_steps = min(
+            _MAX_STEPS, max_steps or _MAX_STEPS, length.inferred_steps or _MAX_STEPS
         )
-        self._taken = 0
-        self._traces = -1
-        self._last = 0.0
+        self._length = length
+        self._execution: Any = execution  # compiled, unless settled
+        can_fuse = isinstance(execution, Execution) and not execution.runs_eagerly
+        single_requested = self._min_steps == 1 and not auto
+        self.settled = (
+            every_batch or not can_fuse or single_requested or self._max_steps < 2 * self._min_steps
+        )
+        # Of steps that are not fused because the run is too short to compile a program for it.
+        self._deferred: StepTimings | None = None
+        self._num_recorded = 0
+        self._trace_count = -1
+        self._last_time = 0.0
 
-    def __enter__(self) -> Pace:
-        self._before = (
-            self._steps.value,
-            self._steps.full,
-        )  # of a run around this one, such as the training around a validation
-        self._steps.run_at(self._least)
+    def __enter__(self) -> StepsAutotuner:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self._steps.value, self._steps.full = self._before
-        if self._waits is not None:
-            self._waits.waited += self._left()
-            self._waits.runs += 1
+    def __exit__(self, *_: object) -> None:
+        if self._deferred is not None:
+            self._deferred.deferred_steps += self._steps_left()
+            self._deferred.deferred_runs += 1
 
-    def after(self, values: Any) -> None:
-        """Hear what an execution returned; not needed any more once `settled`."""
-        found = self._execution.paces.setdefault(self._execution.latest, Measured())
-        self._taken += values.count
-        if found.settled is None:
-            self._measure(found, values)
-            self._decide(found)
-        if found.settled is not None or self._waits is not None:
+    def record(self, values: StepValues) -> int:
+        """Record that an execution has run, and return the number of steps for the next one.
+
+        Until the number is settled, the host waits here for the values.
+
+        Args:
+            values: What the execution returned.
+        """
+        timings = self._execution.step_timings.setdefault(self._execution.latest_key, StepTimings())
+        self._num_recorded += values.count
+        if timings.settled is None:
+            self._measure(timings, values)
+            self._decide(timings)
+        if timings.settled is not None or self._deferred is not None:
             self.settled = True
-        self._steps.run_at(self._whole_groups(found.settled or found.fused))
+        self.steps = self._round_to_groups(timings.settled or timings.fused)
+        return self.steps
 
-    def _measure(self, found: Measured, values: Any) -> None:
-        """Note how long the execution took, if nothing was compiled in it."""
+    def _measure(self, timings: StepTimings, values: StepValues) -> None:
+        """Add the time of the execution to the samples, if nothing was compiled in it."""
         jax.block_until_ready(values.arrays)
         now = time.perf_counter()
-        if self._execution.trace_count == self._traces and (values.count > self._least) == (
-            found.fused > 0
-        ):
-            found.times.append((now - self._last) / values.count)
-        self._traces, self._last = self._execution.trace_count, now
+        is_fused = values.count > self._min_steps
+        if self._execution.trace_count == self._trace_count and is_fused == (timings.fused > 0):
+            timings.samples.append((now - self._last_time) / values.count)
+        self._trace_count, self._last_time = self._execution.trace_count, now
 
-    def _decide(self, found: Measured) -> None:
-        """Go over from single steps to fused ones if that pays, or back for good."""
-        if len(found.times) >= _SAMPLES:
-            best = min(found.times)
-            found.times.clear()
-            if found.fused:
-                found.best_fused = min(best, found.best_fused)
-                self._compare(found)
+    def _decide(self, timings: StepTimings) -> None:
+        """Change from single to fused steps if that pays, or back for good."""
+        if len(timings.samples) >= _NUM_SAMPLES:
+            best = min(timings.samples)
+            timings.samples.clear()
+            if timings.fused:
+                timings.best_fused = min(best, timings.best_fused)
+                self._compare(timings)
                 return
-            found.single = min(best, found.single or best)
-            found.fused = found.tried  # they have been slower once: compared again
-        if found.single is None or found.fused or found.tried:
+            timings.single = min(best, timings.single or best)
+            timings.fused = timings.tried  # they were slower once: compare again
+        if timings.single is None or timings.fused or timings.tried:
             return
-        bytes_a_step = self._execution.batch_bytes + self._execution.result_bytes
-        wanted = self._whole_groups(
-            min(_BYTES // max(1, bytes_a_step), int(_LONGEST / found.single))
+        bytes_per_step = self._execution.batch_bytes + self._execution.result_bytes
+        fused = self._round_to_groups(
+            min(_MAX_BYTES // max(1, bytes_per_step), int(_MAX_EXECUTION / timings.single))
         )
-        if found.single > 3 * _QUICK:
-            found.settled = self._least
-        elif found.single > _QUICK:  # on a busy machine, perhaps: the next run looks again
-            found.single, self._waits = None, found
-        elif wanted > self._least and self._earns(found):
-            found.fused = wanted
+        if timings.single > 3 * _QUICK_STEP:
+            timings.settled = self._min_steps
+        elif timings.single > _QUICK_STEP:  # the machine may be busy: the next run measures again
+            timings.single, self._deferred = None, timings
+        elif fused > self._min_steps and self._pays_off(timings):
+            timings.fused = fused
         else:
-            self._waits = found
+            self._deferred = timings
 
-    def _compare(self, found: Measured) -> None:
+    def _compare(self, timings: StepTimings) -> None:
         """Settle on fused steps if they are quicker. If not, that may be chance: both are measured
         once more.
         """
-        assert found.single is not None
-        if found.best_fused < found.single:
-            found.settled = found.fused
-        elif not found.tried:
-            found.tried, found.fused = found.fused, 0
+        assert timings.single is not None
+        if timings.best_fused < timings.single:
+            timings.settled = timings.fused
+        elif not timings.tried:
+            timings.tried, timings.fused = timings.fused, 0
+        elif timings.best_fused < timings.single * _TIE_FACTOR:
+            timings.settled = timings.fused
         else:
-            found.settled = found.fused if found.best_fused < found.single * _TIE else self._least
+            timings.settled = self._min_steps
 
-    def _whole_groups(self, steps: int) -> int:
-        """Return as many steps as make whole groups of the number that was given, one group at
-        least.
+    def _round_to_groups(self, steps: int) -> int:
+        """Return the largest multiple of `steps_per_execution` up to `steps`, one group at least."""
+        groups = min(steps, self._max_steps) // self._min_steps
+        return max(1, groups) * self._min_steps
+
+    def _pays_off(self, timings: StepTimings) -> bool:
+        """Return whether a fused program, which takes as long to compile as the first one, pays
+        off.
+
+        It does if the remaining steps would save that time, or the steps of earlier short runs
+        would have; after many short runs, more are expected.
         """
-        return max(self._least, min(steps, self._most) // self._least * self._least)
+        saved = min((timings.single or 0.0) * _SAVED_FRACTION, _MAX_SAVED)
+        saved_in_all = (self._steps_left() + timings.deferred_steps) * saved
+        cost = min(self._execution.seconds_to_compile, _MAX_COMPILATION)
+        return saved_in_all > cost or timings.deferred_runs >= _MANY_RUNS
 
-    def _earns(self, found: Measured) -> bool:
-        """Tell whether a program for fused steps, which takes as long to make as the first one, is
-        worth it.
-
-        It is if what is left to do now would pay for it, or what has been done in short runs before
-        would have; after many of them, more will follow.
-        """
-        saved = min((found.single or 0.0) * _SAVED, _MOST_SAVED)
-        pays = (self._left() + found.waited) * saved > min(
-            self._execution.seconds_to_compile, _DEAREST
-        )
-        return pays or found.runs >= _MANY_RUNS
-
-    def _left(self) -> int:
-        steps = self._data.inferred_steps
-        return _MOST if steps is None else steps * self._data.epochs_in_all - self._taken
-
-
-@dataclasses.dataclass
-class Measured:
-    """What is known of the steps of one execution for batches of one shape."""
-
-    times: list[float] = dataclasses.field(
-        default_factory=list
-    )  # seconds a step, of the executions measured last
-    single: float | None = (
-        None  # seconds for a step as they begin: single, or in groups of the number that was given
-    )
-    waited: int = 0  # such steps of runs that were too short to fuse more
-    runs: int = 0  # how many these were
-    fused: int = 0  # how many are being fused, to see whether that is quicker
-    best_fused: float = math.inf  # seconds for one of them
-    tried: int = (
-        0  # how many were fused when that was slower; single steps are being measured again
-    )
-    settled: int | None = None  # how many to fuse, for good
+    def _steps_left(self) -> int:
+        steps = self._length.inferred_steps
+        if steps is None:
+            return _MAX_STEPS
+        return steps * self._length.epochs_in_all - self._num_recorded

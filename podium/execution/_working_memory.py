@@ -1,8 +1,8 @@
-"""Working memory: on CPU, what a step frees stays with the process for the next step.
+"""Working memory: on CPU, memory that a step frees stays with the process for the next step.
 
-XLA asks for its working memory anew at every call. By default the C library gives large pieces back
-to the kernel when they are freed, and the kernel fills every page with zeros when it hands them out
-again: some per cent of a step of a few milliseconds.
+XLA allocates its working memory for each call. By default the C library returns large blocks to the
+kernel when they are freed, and the kernel fills every page with zeros when it hands them out again:
+some percent of a step of a few milliseconds.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ import sys
 
 import jax
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as malloc.h numbers the parameters of `mallopt`
-_KEPT = 2**28  # bytes that may lie free
-_LARGEST = 2**25  # bytes of a piece that is kept; the C library allows no more
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the numbers of `mallopt`'s parameters in malloc.h
+_MAX_FREE_BYTES = 2**28  # that may be kept
+_MAX_BLOCK_BYTES = 2**25  # of a block that is kept; the C library allows no more
 
 
 @functools.cache
 def keep_working_memory() -> bool:
-    """Let the C library keep freed memory, once in a process; returns whether it does.
+    """Let the C library keep freed memory, once per process, and return whether it does.
 
-    Only glibc can. A user who has set its thresholds (`MALLOC_TRIM_THRESHOLD_`, `GLIBC_TUNABLES`
-    ...) is not overruled.
+    Only glibc can. Thresholds that the user has set (`MALLOC_TRIM_THRESHOLD_`, `GLIBC_TUNABLES`
+    ...) are not changed.
     """
-    chosen = any(name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ)
-    if chosen or not sys.platform.startswith("linux") or jax.default_backend() != "cpu":
+    has_settings = any(
+        name.startswith("MALLOC_") or name == "GLIBC_TUNABLES" for name in os.environ
+    )
+    if has_settings or not sys.platform.startswith("linux") or jax.default_backend() != "cpu":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return mallopt is not None and bool(
-        mallopt(_MMAP_THRESHOLD, _LARGEST) and mallopt(_TRIM_THRESHOLD, _KEPT)
+        mallopt(_MMAP_THRESHOLD, _MAX_BLOCK_BYTES) and mallopt(_TRIM_THRESHOLD, _MAX_FREE_BYTES)
     )

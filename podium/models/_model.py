@@ -21,7 +21,12 @@ from podium.data import (
 )
 from podium.distribute import DistributedDataset
 from podium.execution import Execution
-from podium.execution.internal import Pace, direct, steps_in
+from podium.execution.internal import (
+    CustomExecution,
+    StepsAutotuner,
+    count_steps,
+    to_execution,
+)
 from podium.models.compile._compiled_model import CompiledModel
 from podium.models.compile._output_mapping import layer_names
 from podium.models.predict._output_collector import Collector
@@ -35,11 +40,11 @@ from podium.models.training._input_checks import (
     rows_of,
     with_feature_axis,
 )
-from podium.models.training._run_batches import batchwise, walk
+from podium.models.training._run_batches import iterate_outputs, run_batches
 from podium.models.training._run_guard import conducting
 from podium.models.training._step_functions import make_logged_step, make_predict_step
-from podium.models.training._training_run import Course
-from podium.models.training._validation import Validation
+from podium.models.training._training_run import TrainingRun
+from podium.models.training._validator import Validator
 from podium.models.training._warm_up import warm_up
 
 
@@ -171,7 +176,7 @@ class Model(CompiledModel):
                 class_weight=class_weight,
                 workers=kwargs,
             )
-            validation = Validation(
+            validator = Validator(
                 self,
                 validation_data,
                 validation_steps,
@@ -179,7 +184,7 @@ class Model(CompiledModel):
                 validation_freq,
                 batch_size,
             )
-            listeners = CallbackList(
+            callback_list = CallbackList(
                 callbacks,
                 add_history=True,
                 add_progbar=verbose != 0,
@@ -188,57 +193,36 @@ class Model(CompiledModel):
                 epochs=epochs,
                 steps=data.inferred_steps,
             )
+            execution = to_execution(self.make_train_function())
             self.stop_training = False
-            run = direct(self.make_train_function())
-            every_batch = listeners.needs_every_batch("train")
-            course = Course(self, self.make_train_function(), data, validation, listeners)
-            pace = Pace(
-                self._steps_per_execution,
-                run,
-                every_batch,
-                data,
-                course.most_steps(validation.steps_between),
-            )
             self._train_counter.clear()
-            with data, pace, listeners.ensure_end("train"), course:
-                listeners.on_train_begin()
-                logs = (
-                    course.resume()
-                )  # goes on with a run that was saved, if a callback has found one
+            with TrainingRun(self, execution, data, validator, callback_list) as run:
+                callback_list.on_train_begin()
+                logs = run.resume()
                 for epoch, iterator in data.enumerate_epochs():
-                    values = course.begin_epoch(epoch)
+                    values = run.begin_epoch(epoch)
                     with data.catch_stop_iteration():
                         for step in data.steps():
-                            listeners.on_train_batch_begin(step)
-                            values = run(iterator)
-                            if not pace.settled:
-                                pace.after(values)
-                            end_step = data.record_steps(steps_in(values))
-                            listeners.on_train_batch_end(end_step, values)
-                            validation.after_step(end_step - step + 1, listeners)
-                            if course.keepers:
-                                course.after_step(values, end_step - step + 1)
+                            callback_list.on_train_batch_begin(step)
+                            values = execution.run(
+                                iterator, data.execution_steps, data.steps_per_execution
+                            )
+                            end_step = data.record_steps(count_steps(values))
+                            callback_list.on_train_batch_end(end_step, values)
+                            run.after_steps(values, end_step - step + 1)
                             if self.stop_training:
                                 break
-                    if values is None:  # the data ended before this epoch began
+                    if values is None:  # the data ended before a step of this epoch
                         break
-                    logs = course.figures(values)
-                    logs.update(validation.after_epoch(epoch, listeners))
-                    listeners.on_epoch_end(epoch, logs)
-                    course.after_epoch(logs)
+                    logs = run.epoch_logs(epoch, values)
+                    callback_list.on_epoch_end(epoch, logs)
+                    run.after_epoch(logs)
                     if self.stop_training:
                         break
-                if hasattr(self.optimizer, "flush"):
-                    self.optimizer.flush(
-                        self.trainable_variables
-                    )  # accumulated gradients that still wait
-                if hasattr(self.optimizer, "finalize_variable_values"):
-                    self.optimizer.finalize_variable_values(
-                        self.trainable_variables
-                    )  # averages kept beside the weights
-                listeners.on_train_end(logs)
-            assert listeners.history is not None
-            return listeners.history
+                self._finalize_optimizer()
+                callback_list.on_train_end(logs)
+            assert callback_list.history is not None
+            return callback_list.history
 
     def evaluate(
         self,
@@ -284,22 +268,27 @@ class Model(CompiledModel):
             data = self._data_for(
                 "evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs
             )
-            logs = self._evaluate(data, self._listeners(callbacks, verbose, data))
+            logs = self._evaluate(data, self._callback_list(callbacks, verbose, data))
             return logs if return_dict else as_plain_list(logs, self.metrics_names)
 
-    def _evaluate(self, data: DataHandler, listeners: CallbackList) -> dict[str, Any]:
-        """Walk through data once with the test step."""
-        run = direct(self.make_test_function())
-        pace = Pace(self._steps_per_execution, run, listeners.needs_every_batch("test"), data)
+    def _evaluate(self, data: DataHandler, callbacks: CallbackList) -> dict[str, Any]:
+        """Run the test step once over the data, and return the logs."""
+        execution = to_execution(self.make_test_function())
+        execution.begin_run()
         self._test_counter.clear()
         values = None
-        with data, pace, listeners.ensure_end("test"), self._metrics_apart():
-            listeners.on_test_begin()
+        with (
+            data,
+            self._autotuner(execution, callbacks.needs_every_batch("test"), data) as autotuner,
+            callbacks.ensure_end("test"),
+            self._metrics_apart(),
+        ):
+            callbacks.on_test_begin()
             self.reset_metrics()
-            for values in walk("test", data, listeners, run, pace):  # noqa: B007
+            for values in run_batches("test", data, callbacks, execution, autotuner):  # noqa: B007
                 pass
             logs = {} if values is None else running_logs(values).copy()
-            listeners.on_test_end(logs)
+            callbacks.on_test_end(logs)
         return logs
 
     def predict(
@@ -355,20 +344,22 @@ class Model(CompiledModel):
         check_verbose(verbose)
         with conducting(self, "predict"):
             data = self._data_for("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
-            listeners = self._listeners(callbacks, verbose, data)
+            callback_list = self._callback_list(callbacks, verbose, data)
             outputs = Collector(data, out)
-            run = direct(
-                self.make_predict_function(), self._steps_per_execution, foresee=outputs.expect
-            )
-            pace = Pace(
-                self._steps_per_execution, run, listeners.needs_every_batch("predict"), data
-            )
+            execution = to_execution(self.make_predict_function())
+            execution.begin_run()
+            execution = execution.for_run(on_result_spec=outputs.expect)
+            every_batch = callback_list.needs_every_batch("predict")
             self._predict_counter.clear()
-            with data, pace, listeners.ensure_end("predict"):
-                listeners.on_predict_begin()
-                for values in walk("predict", data, listeners, run, pace):
+            with (
+                data,
+                self._autotuner(execution, every_batch, data) as autotuner,
+                callback_list.ensure_end("predict"),
+            ):
+                callback_list.on_predict_begin()
+                for values in run_batches("predict", data, callback_list, execution, autotuner):
                     outputs.add(values)
-                listeners.on_predict_end()
+                callback_list.on_predict_end()
             return outputs.result()
 
     def predict_iter(
@@ -421,21 +412,28 @@ class Model(CompiledModel):
         )
         check_verbose(verbose)
         with conducting(self, "predict_iter"):
-            function, k = self.make_predict_function(), self._steps_per_execution
-            if isinstance(function, Execution):
-                k = StepsPerExecution(
-                    self.steps_per_execution
-                )  # of its own: other runs may go on in between
+            execution = to_execution(self.make_predict_function())
+            execution.begin_run()
+            # Other runs may use `_steps_per_execution` while this one is suspended.
+            shared = isinstance(execution, CustomExecution)
+            steps_per_execution = None if shared else StepsPerExecution(self.steps_per_execution)
             data = self._data_for(
-                "predict_iter", x, None, None, batch_size, steps, k, workers=kwargs
+                "predict_iter",
+                x,
+                None,
+                None,
+                batch_size,
+                steps,
+                steps_per_execution,
+                workers=kwargs,
             )
-            listeners = self._listeners(callbacks, verbose, data)
-            run = direct(function, k)
-            one_by_one = (
-                listeners.needs_every_batch("predict") or data.adapter.one_shot
-            )  # what is left stays the user's
+            callback_list = self._callback_list(callbacks, verbose, data)
+            # What is left of a one-shot iterator belongs to the caller: nothing is read ahead.
+            every_batch = callback_list.needs_every_batch("predict") or data.adapter.one_shot
             self._predict_counter.clear()
-            return batchwise(self, data, listeners, run, Pace(k, run, one_by_one, data))
+            execution = execution.for_run()
+            autotuner = self._autotuner(execution, every_batch, data)
+            return iterate_outputs(self, data, callback_list, execution, autotuner)
 
     def train_on_batch(
         self,
@@ -711,19 +709,31 @@ class Model(CompiledModel):
             check_labels(self, y)
         return data
 
-    def _listeners(self, callbacks: Any, verbose: int | str, data: DataHandler) -> CallbackList:
-        """Return who listens to an `evaluate` or `predict`."""
+    def _callback_list(self, callbacks: Any, verbose: int | str, data: DataHandler) -> CallbackList:
+        """Return the callbacks of an `evaluate` or `predict`."""
         if isinstance(callbacks, CallbackList):
             return callbacks
-        bar = verbose != 0
         return CallbackList(
             callbacks,
-            add_progbar=bar,
+            add_progbar=verbose != 0,
             model=self,
             verbose=verbose,
             epochs=1,
             steps=data.inferred_steps,
         )
+
+    def _autotuner(
+        self, execution: Execution | CustomExecution, every_batch: bool, data: DataHandler
+    ) -> StepsAutotuner:
+        steps = self._steps_per_execution
+        return StepsAutotuner(execution, steps.given, steps.auto, every_batch, data)
+
+    def _finalize_optimizer(self) -> None:
+        """Apply accumulated gradients that are left, and averages kept beside the weights."""
+        if hasattr(self.optimizer, "flush"):
+            self.optimizer.flush(self.trainable_variables)
+        if hasattr(self.optimizer, "finalize_variable_values"):
+            self.optimizer.finalize_variable_values(self.trainable_variables)
 
     def _on_batch(
         self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool

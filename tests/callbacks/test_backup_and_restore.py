@@ -326,7 +326,7 @@ def test_verify_resume_proves_the_first_checkpoint(tmp_path, capsys):
     assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == whole
     said = capsys.readouterr().out
     assert (
-        said.count("verified that a run can go on from checkpoint 1") == 1
+        said.count("verified that a run can be resumed from checkpoint 1") == 1
         and "saved checkpoint 2" in said
     )
 
@@ -347,7 +347,7 @@ def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
     model.compile("sgd", "mse", run_eagerly=True)
     with pytest.raises(
         RuntimeError,
-        match=r"the same step, taken twice from checkpoint 1 .* came to other values of "
+        match=r"the same step, run twice from checkpoint 1 .* gave other values of "
         r".*dense/vars",
     ):
         model.fit(X, Y, verbose=0, callbacks=BackupAndRestore(tmp_path, 1, verify_resume=True))

@@ -13,7 +13,7 @@ import pytest
 
 import podium
 from podium.core.compile import _compilation_cache
-from podium.execution import Execution
+from podium.execution import Execution, _steps_autotuner
 
 SCRIPT = """
 import sys
@@ -275,8 +275,8 @@ def test_the_last_smaller_batch_costs_one_more_program_and_no_epoch_costs_any(st
 
 
 def test_automatic_fusing_adds_one_program_for_rows_and_none_per_epoch(monkeypatch):
-    monkeypatch.setattr("podium.execution._steps_autotuner.Pace._earns", lambda self, found: True)
-    monkeypatch.setattr("podium.execution._steps_autotuner._QUICK", 10.0)
+    monkeypatch.setattr(_steps_autotuner.StepsAutotuner, "_pays_off", lambda *_: True)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK_STEP", 10.0)
     model, _ = fitted("auto", epochs=4)
     assert model.train_function.trace_count == 3
     assert len(model.train_function.recompilations) == 1

@@ -89,7 +89,7 @@ SOURCES = {
 
 @pytest.fixture
 def eager_to_fuse(monkeypatch):
-    for name in ("_QUICK", "_LONGEST", "_SAVED"):
+    for name in ("_QUICK_STEP", "_MAX_EXECUTION", "_SAVED_FRACTION"):
         monkeypatch.setattr(_steps_autotuner, name, 1e9)
 
 

@@ -1,5 +1,9 @@
-"""What other packages of Podium may use of `podium.execution` beyond its public API. Not for users."""
+"""What other packages of Podium may use of `podium.execution` beyond its public API.
 
-from podium.execution._execution import direct as direct
-from podium.execution._execution import steps_in as steps_in
-from podium.execution._steps_autotuner import Pace as Pace
+Not for users.
+"""
+
+from podium.execution._custom_execution import CustomExecution as CustomExecution
+from podium.execution._custom_execution import to_execution as to_execution
+from podium.execution._execution import count_steps as count_steps
+from podium.execution._steps_autotuner import StepsAutotuner as StepsAutotuner

@@ -1,296 +1,356 @@
-"""Course: where a `fit` is, as something that can be saved and continued.
+"""TrainingRun: one `fit` as something that can be saved and resumed.
 
-It knows what belongs to a run: the model's state, the place in the data, what callbacks remember,
-random numbers. When it is saved, and to where, is decided by callbacks that keep runs, such as
-`BackupAndRestore`. Without one it costs nothing.
+It owns what belongs to a run: the state of the model, the position in the data, the state of the
+callbacks, the seeds. It runs validations that are due, sets how many steps an execution fuses, and
+calls the two hooks of callbacks that checkpoint runs, such as `BackupAndRestore`. Those decide when
+a run is saved, and where. Without one, checkpointing costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import contextlib
+from types import TracebackType
+from typing import Any, Literal
 
-from podium.callbacks import CallbackList, Logs
+from podium._typing import Tree
+from podium.callbacks import Callback, CallbackList, Logs
 from podium.callbacks.internal import running_logs
-from podium.core import random_state, set_random_state, warn_user
+from podium.core import Variable, random_state, set_random_state, warn_user
 from podium.data import DataHandler
 from podium.execution import Execution
-from podium.models.training._validation import Validation
+from podium.execution.internal import CustomExecution, StepsAutotuner
+from podium.models.training._validator import Validator
 from podium.saving.internal import Contents
 from podium.state import restore, snapshot, variables_by_path
 
 _OTHER_DATA = (
-    "{where} was saved while training on other data: {then} then, {now} now. The place "
-    "in the data would be another one. Give "
-    "`fit` the same data and batch size, or begin anew in another directory."
+    "{source} was saved while training on other data: {saved} then, {current} now, so its position "
+    "in the data does not apply. Pass the same data and batch size to `fit`, or start a new run in "
+    "another directory."
 )
 
 
-class Course:
-    """One `fit`, from its first step to its last, over several processes if need be.
+class TrainingRun:
+    """One `fit`, from its first step to its last, in several processes if it is resumed.
+
+    Callbacks that override `run_context` or `on_safepoint` receive it. For them are `stage`,
+    `new_steps`, `limit_steps`, `enable_verification`, `resume_from`, `state`, `interrupted_state`
+    and `verify`; the other methods are for the loop in `Model.fit`.
 
     Args:
         model: The model.
-        function: What runs its steps.
+        execution: Runs its steps.
         data: What it is trained on.
-        validation: When and on what it is validated.
-        listeners: The callbacks.
+        validator: Runs the validations.
+        callbacks: The callbacks.
+
+    Attributes:
+        stage: The latest safepoint: "begin", "steps" or "epoch_end".
+        new_steps: The number of steps between the latest safepoint and the one before.
     """
 
     def __init__(
         self,
         model: Any,
-        function: Callable,
+        execution: Execution | CustomExecution,
         data: DataHandler,
-        validation: Validation,
-        listeners: CallbackList,
+        validator: Validator,
+        callbacks: CallbackList,
     ):
-        self.model = model
-        self.keepers: list[Any] = [callback for callback in listeners if callback._keeps_run]
-        self._function = function
+        self.stage: Literal["begin", "steps", "epoch_end"] = "begin"
+        self.new_steps = 0
+        self._model = model
+        self._execution = execution
         self._data = data
-        self._validation = validation
-        self._listeners = listeners
-        self._saved: tuple[Contents, str] | None = None  # what to continue from, until that is done
-        self._continued: int | None = (
-            None  # the epoch that is continued in its middle, until it begins
-        )
-        self._figures: Any = None  # of the epoch so far, as saved
-        self._values: Any = None  # of the last execution
-        self._position: Any = None  # in the data, after it
-        self._taken = 0  # steps, up to it
+        self._validator = validator
+        self._callbacks = callbacks
+        self._checkpointers = [callback for callback in callbacks if _checkpoints(callback)]
+        self._max_steps = validator.steps_between
+        self._autotuner: StepsAutotuner
+        self._exits: contextlib.ExitStack
+        self._checkpoint: tuple[Contents, str] | None = None  # to resume from
+        self._resumed_epoch: int | None = None  # an epoch that is resumed in its middle
+        self._epoch_logs: Any = None  # of the epoch so far, as saved
+        self._values: Any = None  # of the latest execution
+        self._position: dict[str, Any] = {}  # in the data, after it
+        self._num_steps = 0  # up to it
         self._between_steps = False
         self._before_validation: Contents | None = None
-        self._batch: Any = None  # to try a step on
+        self._verification_batch: Tree = None
 
-    def __enter__(self) -> Course:
-        if self.keepers:
-            self._data.position()  # refuses data that cannot be put back to a place
-            self._validation.get_state()
-            self._validation.before = self._note_validation
-        if any(keeper.verify_resume for keeper in self.keepers):
-            self._batch = self._data.peek()
-        entered: list[Any] = []
-        try:
-            for keeper in self.keepers:
-                keeper.before_run(self)
-                entered.append(keeper)
-        except BaseException as error:
-            self.keepers = entered
-            self.__exit__(type(error), error, None)
-            raise
+    def __enter__(self) -> TrainingRun:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._data)
+            stack.enter_context(self._callbacks.ensure_end("train"))
+            stack.callback(self._set_resumes, False)
+            if self._checkpointers:
+                self._data.position()  # raises for data that cannot be resumed
+                self._validator.get_state()
+                self._validator.on_begin = self._before_each_validation
+            for callback in self._checkpointers:
+                self._enter_context(stack, callback)
+            steps = self._model._steps_per_execution
+            self._autotuner = stack.enter_context(
+                StepsAutotuner(
+                    self._execution,
+                    steps.given,
+                    steps.auto,
+                    self._callbacks.needs_every_batch("train"),
+                    self._data,
+                    self._max_steps,
+                )
+            )
+            self._data.steps_per_execution = self._autotuner.steps
+            self._execution.begin_run()
+            self._exits = stack.pop_all()
         return self
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        for callback in self._listeners:
-            callback._is_resuming = False
-        for keeper in self.keepers:
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exits.__exit__(error_type, error, traceback)
+
+    def _enter_context(self, stack: contextlib.ExitStack, callback: Callback) -> None:
+        """Enter the context of a checkpointer. If leaving it fails after another error, that is
+        added to the other error as a note.
+        """
+        context = callback.run_context(self)
+        context.__enter__()
+
+        def leave(
+            error_type: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+        ) -> None:
             try:
-                keeper.after_run(self, error)
+                context.__exit__(error_type, error, traceback)
             except Exception as failure:
                 if error is None:
                     raise
-                error.add_note(
-                    f"Then {type(keeper).__name__} failed as well: {type(failure).__name__}: "
-                    f"{failure}"
-                )
+                if failure is not error:
+                    error.add_note(
+                        f"Then {type(callback).__name__} failed as well: "
+                        f"{type(failure).__name__}: {failure}"
+                    )
 
-    def most_steps(self, other: int | None) -> int | None:
-        """Return how many steps may go by at once, if there is a limit."""
-        limits = [
-            limit
-            for limit in (other, *(keeper.most_steps for keeper in self.keepers))
-            if limit is not None
-        ]
-        return min(limits, default=None)
+        stack.push(leave)
 
-    # --- the way of `fit`
+    def _set_resumes(self, resumes: bool) -> None:
+        for callback in self._callbacks:
+            callback._is_resuming = resumes
+
+    # --- for the loop in `Model.fit`
 
     def resume(self) -> dict[str, Any]:
-        """Continue from what was found, if anything was; returns the figures of the last epoch that
-        has ended.
+        """Resume from a checkpoint, if a callback has found one; returns the logs of the last
+        completed epoch.
         """
-        if self._saved is None:
-            for keeper in self.keepers:
-                keeper.run_begins(self)
+        if self._checkpoint is None:
+            self._call_checkpointers("begin", 0)
             return {}
-        (contents, where), self._saved = self._saved, None
+        (contents, source), self._checkpoint = self._checkpoint, None
         state = contents.state
-        if state["fresh"]:  # saved before the first step: the rest is as new
-            self._remind_callbacks(state["callbacks"], where)
+        if state["fresh"]:  # saved before the first step: only callbacks have state
+            self._restore_callbacks(state["callbacks"], source)
             return {}
-        if state["data"] != self._about_data():
-            raise ValueError(
-                _OTHER_DATA.format(
-                    where=where, then=_told(state["data"]), now=_told(self._about_data())
-                )
-            )
-        self._make_variables(self._data.peek())
-        self.put_back(contents, where)
-        self._remind_callbacks(state["callbacks"], where)
-        self._validation.set_state(state["validation"])
+        if state["data"] != self._describe_data():
+            saved, current = _format(state["data"]), _format(self._describe_data())
+            raise ValueError(_OTHER_DATA.format(source=source, saved=saved, current=current))
+        self._create_variables(self._data.peek())
+        self._restore_variables(contents, source)
+        self._restore_callbacks(state["callbacks"], source)
+        self._validator.set_state(state["validation"])
         self._data.seek(state["position"], ended=state["ended"])
-        set_random_state(state["random"])  # last: what came before may have drawn
-        self._taken = state["taken"]
+        set_random_state(state["random"])  # last: what came before may have drawn random numbers
+        self._num_steps = state["taken"]
+        self.stage = "epoch_end" if state["ended"] else "steps"
         if state["ended"]:
-            return state["figures"]
-        self._continued, self._figures = state["position"]["epoch"], state["figures"]
+            logs: dict[str, Any] = state["figures"]
+            return logs
+        self._resumed_epoch, self._epoch_logs = state["position"]["epoch"], state["figures"]
         return {}
 
-    def _remind_callbacks(self, states: dict[str, Any], where: str) -> None:
-        forgotten = self._listeners.set_state(states)
-        if forgotten:
-            warn_user(
-                f"{where} has the state of callbacks that are not here any more: "
-                f"{', '.join(forgotten)}."
-            )
-
     def begin_epoch(self, epoch: int) -> Any:
-        """Begin an epoch, or go on with it; returns the figures of an epoch that had begun."""
-        figures = None
-        if epoch == self._continued:
-            self._continued, figures = None, self._figures
-            self._listeners.on_epoch_resumed(epoch)
+        """Begin an epoch, or resume it; returns the logs of a resumed epoch so far."""
+        logs = None
+        if epoch == self._resumed_epoch:
+            self._resumed_epoch, logs = None, self._epoch_logs
+            self._callbacks.on_epoch_resumed(epoch)
         else:
-            self.model.reset_metrics()
-            self._listeners.on_epoch_begin(epoch)
-        if self.keepers:
-            self._values, self._position, self._between_steps = figures, self._data.position(), True
-            self._validation.after_step(0, self._listeners)  # one that had begun
-        return figures
+            self._model.reset_metrics()
+            self._callbacks.on_epoch_begin(epoch)
+        if self._checkpointers:
+            self._values, self._position, self._between_steps = logs, self._data.position(), True
+            self._validator.after_steps(0, self._callbacks)  # one that was interrupted
+        return logs
 
-    def after_step(self, values: Any, count: int) -> None:
-        """Hear that an execution has ended, everybody has heard of it, and validation, if due, is
-        over.
+    def after_steps(self, values: Any, count: int) -> None:
+        """Run what is due after an execution and its callbacks: autotuning, validation,
+        checkpoints.
+
+        Args:
+            values: What the execution returned.
+            count: The number of its steps.
         """
-        self._values, self._position, self._before_validation = values, self._data.position(), None
-        self._taken += count
-        for keeper in self.keepers:
-            keeper.after_step(self, count)
+        if not self._autotuner.settled:
+            self._data.steps_per_execution = self._autotuner.record(values)
+        if self._validator.steps_between is not None:
+            self._validator.after_steps(count, self._callbacks)
+        if self._checkpointers:
+            self._values, self._position = values, self._data.position()
+            self._before_validation = None
+            self._num_steps += count
+            self._call_checkpointers("steps", count)
 
-    def figures(self, values: Any) -> Logs:
-        """Return the figures of an epoch whose steps are over."""
+    def epoch_logs(self, epoch: int, values: Any) -> Logs:
+        """Return the logs of an epoch whose steps have run, with those of a validation that is due.
+
+        Args:
+            epoch: The epoch.
+            values: What its last execution returned.
+        """
         self._between_steps = False
-        return running_logs(values)
+        logs = running_logs(values)
+        logs.update(self._validator.after_epoch(epoch, self._callbacks))
+        return logs
 
-    def after_epoch(self, logs: dict[str, Any]) -> None:
-        """Hear that an epoch has ended, and everybody has heard of it."""
-        self._before_validation = None
-        if self.keepers:
-            self._figures = dict(logs)
-        for keeper in self.keepers:
-            keeper.after_epoch(self)
+    def after_epoch(self, logs: Logs) -> None:
+        """Run the checkpoints that are due after an epoch and its callbacks.
 
-    def _note_validation(self) -> None:
-        """Keep where the run is before a validation: it cannot be left in its middle."""
-        self._before_validation = self.state()
-
-    # --- what is saved
-
-    def fresh_state(self) -> Contents:
-        """Return what there is to save before the first step: what callbacks remember."""
-        return Contents({}, {"fresh": True, "callbacks": self._listeners.get_state()})
-
-    def state(self, ended: bool = False) -> Contents:
-        """Return all that is needed to go on from here, after `after_step` or, with `ended`, after
-        `after_epoch`.
+        Args:
+            logs: The logs of the epoch, with what callbacks have added.
         """
-        figures = (
-            self._figures
-            if ended
-            else None
-            if self._values is None
-            else running_logs(self._values).copy()
-        )
-        return Contents(
-            snapshot(self._variables()),
-            {
-                "fresh": False,
-                "ended": ended,
-                "position": self._position,
-                "taken": self._taken,
-                "figures": figures,
-                "data": self._about_data(),
-                "validation": self._validation.get_state(),
-                "callbacks": self._listeners.get_state(),
-                "random": random_state(),
-            },
-        )
+        if self._checkpointers:
+            self._before_validation = None
+            self._epoch_logs = dict(logs)
+            self._call_checkpointers("epoch_end", 0)
 
-    def state_after_error(self) -> Contents | None:
-        """Return where the run was when something broke it off, or None if it was in the middle of
-        something.
+    def _call_checkpointers(
+        self, stage: Literal["begin", "steps", "epoch_end"], new_steps: int
+    ) -> None:
+        self.stage, self.new_steps = stage, new_steps
+        for callback in self._checkpointers:
+            callback.on_safepoint(self)
+
+    def _before_each_validation(self) -> None:
+        """Keep the state before a validation: a run cannot be resumed in the middle of one."""
+        self._before_validation = self._collect_state(epoch_ended=False)
+
+    # --- for callbacks that checkpoint the run; documented in `callbacks/_checkpointable_run.py`
+
+    def limit_steps(self, max_steps: int) -> None:
+        """Let no execution fuse more steps, unless `steps_per_execution` was set."""
+        self._max_steps = min(max_steps, self._max_steps or max_steps)
+
+    def enable_verification(self) -> None:
+        """Keep a batch for `verify`."""
+        self._verification_batch = self._data.peek()
+
+    def resume_from(self, contents: Contents, source: str) -> None:
+        """Resume the run from a checkpoint when `fit` begins; callbacks append to their files."""
+        self._checkpoint = contents, source
+        self._set_resumes(True)
+
+    def state(self) -> Contents:
+        """Return all that is needed to resume the run from the latest safepoint."""
+        if self.stage == "begin":
+            return Contents({}, {"fresh": True, "callbacks": self._callbacks.get_state()})
+        return self._collect_state(epoch_ended=self.stage == "epoch_end")
+
+    def interrupted_state(self) -> Contents | None:
+        """Return all that is needed to resume a run that is interrupted now; during a validation,
+        from before it. None where a run cannot be resumed.
         """
         if self._before_validation is not None:
             return self._before_validation
-        told = self._listeners.implements("on_train_batch_begin")
         if (
             not self._between_steps
-            or told
-            or self.model.stop_training
-            or int(self.model._train_counter) != self._taken
+            or self._callbacks.implements("on_train_batch_begin")
+            or self._model.stop_training
+            or int(self._model._train_counter) != self._num_steps
         ):
             return None
-        return self.state()
+        return self._collect_state(epoch_ended=False)
 
-    def state_before_validation(self) -> Contents | None:
-        """Return where the run was before the validation that is going on."""
-        return self._before_validation
-
-    def continue_from(self, contents: Contents, where: str) -> None:
-        """Take what was saved as the place to go on from; files that callbacks write are left as
-        they are.
-        """
-        self._saved = contents, where
-        for callback in self._listeners:
-            callback._is_resuming = True
-
-    def put_back(self, contents: Contents, where: str) -> None:
-        """Set all Variables to what was saved."""
-        restore(self._variables(), contents.arrays, where)
-
-    def replay(self, contents: Contents, where: str) -> None:
-        """Take one step from what was saved, twice, and see that it comes to the same; then stand
-        there again.
+    def verify(self, contents: Contents, source: str) -> None:
+        """Run one step twice from a state, compare the results, and restore the state.
 
         Raises:
-            RuntimeError: It does not.
+            RuntimeError: The results differ.
         """
-        ends = []
+        results = []
         for _ in range(2):
-            self.put_back(contents, where)
+            self._restore_variables(contents, source)
             set_random_state(contents.state["random"])
-            self._function(iter([self._batch] * int(self.model._steps_per_execution)))
-            ends.append({path: variable.numpy() for path, variable in self._variables().items()})
-        self.put_back(contents, where)
+            self._run_on(self._verification_batch)
+            results.append({path: value.numpy() for path, value in self._variables().items()})
+        self._restore_variables(contents, source)
         set_random_state(contents.state["random"])
-        others = [
-            path for path, value in ends[0].items() if value.tobytes() != ends[1][path].tobytes()
-        ]
-        if others:
+        first, second = results
+        paths = [path for path in first if first[path].tobytes() != second[path].tobytes()]
+        if paths:
             raise RuntimeError(
-                f"verify_resume: the same step, taken twice from {where}, came to other values of "
-                f"{', '.join(others[:5])}. Something that the step depends on is not in the "
+                f"verify_resume: the same step, run twice from {source}, gave other values of "
+                f"{', '.join(paths[:5])}. Something that the step depends on is not in the "
                 "checkpoint. Keep it in a Variable of the model, and draw random numbers with "
                 "`podium.random`."
             )
 
-    def _variables(self) -> dict[str, Any]:
-        met = self._function.variables if isinstance(self._function, Execution) else []
-        return variables_by_path(self.model, met)
+    # --- state
 
-    def _make_variables(self, batch: Any) -> None:
-        """Make what comes into being with the first step: slots, sums; a step that runs eagerly
-        must be run for that.
+    def _collect_state(self, epoch_ended: bool) -> Contents:
+        logs = self._epoch_logs if epoch_ended else None
+        if not epoch_ended and self._values is not None:
+            logs = running_logs(self._values).copy()
+        # The keys are those of files that exist.
+        return Contents(
+            snapshot(self._variables()),
+            {
+                "fresh": False,
+                "ended": epoch_ended,
+                "position": self._position,
+                "taken": self._num_steps,
+                "figures": logs,
+                "data": self._describe_data(),
+                "validation": self._validator.get_state(),
+                "callbacks": self._callbacks.get_state(),
+                "random": random_state(),
+            },
+        )
+
+    def _restore_variables(self, contents: Contents, source: str) -> None:
+        restore(self._variables(), contents.arrays, source)
+
+    def _restore_callbacks(self, states: dict[str, Any], source: str) -> None:
+        missing = self._callbacks.set_state(states)
+        if missing:
+            warn_user(
+                f"{source} has the state of callbacks that were not passed to `fit`: "
+                f"{', '.join(missing)}."
+            )
+
+    def _variables(self) -> dict[str, Variable]:
+        return variables_by_path(self._model, self._execution.variables)
+
+    def _create_variables(self, batch: Tree) -> None:
+        """Create the Variables that the first step creates, such as the optimizer's slots; a step
+        that is not compiled must be run for that.
         """
-        function = self._function
         with self._data._truncate_execution_to_epoch():
-            if isinstance(function, Execution) and not function.runs_eagerly:
-                function.warm_up(batch)
+            if self._execution.runs_eagerly:
+                self._run_on(batch)
             else:
-                function(iter([batch] * int(self.model._steps_per_execution)))
+                self._execution.warm_up(batch, self._data.steps_per_execution)
 
-    def _about_data(self) -> dict[str, Any]:
+    def _run_on(self, batch: Tree) -> None:
+        """Run an execution in which all batches are the same."""
+        steps = self._data.steps_per_execution
+        self._execution.run(iter([batch] * steps), steps, steps)
+
+    def _describe_data(self) -> dict[str, Any]:
         adapter = self._data.adapter
         return {
             "kind": adapter.kind,
@@ -300,5 +360,13 @@ class Course:
         }
 
 
-def _told(about: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in about.items() if value is not None)
+def _checkpoints(callback: Callback) -> bool:
+    """Return whether a callback overrides a hook for checkpoints of the run."""
+    cls = type(callback)
+    return (
+        cls.run_context is not Callback.run_context or cls.on_safepoint is not Callback.on_safepoint
+    )
+
+
+def _format(description: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in description.items() if value is not None)

@@ -12,7 +12,9 @@ import jax
 import numpy as np
 
 from podium.core import KerasTensor, TensorSpec, check_choice, map_structure, tree_leaves
+from podium.data import DataHandler
 from podium.execution import Execution
+from podium.execution.internal import CustomExecution, to_execution
 from podium.models.training._run_guard import conducting
 
 _CALLERS = {"train": "fit", "test": "evaluate", "predict": "predict"}
@@ -39,7 +41,7 @@ def warm_up(
             "would be lost to training. Give arrays, a Dataset, or TensorSpecs."
         )
     x, y, sample_weight, batch_size = _examples(
-        x, y, sample_weight, batch_size, model._steps_per_execution.full
+        x, y, sample_weight, batch_size, model._steps_per_execution.given
     )
     seconds = {}
     for kind in kinds:
@@ -47,24 +49,23 @@ def warm_up(
         with conducting(model, _CALLERS[kind]):
             targets = () if kind == "predict" else (y, sample_weight)
             data = model._data_for(_CALLERS[kind], x, *targets, batch_size=batch_size)
-            function = getattr(model, f"make_{kind}_function")()
+            execution = to_execution(getattr(model, f"make_{kind}_function")())
             with data:
-                for _ in (
-                    data.enumerate_epochs()
-                ):  # steps per execution are cut to the length of an epoch here
-                    if isinstance(function, Execution):
-                        function.warm_up(data.peek())
-                        _warm_up_remainder(function, data.adapter)
+                for _ in data.enumerate_epochs():  # limits `steps_per_execution` to an epoch
+                    execution.warm_up(data.peek(), data.steps_per_execution)
+                    _warm_up_remainder(execution, data)
                     break
         seconds[kind] = time.perf_counter() - start
     return seconds
 
 
-def _warm_up_remainder(function: Execution, adapter: Any) -> None:
-    """Compile for the last, smaller batch of arrays too."""
-    if adapter.has_partial_batch() and adapter.seekable and adapter.get_size() > 1:
-        for batch in adapter.iterate(0, adapter.get_size() - 1):
-            function.warm_up(batch)
+def _warm_up_remainder(execution: Execution | CustomExecution, data: DataHandler) -> None:
+    """Compile also for the smaller last batch of arrays."""
+    adapter = data.adapter
+    size = adapter.get_size()
+    if size is not None and size > 1 and adapter.has_partial_batch() and adapter.seekable:
+        for batch in adapter.iterate(0, size - 1):
+            execution.warm_up(batch, data.steps_per_execution)
             return
 
 

@@ -16,10 +16,10 @@ Y = X.sum(1, keepdims=True)
 @pytest.fixture
 def eager_to_fuse(monkeypatch):
     """Makes every step count as quick, and every program as cheap."""
-    monkeypatch.setattr(_steps_autotuner, "_QUICK", 1e9)
-    monkeypatch.setattr(_steps_autotuner, "_LONGEST", 1e9)
-    monkeypatch.setattr(_steps_autotuner, "_SAVED", 1e9)
-    monkeypatch.setattr(_steps_autotuner, "_MOST_SAVED", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK_STEP", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_MAX_EXECUTION", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED_FRACTION", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_MAX_SAVED", 1e9)
 
 
 def network(steps="auto"):
@@ -41,13 +41,13 @@ def sizes(model, monkeypatch_of, run):
     taken = []
     original = podium.execution.Execution.run
 
-    def noting(self, iterator):
-        values = original(self, iterator)
+    def record_count(self, iterator, *steps):
+        values = original(self, iterator, *steps)
         if self is model.train_function:
             taken.append(values.count)
         return values
 
-    monkeypatch_of.setattr(podium.execution.Execution, "run", noting)
+    monkeypatch_of.setattr(podium.execution.Execution, "run", record_count)
     run(model)
     return taken
 
@@ -67,12 +67,12 @@ def test_fused_steps_give_the_bits_and_the_logs_of_single_ones(eager_to_fuse, mo
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_next_run_starts_at_its_pace(eager_to_fuse, monkeypatch):
+def test_the_next_run_starts_with_the_settled_number(eager_to_fuse, monkeypatch):
     model = network()
     fit(model)
-    assert model.train_function.paces
-    for found in model.train_function.paces.values():
-        found.settled = 5
+    assert model.train_function.step_timings
+    for timings in model.train_function.step_timings.values():
+        timings.settled = 5
     assert sizes(model, monkeypatch, lambda model: model.fit(X, Y, batch_size=4, verbose=0)) == [
         1,
         5,
@@ -110,36 +110,37 @@ def test_whoever_listens_to_batches_hears_each(eager_to_fuse):
 
     model = network()
     fit(model, callbacks=Listens())
-    assert heard == [*range(11)] * 4 and not model.train_function.paces
+    assert heard == [*range(11)] * 4 and not model.train_function.step_timings
 
 
 def test_slow_steps_stay_single_and_nothing_more_is_compiled(monkeypatch):
-    monkeypatch.setattr(_steps_autotuner, "_QUICK", 0.0)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK_STEP", 0.0)
     model = network()
     assert set(sizes(model, monkeypatch, fit)) == {1}
     assert model.train_function.trace_count == 2 and {
-        found.settled for found in model.train_function.paces.values()
+        timings.settled for timings in model.train_function.step_timings.values()
     } == {1}
 
 
 def test_a_short_run_compiles_nothing_for_fused_steps_until_short_runs_add_up(monkeypatch):
-    monkeypatch.setattr(_steps_autotuner, "_QUICK", 1e9)
-    monkeypatch.setattr(_steps_autotuner, "_SAVED", 0.0)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK_STEP", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED_FRACTION", 0.0)
     model = network()
     fit(model)
     assert (
         model.train_function.trace_count == 2
-        and sum(found.waited for found in model.train_function.paces.values()) > 30
+        and sum(timings.deferred_steps for timings in model.train_function.step_timings.values())
+        > 30
     )
-    monkeypatch.setattr(_steps_autotuner, "_SAVED", 1e9)
-    monkeypatch.setattr(_steps_autotuner, "_MOST_SAVED", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED_FRACTION", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_MAX_SAVED", 1e9)
     fit(model)
     assert model.train_function.trace_count == 3
 
 
 def test_after_many_short_runs_more_are_expected(monkeypatch):
-    monkeypatch.setattr(_steps_autotuner, "_QUICK", 1e9)
-    monkeypatch.setattr(_steps_autotuner, "_SAVED", 0.0)
+    monkeypatch.setattr(_steps_autotuner, "_QUICK_STEP", 1e9)
+    monkeypatch.setattr(_steps_autotuner, "_SAVED_FRACTION", 0.0)
     monkeypatch.setattr(_steps_autotuner, "_MANY_RUNS", 2)
     model = network()
     for traces in (1, 1, 2):
@@ -147,24 +148,22 @@ def test_after_many_short_runs_more_are_expected(monkeypatch):
         assert model.train_function.trace_count == traces
 
 
-def paced(seconds, most=None, size=4, steps_in_epoch=None):
-    """Return the decisions of a Pace over executions whose steps take so long, one after the
-    other.
-    """
+def decisions_for(seconds, most=None, size=4, steps_in_epoch=None):
+    """Return the decisions of a StepsAutotuner over executions whose steps take this long."""
 
     class Data:
         inferred_steps, epochs_in_all = steps_in_epoch, 1000
 
     execution = podium.execution.Execution(lambda x: x)
-    execution.latest = ("key", ((size // 4,), np.dtype("float32")))
-    steps, decided = podium.data.StepsPerExecution("auto"), []
-    with _steps_autotuner.Pace(steps, execution.run, False, Data(), most) as pace:
-        found = _steps_autotuner.Measured()
-        for one in seconds:
-            found.times = [one] * _steps_autotuner._SAMPLES
-            pace._decide(found)
-            decided.append(found.settled or found.fused)
-    assert steps.value == 1
+    execution.latest_key = ("key", ((size // 4,), np.dtype("float32")))
+    decided = []
+    with _steps_autotuner.StepsAutotuner(execution, 1, True, False, Data(), most) as autotuner:
+        timings = _steps_autotuner.StepTimings()
+        for duration in seconds:
+            timings.samples = [duration] * _steps_autotuner._NUM_SAMPLES
+            autotuner._decide(timings)
+            decided.append(timings.settled or timings.fused)
+    assert autotuner.steps == 1
     return decided
 
 
@@ -181,12 +180,12 @@ def paced(seconds, most=None, size=4, steps_in_epoch=None):
     ],
 )
 def test_fusing_that_loses_is_given_up(seconds, decisions):
-    assert paced(seconds, steps_in_epoch=8) == decisions
+    assert decisions_for(seconds, steps_in_epoch=8) == decisions
 
 
 def test_steps_that_seem_slow_on_a_busy_machine_are_measured_again_in_the_next_run():
-    assert paced([2 * _steps_autotuner._QUICK, 1e-3], steps_in_epoch=8) == [0, 8]
-    assert paced([4 * _steps_autotuner._QUICK, 1e-3], steps_in_epoch=8)[0] == 1
+    assert decisions_for([2 * _steps_autotuner._QUICK_STEP, 1e-3], steps_in_epoch=8) == [0, 8]
+    assert decisions_for([4 * _steps_autotuner._QUICK_STEP, 1e-3], steps_in_epoch=8)[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -194,7 +193,7 @@ def test_steps_that_seem_slow_on_a_busy_machine_are_measured_again_in_the_next_r
     [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**21, 4)],
 )
 def test_how_many_steps_an_execution_takes(seconds, most, size, expected):
-    assert paced([seconds], most, size) == [expected]
+    assert decisions_for([seconds], most, size) == [expected]
 
 
 def test_a_validation_in_steps_is_not_jumped_over(eager_to_fuse, monkeypatch):
@@ -213,8 +212,10 @@ def test_evaluate_and_predict_are_fused_too_and_equal(eager_to_fuse):
             auto.predict(X, batch_size=4, verbose=0), single.predict(X, batch_size=4, verbose=0)
         )
     for function in (auto.test_function, auto.predict_function):
-        assert max(found.fused or found.tried for found in function.paces.values()) == 11
-        assert any(found.settled for found in function.paces.values())
+        assert (
+            max(timings.fused or timings.tried for timings in function.step_timings.values()) == 11
+        )
+        assert any(timings.settled for timings in function.step_timings.values())
 
 
 def test_the_setting_can_be_read_and_changed():

@@ -1,0 +1,53 @@
+"""CustomExecution: a function of the user's own, with the interface of an `Execution`.
+
+`make_train_function` and its siblings may return any function of an iterator. The loops run it like
+an `Execution`; what it returns is passed on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from podium._typing import Tree
+from podium.core import Variable
+from podium.execution._execution import Execution
+
+
+class CustomExecution:
+    """Runs a function that reads its own batches.
+
+    Args:
+        function: A function of an iterator of batches.
+    """
+
+    runs_eagerly = True  # as far as is known: it cannot be compiled ahead, nor be fused
+
+    def __init__(self, function: Callable[[Iterator[Tree]], Any]):
+        self._function = function
+
+    @property
+    def variables(self) -> list[Variable]:
+        """No Variables: those that the function uses are not known."""
+        return []
+
+    def begin_run(self) -> None:
+        """Do nothing: steps are not counted."""
+
+    def for_run(self, on_result_spec: Callable[[Tree], None] | None = None) -> CustomExecution:
+        """Return itself; `on_result_spec` is never called."""
+        return self
+
+    def run(self, iterator: Iterator[Tree], steps: int | None = None, max_steps: int = 1) -> Any:
+        """Call the function. How many batches it reads is its own decision: code written for Keras 2
+        reads `model._steps_per_execution`, which is set to `steps`.
+        """
+        return self._function(iterator)
+
+    def warm_up(self, batch: Tree, steps: int | None = None) -> None:
+        """Do nothing: the function reads an iterator, not a batch."""
+
+
+def to_execution(function: Callable[[Iterator[Tree]], Any]) -> Execution | CustomExecution:
+    """Return an `Execution` as it is, and any other function as a `CustomExecution`."""
+    return function if isinstance(function, Execution) else CustomExecution(function)

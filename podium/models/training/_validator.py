@@ -1,0 +1,118 @@
+"""Validator: when `fit` validates, on which data, and the results.
+
+It owns the `validation_...` arguments of `fit`. The loop itself is that of `evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from podium._typing import Tree
+from podium.callbacks import CallbackList
+from podium.data import DataHandler
+from podium.data.internal import is_array_source
+from podium.models.training._argument_checks import steps_between_validations
+
+
+class Validator:
+    """The validation of one `fit`. Without data it does nothing.
+
+    Args:
+        model: The model.
+        data: The argument `validation_data`.
+        steps: The argument `validation_steps`.
+        batch_size: The argument `validation_batch_size`.
+        frequency: The argument `validation_freq`.
+        training_batch_size: The batch size of `fit`, the default for arrays.
+
+    Attributes:
+        steps_between: The number of steps between two validations, if they are counted in steps.
+        on_begin: Called before each validation.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        steps: int | None,
+        batch_size: int | None,
+        frequency: int | str | Collection[int],
+        training_batch_size: int | None,
+    ):
+        self._model = model
+        self._frequency = frequency
+        self.steps_between = None if data is None else steps_between_validations(frequency)
+        self._steps_taken = 0
+        self._logs: dict[str, float] = {}  # of the latest validation, until an epoch ends
+        self._due = False  # while a validation that is counted in steps runs
+        self.on_begin: Callable[[], None] | None = None
+        self._data: DataHandler | None = None
+        if data is not None:
+            x, y, sample_weight = _unpack(data)
+            if batch_size is None and is_array_source(x):  # a Dataset has its own batches
+                batch_size = training_batch_size
+            self._data = model._data_for("validation_data", x, y, sample_weight, batch_size, steps)
+
+    def after_steps(self, count: int, callbacks: CallbackList) -> None:
+        """Validate if that is due after `count` more steps."""
+        if self.steps_between is None:
+            return
+        before = self._steps_taken
+        self._steps_taken += count
+        if self._due or self._steps_taken // self.steps_between > before // self.steps_between:
+            self._due = True
+            self._run(callbacks)
+            self._due = False
+
+    def after_epoch(self, epoch: int, callbacks: CallbackList) -> dict[str, float]:
+        """Validate if that is due after this epoch; returns the values, named `val_...`."""
+        if self._data is not None and self._is_due(epoch + 1):
+            self._run(callbacks)
+        logs, self._logs = self._logs, {}
+        return logs
+
+    def _is_due(self, num_epochs: int) -> bool:
+        if isinstance(self._frequency, str):  # counted in steps
+            return False
+        if isinstance(self._frequency, Collection):
+            return num_epochs in self._frequency
+        return num_epochs % self._frequency == 0
+
+    def get_state(self) -> dict[str, Any]:
+        """Return its state as plain data."""
+        order = None if self._data is None else self._data.order()
+        return {
+            "steps_taken": self._steps_taken,
+            "found": dict(self._logs),
+            "due": self._due,
+            "order": order,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Restore what `get_state` returned."""
+        self._steps_taken, self._due = state["steps_taken"], state["due"]
+        self._logs = state["found"]
+        if self._data is not None:
+            self._data.set_order(state["order"])
+
+    def _run(self, callbacks: CallbackList) -> None:
+        if self.on_begin is not None:
+            self.on_begin()
+        logs = self._model._evaluate(self._data, callbacks)
+        self._logs = {f"val_{name}": value for name, value in logs.items()}
+
+
+def _unpack(data: Any) -> tuple[Tree, Tree, Tree]:
+    """Return x, y and sample_weight of `validation_data`; a source of batches is returned as x."""
+    if not isinstance(data, (tuple, list)) or isinstance(data, Mapping):
+        return data, None, None
+    if isinstance(data, list) and len(data) not in (2, 3):
+        return data, None, None
+    if len(data) not in (1, 2, 3):
+        raise ValueError(
+            f"validation_data is a tuple of {len(data)} parts; `(x, y)` or `(x, y, sample_weight)` "
+            "was expected, or a generator or Dataset of batches."
+        )
+    x, y, sample_weight = (*data, *[None] * (3 - len(data)))
+    return x, y, sample_weight
