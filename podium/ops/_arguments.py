@@ -51,7 +51,8 @@ def resolve_data_format(data_format: str | None) -> str:
     """Return a valid data format; `None` means the default one."""
     if data_format is None:
         return image_data_format()
-    return check_choice("data_format", data_format, FORMATS)
+    valid: str = check_choice("data_format", data_format, FORMATS)
+    return valid
 
 
 def to_channels_last(x: Array, data_format: str, axis: int = 1) -> Array:

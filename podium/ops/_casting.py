@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
@@ -16,7 +18,7 @@ from podium.core import (
 from podium.ops._operation import array_function, dispatch, operation
 
 
-def _limits(dtype: DType) -> tuple[float, float]:
+def _limits(dtype: DType) -> tuple[int | np.floating[Any], int | np.floating[Any]]:
     """Return the lowest and the highest value of a dtype."""
     if dtype == "bool":
         return 0, 1
@@ -49,7 +51,7 @@ def _saturate_cast(x: Array, dtype: DTypeLike) -> Array:
     dtype = standardize_dtype(dtype)
     (in_low, in_high), (out_low, out_high) = _limits(x.dtype.name), _limits(dtype)
     x = x.astype("uint8") if x.dtype == jnp.bool_ else x
-    # A limit that the input dtype rounds outwards must come one step back in.
+    # A limit that the input dtype rounds outwards is moved inwards by one representable value.
     low = np.maximum(in_low, out_low).astype(x.dtype)
     high = np.minimum(in_high, out_high).astype(x.dtype)
     low = np.nextafter(low, np.zeros_like(low)) if low < out_low else low

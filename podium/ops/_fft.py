@@ -274,23 +274,27 @@ def _istft(
     center: bool = True,
 ) -> Array:
     _check_frames(sequence_length, sequence_stride, fft_length)
-    x = _join_complex(x)
-    if x.ndim < 2:
+    spectra = _join_complex(x)
+    if spectra.ndim < 2:
         raise ValueError(
-            f"expected at least two axes, (windows, frequencies), and got shape {x.shape}."
+            f"expected at least two axes, (windows, frequencies), and got shape {spectra.shape}."
         )
-    frames = jnp.fft.irfft(x, n=fft_length)
+    frames = jnp.fft.irfft(spectra, n=fft_length)
     weights = _frame_window(window, sequence_length, fft_length, frames.dtype)
-    # Add the weighted frames up, and divide by the weights that met at each time.
+    # Sum the weighted frames, and divide by the sum of the weights at each time.
     total = fft_length + sequence_stride * (frames.shape[-2] - 1)
-    places = np.arange(frames.shape[-2])[:, None] * sequence_stride + np.arange(fft_length)[None, :]
+    positions = (
+        np.arange(frames.shape[-2])[:, None] * sequence_stride + np.arange(fft_length)[None, :]
+    )
     signal = (
-        jnp.zeros((*frames.shape[:-2], total), frames.dtype).at[..., places].add(frames * weights)
+        jnp.zeros((*frames.shape[:-2], total), frames.dtype)
+        .at[..., positions]
+        .add(frames * weights)
     )
     overlap = (
         jnp.zeros(total, frames.dtype)
-        .at[places]
-        .add(jnp.broadcast_to(jnp.square(weights), places.shape))
+        .at[positions]
+        .add(jnp.broadcast_to(jnp.square(weights), positions.shape))
     )
     signal = signal / jnp.where(overlap > 1e-10, overlap, 1.0)
     if window is None:  # Keras adds such frames up without dividing by their overlap

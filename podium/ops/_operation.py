@@ -46,6 +46,11 @@ class Dispatch(Protocol):
     ) -> list[Tensor]: ...
 
     @overload
+    def __call__(
+        self, fn: Callable[..., Array | tuple[Array, ...]], /, *args: object, **kwargs: object
+    ) -> Tensor | tuple[Tensor, ...]: ...
+
+    @overload
     def __call__(self, fn: Callable[..., int], /, *args: object, **kwargs: object) -> int: ...
 
 
@@ -89,7 +94,7 @@ def array_function(arrays: str | None = None) -> Callable[[Callable[P, R]], Call
         converted = required if arrays is None else set(arrays.split())
         first = sum(1 for _ in itertools.takewhile(converted.__contains__, parameters))
         positions = {i for i, name in enumerate(parameters) if i >= first and name in converted}
-        compute = promote_dtypes(fn)
+        compute: Callable[..., R] = promote_dtypes(fn)
 
         @functools.wraps(fn)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -7,7 +7,7 @@ conversions that depend on dtypes.
 
 from __future__ import annotations
 
-from typing import overload
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -47,10 +47,10 @@ def result_type(*values: object) -> DType:
     return dtype.name
 
 
-def _is_float32(value: object) -> bool:
+def _is_float32(value: Any) -> bool:
     if value is float or value is int:
         return False
-    return jnp.dtype(getattr(value, "dtype", value)) == jnp.float32
+    return bool(jnp.dtype(getattr(value, "dtype", value)) == jnp.float32)
 
 
 def to_float(x: Array) -> Array:

@@ -98,7 +98,8 @@ def _scatter_update(
             f"unknown reduction {reduction!r}. Choices: None, 'add', 'max', 'min', 'mul'."
         )
     at = inputs.at[tuple(jnp.transpose(indices))]
-    return getattr(at, _REDUCTIONS[reduction])(updates.astype(inputs.dtype))
+    updated: Array = getattr(at, _REDUCTIONS[reduction])(updates.astype(inputs.dtype))
+    return updated
 
 
 @operation(_scatter_update)

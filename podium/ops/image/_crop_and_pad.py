@@ -113,7 +113,8 @@ def pad_images(
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:
-        >>> tuple(ops.image.pad_images(np.ones((2, 2, 1)), 1, 0, target_height=4, target_width=3).shape)
+        >>> image = np.ones((2, 2, 1))
+        >>> tuple(ops.image.pad_images(image, 1, 0, target_height=4, target_width=3).shape)
         (4, 3, 1)
     """
     return dispatch(

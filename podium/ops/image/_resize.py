@@ -147,9 +147,10 @@ def _scale_and_translate(
     antialias: bool = True,
 ) -> Array:
     check_choice("method", method, SCALE_METHODS)
-    return jax.image.scale_and_translate(
+    scaled: Array = jax.image.scale_and_translate(
         images, output_shape, spatial_dims, scale, translation, method, antialias
     )
+    return scaled
 
 
 @operation(_scale_and_translate)
@@ -169,14 +170,16 @@ def scale_and_translate(
         output_shape: Shape of the result.
         scale: Tensor: scale along each of `spatial_dims`.
         translation: Tensor: shift along each of `spatial_dims`, in pixels of the result.
-        spatial_dims: The axes to work on.
+        spatial_dims: The spatial axes.
         method: `linear`, `cubic`, `lanczos3` or `lanczos5` (also `bilinear`, `trilinear`,
             `bicubic`, `tricubic`).
         antialias: Whether to smooth when shrinking.
 
     Example:
         >>> image = np.arange(4, dtype="float32").reshape(2, 2, 1)
-        >>> ops.image.scale_and_translate(image, (2, 2, 1), [1.0, 1.0], [0.0, 1.0], (0, 1), "linear").numpy()[..., 0]
+        >>> scale, translation = [1.0, 1.0], [0.0, 1.0]
+        >>> ops.image.scale_and_translate(
+        ...     image, (2, 2, 1), scale, translation, (0, 1), "linear").numpy()[..., 0]
         array([[0., 0.],
                [0., 2.]], dtype=float32)
     """

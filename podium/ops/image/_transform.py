@@ -43,9 +43,10 @@ def _sample(
     """Sample a channels-last batch at `rows` and `columns`, each `(batch, height, width)`."""
 
     def sample_channel(channel: Array, rows: Array, columns: Array) -> Array:
-        return ndimage.map_coordinates(
+        sampled: Array = ndimage.map_coordinates(
             channel, [rows, columns], ORDERS[interpolation], fill_mode, fill_value
         )
+        return sampled
 
     sample_image = jax.vmap(sample_channel, in_axes=(-1, None, None), out_axes=-1)
     return jax.vmap(sample_image)(images, rows, columns)
@@ -63,7 +64,9 @@ def _homography(start_points: Array, end_points: Array) -> Array:
     x_rows = jnp.stack([x, y, one, zero, zero, zero, -from_x * x, -from_x * y], axis=-1)
     y_rows = jnp.stack([zero, zero, zero, x, y, one, -from_y * x, -from_y * y], axis=-1)
     matrix = jnp.concatenate([x_rows, y_rows], axis=-2)
-    return jnp.linalg.solve(matrix, jnp.concatenate([from_x, from_y], axis=-1)[..., None])[..., 0]
+    right_side = jnp.concatenate([from_x, from_y], axis=-1)[..., None]
+    coefficients: Array = jnp.linalg.solve(matrix, right_side)[..., 0]
+    return coefficients
 
 
 @array_function("inputs coordinates")
@@ -82,7 +85,10 @@ def _map_coordinates(
     check_choice("fill_mode", fill_mode, FILL_MODES)
     if order not in (0, 1):
         raise ValueError("`order` must be 0 (nearest) or 1 (linear).")
-    return ndimage.map_coordinates(inputs, list(coordinates), order, fill_mode, fill_value)
+    sampled: Array = ndimage.map_coordinates(
+        inputs, list(coordinates), order, fill_mode, fill_value
+    )
+    return sampled
 
 
 @operation(_map_coordinates)
@@ -280,7 +286,8 @@ def elastic_transform(
         fill_value,
         resolve_data_format(data_format),
     )
-    return dispatch(promote_dtypes(distort), images)
+    result: Tensor = dispatch(promote_dtypes(distort), images)
+    return result
 
 
 def _distort(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, overload
+
 import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
@@ -19,8 +22,8 @@ from podium.ops.linalg._matrix import as_matrix
 @array_function()
 def _cholesky(x: Array, upper: bool = False) -> Array:
     x = as_matrix(x, square=True)
-    factor = jnp.linalg.cholesky(x, upper=upper)
-    # Outside a trace the values are known, and a failure can be told instead of spreading NaN.
+    factor: Array = jnp.linalg.cholesky(x, upper=upper)
+    # Outside a trace the values are known, so a failure raises an error instead of giving NaN.
     if not isinstance(factor, jax.core.Tracer) and bool(jnp.any(jnp.isnan(factor))):
         raise ValueError(
             "the decomposition failed. `x` must be symmetric and positive definite; "
@@ -48,7 +51,7 @@ def cholesky(x: TensorLike, upper: bool = False) -> Tensor:
 @array_function()
 def _lu_factor(x: Array) -> tuple[Array, Array]:
     x = as_matrix(x)
-    factor = jsp.linalg.lu_factor
+    factor: Callable[[Array], tuple[Array, Array]] = jsp.linalg.lu_factor
     for _ in range(x.ndim - 2):
         factor = jax.vmap(factor)
     return factor(x)
@@ -105,10 +108,20 @@ def _svd(
     return u, s, vh
 
 
+@overload
+def svd(
+    x: TensorLike, full_matrices: bool = ..., compute_uv: Literal[True] = ...
+) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+@overload
+def svd(x: TensorLike, full_matrices: bool = ..., *, compute_uv: Literal[False]) -> Tensor: ...
+
+
 @operation(_svd)
 def svd(
     x: TensorLike, full_matrices: bool = True, compute_uv: bool = True
-) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+) -> Tensor | tuple[Tensor, ...]:
     """Singular value decomposition.
 
     Args:

@@ -41,4 +41,5 @@ def jvp(
         with plain_convolutions():  # the fast ones support reverse mode only
             return jax.jvp(call_with_tensors(fun), primals, tangents, has_aux=has_aux)
 
-    return dispatch_closure(run, tuple(primals), tuple(tangents))
+    results: tuple[Tree, ...] = dispatch_closure(run, tuple(primals), tuple(tangents))
+    return results

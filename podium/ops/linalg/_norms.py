@@ -21,12 +21,13 @@ from podium.ops.linalg._matrix import as_matrix
 def _norm(
     x: Array, ord: int | float | str | None = None, axis: Axis = None, keepdims: bool = False
 ) -> Array:
-    return jnp.linalg.norm(
+    norms: Array = jnp.linalg.norm(
         to_float(x),
         ord=ord,
         axis=hashable_axis(axis),
         keepdims=keepdims,
     )
+    return norms
 
 
 @operation(_norm)
@@ -80,7 +81,8 @@ def cdist(x: TensorLike, y: TensorLike) -> Tensor:
 
 @array_function()
 def _matrix_rank(x: Array, tol: float | None = None) -> Array:
-    return jnp.linalg.matrix_rank(as_matrix(x), rtol=tol).astype("int32")
+    rank: Array = jnp.linalg.matrix_rank(as_matrix(x), rtol=tol).astype("int32")
+    return rank
 
 
 @operation(_matrix_rank)

@@ -29,7 +29,8 @@ def _check_system(a: Array, b: Array) -> None:
 def _solve(a: Array, b: Array) -> Array:
     a, b = as_matrix(a, square=True, name="a"), to_float(b)
     _check_system(a, b)
-    return jnp.linalg.solve(a, b)
+    solution: Array = jnp.linalg.solve(a, b)
+    return solution
 
 
 @operation(_solve)
@@ -93,7 +94,8 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> Tensor:
 
 @array_function()
 def _inv(x: Array) -> Array:
-    return jnp.linalg.inv(as_matrix(x, square=True))
+    inverse: Array = jnp.linalg.inv(as_matrix(x, square=True))
+    return inverse
 
 
 @operation(_inv)
@@ -160,7 +162,8 @@ def cholesky_inverse(x: TensorLike, upper: bool = False) -> Tensor:
 
 @array_function()
 def _det(x: Array) -> Array:
-    return jnp.linalg.det(as_matrix(x, square=True))
+    determinant: Array = jnp.linalg.det(as_matrix(x, square=True))
+    return determinant
 
 
 @operation(_det)
@@ -202,7 +205,8 @@ def slogdet(x: TensorLike) -> tuple[Tensor, Tensor]:
 
 @array_function()
 def _logdet(x: Array) -> Array:
-    return jnp.linalg.slogdet(as_matrix(x, square=True))[1]
+    log: Array = jnp.linalg.slogdet(as_matrix(x, square=True))[1]
+    return log
 
 
 @operation(_logdet)

@@ -1,9 +1,11 @@
 """Convolutions and transposed convolutions on JAX arrays, channels last, with Keras's arithmetic.
 
 Owns the meaning of `strides`, `padding`, `output_padding` and `dilation`, and the choice
-between our products and plain `lax`. How the products are computed, and their gradients, are
+between our algorithms and plain `lax`. The algorithms and their gradients are in
 `_convolution_gradients.py`.
 """
+
+from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
@@ -13,34 +15,34 @@ from contextvars import ContextVar
 import jax
 from jax import Array
 
+from podium._typing import Shape
 from podium.core.internal import context
 from podium.ops.nn._convolution_gradients import (
     Geometry,
-    correlate,
-    lax_correlate,
-    lax_spread,
-    spread,
+    conv_forward,
+    conv_input_grad,
+    lax_conv_forward,
+    lax_conv_input_grad,
 )
 
 Padding = str | tuple[tuple[int, int], ...]
 
-# One compiled call each when used eagerly, where every tap of the window would be a call of its own
-# (4 ms against 50 us on a small image); inside a compiled function they are inlined and change
-# nothing.
-_compiled = functools.partial(jax.jit, static_argnums=2, inline=True)
-_correlate, _lax_correlate = _compiled(correlate), _compiled(lax_correlate)
-_spread, _lax_spread = _compiled(spread), _compiled(lax_spread)
+# One compiled call each when used eagerly, where otherwise every tap of the window is a call
+# (4 ms against 50 us on a small image); inside a compiled function they are inlined.
+_jit = functools.partial(jax.jit, static_argnums=2, inline=True)
+_conv_forward, _lax_conv_forward = _jit(conv_forward), _jit(lax_conv_forward)
+_conv_input_grad, _lax_conv_input_grad = _jit(conv_input_grad), _jit(lax_conv_input_grad)
 
 _plain: ContextVar[bool] = ContextVar("plain_convolutions", default=False)
 
 
 @contextmanager
 def plain_convolutions() -> Iterator[None]:
-    """Makes convolutions traced inside the block use plain `lax` only.
+    """Make convolutions traced inside the block use plain `lax` only.
 
     Use it for forward-mode derivatives (`jax.jvp`, `jax.jacfwd`, `jax.hessian`): on CPU our
-    convolutions bring their own reverse-mode gradients, which JAX cannot push forward. The
-    numbers are the same; gradients are slower. What was traced before stays as it was traced:
+    convolutions define custom reverse-mode gradients, which JAX cannot push forward. The
+    values are the same; gradients are slower. Functions that are already traced do not change:
     enter the block before the first call of a jitted function.
 
     Example:
@@ -64,19 +66,19 @@ def convolve(
     x: Array,
     kernel: Array,
     *,
-    strides: tuple[int, ...],
+    strides: Shape,
     padding: Padding,
-    dilation: tuple[int, ...],
+    dilation: Shape,
     groups: int = 1,
 ) -> Array:
-    """Slides `kernel` over `x`, in 1, 2 or 3 spatial dimensions.
+    """Convolve `x` with `kernel`, in 1, 2 or 3 spatial dimensions.
 
     Args:
         x: Shape `(batch, *spatial, channels)`. The batch size may be symbolic.
         kernel: Shape `(*window, channels // groups, features)`, of x's dtype.
         strides: Step between two outputs, per spatial dimension.
-        padding: `"valid"` (none), `"same"` (as many outputs as `ceil(size / stride)`, the
-            extra zero at the end if the number is odd), or `(low, high)` per dimension.
+        padding: `"valid"` (none), `"same"` (`ceil(size / stride)` outputs, with the
+            extra zero at the end if the padding is odd), or `(low, high)` per dimension.
         dilation: Distance between two kernel taps, per spatial dimension.
         groups: Channels and features are divided into this many independent groups;
             `groups == channels` is a depthwise convolution.
@@ -94,13 +96,13 @@ def convolve(
         >>> y.ravel().tolist()
         [1.0, 6.0, 7.0]
     """
-    _check(x, kernel, strides, dilation)
+    _check_shapes(x, kernel, strides, dilation)
     channels, features = kernel.shape[-2:]
     if x.shape[-1] != channels * groups or features % groups:
         raise ValueError(
             f"Got x of shape {x.shape} and kernel of shape {kernel.shape} with groups={groups}. "
             f"Expected x to have {channels} * {groups} channels and the kernel's {features} "
-            f"features to divide into {groups} groups. Give the kernel shape "
+            f"features to divide into {groups} groups. Pass a kernel of shape "
             "(*window, channels // groups, features)."
         )
     size, window = x.shape[1:-1], kernel.shape[:-2]
@@ -112,19 +114,20 @@ def convolve(
             f"padding={padding!r}, which leave no output: {geometry.output}. Expected the window "
             'to fit into the padded x. Use a smaller window or dilation, or padding="same".'
         )
-    return (_lax_correlate if _use_plain() else _correlate)(x, kernel, geometry)
+    output: Array = (_lax_conv_forward if _use_plain() else _conv_forward)(x, kernel, geometry)
+    return output
 
 
 def convolve_transpose(
     x: Array,
     kernel: Array,
     *,
-    strides: tuple[int, ...],
+    strides: Shape,
     padding: str,
-    output_padding: tuple[int, ...] | None = None,
-    dilation: tuple[int, ...],
+    output_padding: Shape | None = None,
+    dilation: Shape,
 ) -> Array:
-    """Spreads every position of `x` over a window of the output: the gradient of `convolve`.
+    """Transposed convolution: the gradient of `convolve` with respect to its input.
 
     Args:
         x: Shape `(batch, *spatial, channels)`. The batch size may be symbolic.
@@ -151,7 +154,7 @@ def convolve_transpose(
         >>> y.ravel().tolist()
         [1.0, 1.0, 2.0, 1.0, 1.0]
     """
-    _check(x, kernel, strides, dilation)
+    _check_shapes(x, kernel, strides, dilation)
     if x.shape[-1] != kernel.shape[-1]:
         raise ValueError(
             f"Got x of shape {x.shape} and kernel of shape {kernel.shape}. Expected the kernel's "
@@ -166,12 +169,15 @@ def convolve_transpose(
     output, window = x.shape[1:-1], kernel.shape[:-2]
     extras = output_padding or (None,) * len(output)
     ends = [
-        _transposed_ends(*numbers, padding)
-        for numbers in zip(output, window, strides, dilation, extras, strict=True)
+        _transposed_ends(*sizes, padding)
+        for sizes in zip(output, window, strides, dilation, extras, strict=True)
     ]
     size, pads = zip(*ends, strict=True)
     geometry = Geometry(size, window, tuple(strides), tuple(dilation), pads)
-    return (_lax_spread if _use_plain() else _spread)(x, kernel, geometry)
+    result: Array = (_lax_conv_input_grad if _use_plain() else _conv_input_grad)(
+        x, kernel, geometry
+    )
+    return result
 
 
 def _use_plain() -> bool:
@@ -179,14 +185,14 @@ def _use_plain() -> bool:
     return _plain.get() or context.forward_mode or jax.default_backend() != "cpu"
 
 
-def _check(x: Array, kernel: Array, strides: tuple[int, ...], dilation: tuple[int, ...]) -> None:
+def _check_shapes(x: Array, kernel: Array, strides: Shape, dilation: Shape) -> None:
     rank = x.ndim - 2
     if rank not in (1, 2, 3) or {kernel.ndim - 2, len(strides), len(dilation)} != {rank}:
         raise ValueError(
             f"Got x of shape {x.shape}, kernel of shape {kernel.shape}, strides={strides} and "
             f"dilation={dilation}. Expected x as (batch, *spatial, channels) with 1, 2 or 3 "
             "spatial dimensions, and the kernel, strides and dilation to have as many. "
-            "Give strides and dilation as tuples, such as (1, 1) for images."
+            "Pass strides and dilation as tuples, such as (1, 1) for images."
         )
     if x.dtype != kernel.dtype:
         raise TypeError(
@@ -195,7 +201,9 @@ def _check(x: Array, kernel: Array, strides: tuple[int, ...], dilation: tuple[in
         )
 
 
-def _resolve_padding(size, window, strides, padding, dilation) -> tuple[tuple[int, int], ...]:
+def _resolve_padding(
+    size: Shape, window: Shape, strides: Shape, padding: Padding, dilation: Shape
+) -> tuple[tuple[int, int], ...]:
     if padding == "valid":
         return ((0, 0),) * len(size)
     if padding == "same":
@@ -215,7 +223,7 @@ def _resolve_padding(size, window, strides, padding, dilation) -> tuple[tuple[in
 def _transposed_ends(
     size: int, window: int, stride: int, dilation: int, extra: int | None, padding: str
 ) -> tuple[int, tuple[int, int]]:
-    """The output's size, and how much of what the windows cover is cut at either end of it."""
+    """Return the size of the output, and how much of the covered range is cut at either end."""
     extent = (window - 1) * dilation + 1
     covered = (size - 1) * stride + extent
     if padding == "valid":
@@ -223,8 +231,8 @@ def _transposed_ends(
         return covered + extra, (0, -extra)
     extra = stride - extent % 2 if extra is None else extra
     output = (size - 1) * stride + extent % 2 + extra
-    # Both ends together keep this many zeros around x when written as a convolution; Keras
-    # puts the odd one first.
+    # Written as a convolution, both ends together keep this many zeros around x; Keras puts
+    # the odd one first.
     around = extent + extent % 2 - 2 + extra
     low = extent - 1 - min(around - around // 2, extent - 1)
     return output, (low, covered - low - output)

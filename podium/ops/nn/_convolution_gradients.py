@@ -1,41 +1,45 @@
 """The three products of a convolution, each the gradient of the other two, fast on CPU.
 
 Owns the geometry of a convolution and how each product is computed for a given shape.
-Does not own Keras's arguments or padding names: those are `_convolution.py`.
+Does not own Keras's arguments or padding names: those are in `_convolution.py`.
 
-A convolution ties an input `x`, a kernel and an output `y` together in one sum of products,
+A convolution relates an input `x`, a kernel and an output `y` by one sum of products,
 
     total = sum of x[n, o*stride + k*dilation - low, c] * kernel[k, c, f] * y[n, o, f],
 
-and there are three ways to differentiate it: `correlate` gives y from x and kernel,
-`spread` gives x from y and kernel (a transposed convolution), `weigh` gives the kernel from
-x and y. Each is linear in both arguments and has the other two as its gradients, so
-derivatives of every order stay within these three functions and stay fast.
+and there are three ways to differentiate it: `conv_forward` gives y from x and kernel,
+`conv_input_grad` gives x from y and kernel (a transposed convolution), `conv_kernel_grad` gives
+the kernel from x and y. Each is linear in both arguments and has the other two as its gradients,
+so derivatives of every order stay within these three functions and stay fast.
 
 Why not leave it to XLA: its forward convolutions are good on CPU, but its gradients multiply
-by inserted zeros (`spread`) or use the whole image as a window (`weigh`), and both lose the
-fast kernels: 3 to 20 times slower alone, 30 times and more inside `lax.scan`.
+by inserted zeros (`conv_input_grad`) or use the full image as a window (`conv_kernel_grad`), and
+both miss the fast kernels: 3 to 20 times slower alone, 30 times and more inside `lax.scan`.
 """
+
+from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from podium.core.internal import context
 
-# Patches are built for so many samples at a time that they take about 5 MB in float32.
+# Patches are built for blocks of samples that take about 5 MB in float32.
 BLOCK_ELEMENTS = 1_250_000
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """The static numbers of one convolution; all tuples have one entry per spatial dimension."""
+    """The static sizes of one convolution; all tuples have one entry per spatial dimension."""
 
     size: tuple[int, ...]  # of x
     window: tuple[int, ...]
@@ -56,14 +60,16 @@ class Geometry:
 
     @property
     def taps(self) -> int:
+        """The number of elements of the window."""
         return math.prod(self.window)
 
     @property
     def unit_stride(self) -> bool:
+        """Whether all strides are 1."""
         return all(s == 1 for s in self.strides)
 
     def offsets(self) -> Iterator[tuple[int, ...]]:
-        """Where each kernel tap starts reading the padded x, in the kernel's own order."""
+        """Iterate over the offsets of the kernel taps in the padded x, in the kernel's order."""
         return itertools.product(
             *(range(0, k * d, d) for k, d in zip(self.window, self.dilation, strict=True))
         )
@@ -73,42 +79,42 @@ class Geometry:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
-def correlate(x: Array, kernel: Array, geometry: Geometry) -> Array:
-    """y from x and kernel: an ordinary convolution."""
-    return _correlate(x, kernel, geometry)
+def conv_forward(x: Array, kernel: Array, geometry: Geometry) -> Array:
+    """Return y from x and kernel: a convolution."""
+    return _conv_forward(x, kernel, geometry)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
-def spread(y: Array, kernel: Array, geometry: Geometry) -> Array:
-    """x from y and kernel: a transposed convolution."""
-    return _spread(y, kernel, geometry)
+def conv_input_grad(y: Array, kernel: Array, geometry: Geometry) -> Array:
+    """Return x from y and kernel: a transposed convolution."""
+    return _conv_input_grad(y, kernel, geometry)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
-def weigh(x: Array, y: Array, geometry: Geometry) -> Array:
-    """The kernel from x and y: the sum over all positions of x's patches times y."""
-    return _weigh(x, y, geometry)
+def conv_kernel_grad(x: Array, y: Array, geometry: Geometry) -> Array:
+    """Return the kernel from x and y: the sum over all positions of x's patches times y."""
+    return _conv_kernel_grad(x, y, geometry)
 
 
-correlate.defvjp(
-    lambda x, kernel, geometry: (correlate(x, kernel, geometry), (x, kernel)),
+conv_forward.defvjp(
+    lambda x, kernel, geometry: (conv_forward(x, kernel, geometry), (x, kernel)),
     lambda geometry, saved, dy: (
-        spread(dy, saved[1], geometry),
-        weigh(saved[0], dy, geometry),
+        conv_input_grad(dy, saved[1], geometry),
+        conv_kernel_grad(saved[0], dy, geometry),
     ),
 )
-spread.defvjp(
-    lambda y, kernel, geometry: (spread(y, kernel, geometry), (y, kernel)),
+conv_input_grad.defvjp(
+    lambda y, kernel, geometry: (conv_input_grad(y, kernel, geometry), (y, kernel)),
     lambda geometry, saved, dx: (
-        correlate(dx, saved[1], geometry),
-        weigh(dx, saved[0], geometry),
+        conv_forward(dx, saved[1], geometry),
+        conv_kernel_grad(dx, saved[0], geometry),
     ),
 )
-weigh.defvjp(
-    lambda x, y, geometry: (weigh(x, y, geometry), (x, y)),
+conv_kernel_grad.defvjp(
+    lambda x, y, geometry: (conv_kernel_grad(x, y, geometry), (x, y)),
     lambda geometry, saved, dkernel: (
-        spread(saved[1], dkernel, geometry),
-        correlate(saved[0], dkernel, geometry),
+        conv_input_grad(saved[1], dkernel, geometry),
+        conv_forward(saved[0], dkernel, geometry),
     ),
 )
 
@@ -116,8 +122,8 @@ weigh.defvjp(
 # Plain lax ------------------------------------------------------------------------------------
 
 
-def lax_correlate(x: Array, kernel: Array, geometry: Geometry) -> Array:
-    """`correlate` by `lax` alone: for GPU and TPU, and for forward-mode derivatives."""
+def lax_conv_forward(x: Array, kernel: Array, geometry: Geometry) -> Array:
+    """`conv_forward` with `lax` alone: for GPU and TPU, and for forward-mode derivatives."""
     return lax.conv_general_dilated(
         x,
         kernel,
@@ -129,8 +135,8 @@ def lax_correlate(x: Array, kernel: Array, geometry: Geometry) -> Array:
     )
 
 
-def lax_spread(y: Array, kernel: Array, geometry: Geometry) -> Array:
-    """`spread` by `lax` alone: a convolution of y with zeros inserted between its positions."""
+def lax_conv_input_grad(y: Array, kernel: Array, geometry: Geometry) -> Array:
+    """`conv_input_grad` with `lax` alone: a convolution of y with zeros between its positions."""
     padding = tuple(
         ((k - 1) * d - low, n - 1 + low - (o - 1) * s)
         for n, o, (low, _), k, d, s in zip(
@@ -145,7 +151,7 @@ def lax_spread(y: Array, kernel: Array, geometry: Geometry) -> Array:
     )
     return lax.conv_general_dilated(
         y,
-        _mirror(kernel, geometry),
+        _flip_kernel(kernel, geometry),
         (1,) * len(geometry.size),
         padding,
         lhs_dilation=geometry.strides,
@@ -160,8 +166,8 @@ def _layout(geometry: Geometry) -> tuple[str, str, str]:
     return f"N{space}C", f"{space}IO", f"N{space}C"
 
 
-def _mirror(kernel: Array, geometry: Geometry) -> Array:
-    """The kernel reversed in space, its inputs and outputs exchanged within each group."""
+def _flip_kernel(kernel: Array, geometry: Geometry) -> Array:
+    """Reverse the kernel in space, and swap its inputs and outputs within each group."""
     *window, channels, features = kernel.shape
     space = tuple(range(len(window)))
     grouped = kernel.reshape(*window, channels, geometry.groups, features // geometry.groups)
@@ -170,110 +176,112 @@ def _mirror(kernel: Array, geometry: Geometry) -> Array:
     )
 
 
-# On CPU: which form for which shape -----------------------------------------------------------
+# On CPU: which algorithm for which shape ------------------------------------------------------
 
-# Ratios below: time of the plain `lax` form over time of the chosen one, float32, 2 cores.
+# Ratios below: time of plain `lax` over time of the chosen algorithm, float32, 2 cores.
 
 
-def _correlate(x: Array, kernel: Array, geometry: Geometry) -> Array:
+def _conv_forward(x: Array, kernel: Array, geometry: Geometry) -> Array:
     *_, channels, features = kernel.shape
     if geometry.groups > 1:
         if min(channels, features // geometry.groups) == 1:
             # 3x3 on 64 channels, 28x28: 20x.
-            return _correlate_depthwise(x, kernel, geometry)
+            return _forward_depthwise(x, kernel, geometry)
         # 3x3 64->64 in 2 or 8 groups: 4x.
-        return _by_group(_correlate, x, kernel, geometry)
+        return _by_group(_conv_forward, x, kernel, geometry)
     if geometry.unit_stride and geometry.taps > 1 and features <= 4:
         # 7x7 128->1: 2.4x; 3x3 16->1: 2.4x; 64->3: 1.2x; 64->8 would be 0.7x.
         return _dot_then_shift(x, kernel, geometry)
     if len(geometry.size) == 3 and geometry.taps > 1:
         # 3x3x3 16->32 on 12x12x12 and 32->32 on 8x8x8: 2.5x to 3x.
         return _dot_patches(x, kernel, geometry)
-    return _lax_correlate_padded(x, kernel, geometry)
+    return _lax_forward_padded(x, kernel, geometry)
 
 
-def _spread(y: Array, kernel: Array, geometry: Geometry) -> Array:
-    """Each phase of x (positions equal modulo the stride) is a stride-1 convolution of y.
+def _conv_input_grad(y: Array, kernel: Array, geometry: Geometry) -> Array:
+    """Compute each phase of x (positions equal modulo the stride) as a stride-1 convolution of y.
 
-    A phase only sees the taps that reach it, so nothing is multiplied by an inserted zero:
+    A phase only uses the taps that reach it, so nothing is multiplied by an inserted zero:
     2x for 4x4 128->128 with stride 2 to 28x28, equal for 3x3. (One dot and a shift-add is as
     fast, but needs blocks of the batch to stay in cache.)
     """
-    flipped = _mirror(kernel, geometry)
+    flipped = _flip_kernel(kernel, geometry)
     phases = [_phase(y, flipped, geometry, r) for r in _phase_indices(geometry)]
     if geometry.unit_stride:
         return phases[0]
     return _interleave(phases, geometry)
 
 
-def _weigh(x: Array, y: Array, geometry: Geometry) -> Array:
+def _conv_kernel_grad(x: Array, y: Array, geometry: Geometry) -> Array:
     channels, features = x.shape[-1] // geometry.groups, y.shape[-1]
     if geometry.groups > 1:
         if min(channels, features // geometry.groups) == 1:
-            return _weigh_depthwise(x, y, geometry)
-        return _weigh_by_group(x, y, geometry)
+            return _kernel_grad_depthwise(x, y, geometry)
+        return _kernel_grad_by_group(x, y, geometry)
     if geometry.unit_stride and 4 * features <= channels:
-        form, columns, positions = _weigh_shifts_of_y, features, geometry.size
+        algorithm, columns, positions = _kernel_grad_from_shifts, features, geometry.size
     else:
-        form, columns, positions = _weigh_patches_of_x, channels, geometry.output
+        algorithm, columns, positions = _kernel_grad_from_patches, channels, geometry.output
     rows = math.prod(positions) * geometry.taps * columns
-    return _sum_over_blocks(partial(form, geometry=geometry), x, y, rows).astype(x.dtype)
+    return _sum_over_blocks(partial(algorithm, geometry=geometry), x, y, rows).astype(x.dtype)
 
 
-# Correlate ------------------------------------------------------------------------------------
+# The output -----------------------------------------------------------------------------------
 
 
-def _lax_correlate_padded(x: Array, kernel: Array, geometry: Geometry) -> Array:
-    """`lax`, without its slow case: no padding at all at stride 1 (2.5x, 3x3 64->64)."""
+def _lax_forward_padded(x: Array, kernel: Array, geometry: Geometry) -> Array:
+    """Use `lax`, avoiding its slow case: stride 1 without padding (2.5x, 3x3 64->64)."""
     if any(pad < 0 for pads in geometry.padding for pad in pads):
-        x, geometry = _pad_ahead(x, geometry)
+        x, geometry = _apply_padding(x, geometry)
     slow = geometry.unit_stride and geometry.taps * x.shape[-1] >= 256
     if not slow or any(pad for pads in geometry.padding for pad in pads):
-        return lax_correlate(x, kernel, geometry)
+        return lax_conv_forward(x, kernel, geometry)
     rows, *_ = geometry.output
     padded = replace(geometry, padding=((0, 1), *geometry.padding[1:]))
-    return lax.slice_in_dim(lax_correlate(x, kernel, padded), 0, rows, axis=1)
+    return lax.slice_in_dim(lax_conv_forward(x, kernel, padded), 0, rows, axis=1)
 
 
 def _dot_then_shift(x: Array, kernel: Array, geometry: Geometry) -> Array:
-    """Few features: one dot for all taps, then add the results where they belong."""
+    """For few features: one dot for all taps, then a shifted sum of the results."""
     channels, features = kernel.shape[-2:]
     flat = jnp.moveaxis(kernel, -2, 0).reshape(channels, geometry.taps * features)
     products = _pad(_dot(x, flat), geometry.padding)
     parts = [
         lax.slice_in_dim(part, tap * features, (tap + 1) * features, axis=-1)
-        for tap, part in enumerate(_reads(products, geometry))
+        for tap, part in enumerate(_tap_slices(products, geometry))
     ]
     return reduce(jnp.add, parts).astype(x.dtype)
 
 
 def _dot_patches(x: Array, kernel: Array, geometry: Geometry) -> Array:
-    """One dot of the kernel with the patch that each output sees, for a block of the batch."""
+    """One dot of the kernel with the patch of each output, for a block of the batch."""
 
-    def product(x):
-        parts = list(_reads(_pad(x, geometry.padding), geometry))
+    def multiply_patches(x: Array) -> Array:
+        parts = list(_tap_slices(_pad(x, geometry.padding), geometry))
         patches = jnp.concatenate(parts, axis=-1)
         return _dot(patches, kernel.reshape(-1, kernel.shape[-1])).astype(x.dtype)
 
     elements = math.prod(geometry.output) * geometry.taps * x.shape[-1]
     blocks = _split_batch(x, elements)
-    return product(x) if blocks is None else _join_batch(lax.map(product, blocks), x.shape[0])
+    if blocks is None:
+        return multiply_patches(x)
+    return _join_batch(lax.map(multiply_patches, blocks), x.shape[0])
 
 
-def _correlate_depthwise(x: Array, kernel: Array, geometry: Geometry) -> Array:
-    """Groups of one channel (or one feature): products of shifted arrays, no dot to be had."""
+def _forward_depthwise(x: Array, kernel: Array, geometry: Geometry) -> Array:
+    """For groups of one channel (or one feature): sums of products of shifted arrays."""
     channels, features = kernel.shape[-2:]
     groups = geometry.groups
     weights = kernel.reshape(geometry.taps, channels, groups, features // groups).swapaxes(1, 2)
-    x = _pad(x, geometry.padding).astype(_accumulator(x))
-    total = sum(
+    x = _pad(x, geometry.padding).astype(_accumulator_dtype(x))
+    total: Array = sum(
         (part.reshape(*part.shape[:-1], groups, channels, 1) * weight).sum(-2)
-        for part, weight in zip(_reads(x, geometry), weights.astype(x.dtype), strict=True)
+        for part, weight in zip(_tap_slices(x, geometry), weights.astype(x.dtype), strict=True)
     )
     return total.reshape(*total.shape[:-2], features).astype(kernel.dtype)
 
 
-# Spread ---------------------------------------------------------------------------------------
+# The gradient of the input --------------------------------------------------------------------
 
 
 def _phase_indices(geometry: Geometry) -> Iterator[tuple[int, ...]]:
@@ -281,7 +289,7 @@ def _phase_indices(geometry: Geometry) -> Iterator[tuple[int, ...]]:
 
 
 def _phase(y: Array, flipped: Array, geometry: Geometry, phase: tuple[int, ...]) -> Array:
-    """The positions `phase + block * stride` of x, for every block."""
+    """Return the positions `phase + block * stride` of x, for every block."""
     taps, window, dilation, padding = [], [], [], []
     for n, o, (low, _), k, d, s, r in zip(
         geometry.size,
@@ -293,7 +301,7 @@ def _phase(y: Array, flipped: Array, geometry: Geometry, phase: tuple[int, ...])
         phase,
         strict=True,
     ):
-        # Tap i reaches position r + b*s from output b + (r + low - i*d) / s, if that is whole.
+        # Tap i reaches position r + b*s from output b + (r + low - i*d) / s, if that is integral.
         reach = [i for i in range(k) if (r + low - i * d) % s == 0]
         if not reach:
             blocks = tuple(-(-n // s) for n, s in zip(geometry.size, geometry.strides, strict=True))
@@ -312,11 +320,11 @@ def _phase(y: Array, flipped: Array, geometry: Geometry, phase: tuple[int, ...])
         tuple(padding),
         geometry.groups,
     )
-    return _correlate(y, flipped[tuple(taps)], unit)
+    return _conv_forward(y, flipped[tuple(taps)], unit)
 
 
 def _interleave(phases: list[Array], geometry: Geometry) -> Array:
-    """Phases (batch, *blocks, channels) to x: blocks and phases alternate in every dimension."""
+    """Return x from phases (batch, *blocks, channels): both alternate in every dimension."""
     rank, strides = len(geometry.size), geometry.strides
     batch, *blocks, channels = phases[0].shape
     x = jnp.stack(phases, axis=1).reshape(batch, *strides, *blocks, channels)
@@ -326,19 +334,19 @@ def _interleave(phases: list[Array], geometry: Geometry) -> Array:
     return x[(slice(None), *map(slice, geometry.size))]
 
 
-# Weigh ----------------------------------------------------------------------------------------
+# The gradient of the kernel -------------------------------------------------------------------
 
 
-def _weigh_patches_of_x(x: Array, y: Array, geometry: Geometry) -> Array:
-    """One dot of y with the patch of x that each of its positions saw."""
-    parts = _reads(_pad(x, geometry.padding), geometry)
+def _kernel_grad_from_patches(x: Array, y: Array, geometry: Geometry) -> Array:
+    """One dot of y with the patch of x at each of its positions."""
+    parts = _tap_slices(_pad(x, geometry.padding), geometry)
     products = _dot_positions(y, jnp.concatenate(list(parts), axis=-1))
     kernel = products.reshape(y.shape[-1], *geometry.window, x.shape[-1])
     return jnp.moveaxis(kernel, 0, -1)
 
 
-def _weigh_shifts_of_y(x: Array, y: Array, geometry: Geometry) -> Array:
-    """The same with the smaller side repeated: for fewer features than channels, at stride 1."""
+def _kernel_grad_from_shifts(x: Array, y: Array, geometry: Geometry) -> Array:
+    """The same with shifts of y: for fewer features than channels, at stride 1."""
     shifts = [
         _pad(
             y,
@@ -356,26 +364,28 @@ def _weigh_shifts_of_y(x: Array, y: Array, geometry: Geometry) -> Array:
     return jnp.moveaxis(kernel, 0, -2)
 
 
-def _weigh_depthwise(x: Array, y: Array, geometry: Geometry) -> Array:
-    """Products of shifted arrays, summed over the batch first and over space in the end.
+def _kernel_grad_depthwise(x: Array, y: Array, geometry: Geometry) -> Array:
+    """Products of shifted arrays, summed over the batch first and over space last.
 
-    Adding whole images keeps the additions wide: 6x against one sum over everything, and 20x
+    Adding full images keeps the additions wide: 6x against one sum over everything, and 20x
     against `lax` (3x3 on 64 channels, 28x28).
     """
-    groups, dtype = geometry.groups, _accumulator(x)
+    groups, dtype = geometry.groups, _accumulator_dtype(x)
     channels, features = x.shape[-1] // groups, y.shape[-1] // groups
     padded = _pad(x, geometry.padding)
     xs = padded.reshape(*padded.shape[:-1], groups, channels, 1).astype(dtype)
     ys = y.reshape(*y.shape[:-1], groups, 1, features).astype(dtype)
 
-    def add_sample(totals, sample):  # one of each device
+    def add_sample(
+        totals: list[Array], sample: tuple[Array, Array]
+    ) -> tuple[list[Array], None]:  # one sample per device
         x, y = sample
         return [
-            total + part * y for total, part in zip(totals, _reads(x, geometry), strict=True)
+            total + part * y for total, part in zip(totals, _tap_slices(x, geometry), strict=True)
         ], None
 
-    count = _parts(x.shape[0]) if isinstance(x.shape[0], int) else 1
-    xs, ys = (each.reshape(count, -1, *each.shape[1:]).swapaxes(0, 1) for each in (xs, ys))
+    count = _batch_shards(x.shape[0]) if isinstance(x.shape[0], int) else 1
+    xs, ys = (z.reshape(count, -1, *z.shape[1:]).swapaxes(0, 1) for z in (xs, ys))
     zero = jnp.zeros((count, *geometry.output, groups, channels, features), dtype)
     totals, _ = lax.scan(add_sample, [zero] * geometry.taps, (xs, ys))
     kernel = jnp.stack([total.sum(tuple(range(1 + len(geometry.size)))) for total in totals])
@@ -383,68 +393,76 @@ def _weigh_depthwise(x: Array, y: Array, geometry: Geometry) -> Array:
     return kernel.astype(x.dtype)
 
 
-def _sum_over_blocks(product: Callable, x: Array, y: Array, elements: int) -> Array:
-    """Sums `product` over blocks of the batch; its patches have `elements` a sample."""
-    blocks = _split_batch(x, elements), _split_batch(y, elements)
-    if blocks[0] is None:
+def _sum_over_blocks(
+    product: Callable[[Array, Array], Array], x: Array, y: Array, elements: int
+) -> Array:
+    """Sum `product` over blocks of the batch; its patches have `elements` per sample."""
+    x_blocks, y_blocks = _split_batch(x, elements), _split_batch(y, elements)
+    if x_blocks is None or y_blocks is None:
         return product(x, y)
-    total = jax.eval_shape(product, x, y)
-    zero = jnp.zeros(total.shape, total.dtype)
-    return lax.scan(lambda total, pair: (total + product(*pair), None), zero, blocks)[0]
+    spec = jax.eval_shape(product, x, y)
+    zero = jnp.zeros(spec.shape, spec.dtype)
+    total, _ = lax.scan(
+        lambda total, pair: (total + product(*pair), None), zero, (x_blocks, y_blocks)
+    )
+    return total
 
 
-# Small parts ----------------------------------------------------------------------------------
+# Helpers --------------------------------------------------------------------------------------
 
 
 def _split_batch(x: Array, elements: int) -> Array | None:
-    """x as (blocks, samples, ...) so that a block's patches stay in cache; None for one block.
+    """Split x into (blocks, samples, ...) whose patches fit into the cache; None for one block.
 
-    Patches of a whole batch are fresh memory, and touching it costs more than the dots do:
-    in blocks the kernel gradient of 3x3 64->64 on 32x32 is 3x faster.
+    Patches of the full batch are newly allocated memory, and touching it costs more than the
+    dots: in blocks the kernel gradient of 3x3 64->64 on 32x32 is 3x faster.
     """
     batch = x.shape[0]
     if not isinstance(batch, int):  # a symbolic size of `jax.export`
         return None
-    parts = _parts(batch)
-    own = batch // parts
-    most = min(own, BLOCK_ELEMENTS // max(1, elements))
-    block = next((b for b in range(most, 0, -1) if own % b == 0), 1)
-    if block == own:
+    shards = _batch_shards(batch)
+    shard_size = batch // shards
+    max_size = min(shard_size, BLOCK_ELEMENTS // max(1, elements))
+    size = next((n for n in range(max_size, 0, -1) if shard_size % n == 0), 1)
+    if size == shard_size:
         return None
-    # Each device gives its share to every block: blocks of neighbouring samples would have to be
-    # sent around.
-    split = x.reshape(parts, own // block, block, *x.shape[1:])
-    return split.swapaxes(0, 1).reshape(own // block, parts * block, *x.shape[1:])
+    # Every block takes samples from each shard: a block of consecutive samples would have to be
+    # sent between devices.
+    split = x.reshape(shards, shard_size // size, size, *x.shape[1:])
+    return split.swapaxes(0, 1).reshape(shard_size // size, shards * size, *x.shape[1:])
 
 
 def _join_batch(blocks: Array, batch: int) -> Array:
-    """What `_split_batch` made of a batch, in the order of the batch."""
-    parts = _parts(batch)
-    split = blocks.reshape(blocks.shape[0], parts, blocks.shape[1] // parts, *blocks.shape[2:])
+    """Undo `_split_batch`: return the samples in the order of the batch."""
+    shards = _batch_shards(batch)
+    split = blocks.reshape(blocks.shape[0], shards, blocks.shape[1] // shards, *blocks.shape[2:])
     return split.swapaxes(0, 1).reshape(batch, *blocks.shape[2:])
 
 
-def _parts(batch: int) -> int:
-    """Into how many parts a batch is split between devices."""
+def _batch_shards(batch: int) -> int:
+    """Return the number of shards that a batch is split into between devices."""
     layout = context.layout
     if layout is None or context.replica_axes is not None or batch % layout.parts:
         return 1
-    return layout.parts
+    return int(layout.parts)
 
 
-def _by_group(product: Callable, a: Array, kernel: Array, geometry: Geometry) -> Array:
-    one = replace(geometry, groups=1)
+def _by_group(
+    product: Callable[[Array, Array, Geometry], Array], a: Array, kernel: Array, geometry: Geometry
+) -> Array:
+    """Apply `product` to each group, and concatenate the results."""
+    single = replace(geometry, groups=1)
     pairs = zip(
         jnp.split(a, geometry.groups, -1), jnp.split(kernel, geometry.groups, -1), strict=True
     )
-    return jnp.concatenate([product(part, weights, one) for part, weights in pairs], axis=-1)
+    return jnp.concatenate([product(part, weights, single) for part, weights in pairs], axis=-1)
 
 
-_weigh_by_group = partial(_by_group, _weigh)
+_kernel_grad_by_group = partial(_by_group, _conv_kernel_grad)
 
 
-def _reads(padded: Array, geometry: Geometry) -> Iterator[Array]:
-    """What each tap reads of the padded x: one array shaped like y per tap."""
+def _tap_slices(padded: Array, geometry: Geometry) -> Iterator[Array]:
+    """Iterate over the elements of the padded x at each tap: one array shaped like y per tap."""
     for offset in geometry.offsets():
         stop = [
             a + (o - 1) * s + 1
@@ -454,34 +472,35 @@ def _reads(padded: Array, geometry: Geometry) -> Iterator[Array]:
         yield padded[(slice(None), *window)]
 
 
-def _pad(x: Array, padding) -> Array:
+def _pad(x: Array, padding: Sequence[tuple[int, int]]) -> Array:
     if not any(pad for pads in padding for pad in pads):
         return x
     edges = ((0, 0, 0), *((low, high, 0) for low, high in padding), (0, 0, 0))
     return lax.pad(x, jnp.zeros((), x.dtype), edges)
 
 
-def _pad_ahead(x: Array, geometry: Geometry) -> tuple[Array, Geometry]:
+def _apply_padding(x: Array, geometry: Geometry) -> tuple[Array, Geometry]:
+    """Pad x, and return it with the geometry of a convolution without padding."""
     x = _pad(x, geometry.padding)
     return x, replace(geometry, size=x.shape[1:-1], padding=((0, 0),) * len(geometry.size))
 
 
-def _accumulator(x: Array) -> jnp.dtype:
-    low = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
-    return jnp.dtype("float32") if low else x.dtype
+def _accumulator_dtype(x: Array) -> np.dtype[Any]:
+    is_half = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
+    return np.dtype("float32") if is_half else x.dtype
 
 
 def _dot(a: Array, b: Array) -> Array:
     return lax.dot_general(
-        a, b, (((a.ndim - 1,), (0,)), ((), ())), preferred_element_type=_accumulator(a)
+        a, b, (((a.ndim - 1,), (0,)), ((), ())), preferred_element_type=_accumulator_dtype(a)
     )
 
 
 def _dot_positions(a: Array, b: Array) -> Array:
-    """(..., A) and (..., B) to (A, B), summed over batch and space.
+    """Return the product (A, B) of (..., A) and (..., B), summed over batch and space.
 
-    The barrier makes XLA write out the transpose of `a`, which is the smaller operand: left to
-    itself it folds the transpose into the dot, which then reads both by columns (1.4x slower).
+    The barrier makes XLA materialize the transpose of `a`, the smaller operand: without it, XLA
+    folds the transpose into the dot, which then reads both by columns (1.4x slower).
     """
     a = a.reshape(-1, a.shape[-1])
     return _dot(lax.optimization_barrier(a.T), b.reshape(-1, b.shape[-1]))

@@ -239,7 +239,8 @@ def separable_conv(
 
     Example:
         >>> image = np.ones((1, 3, 3, 2), "float32")
-        >>> depthwise, pointwise = np.ones((2, 2, 2, 1), "float32"), np.ones((1, 1, 2, 5), "float32")
+        >>> depthwise = np.ones((2, 2, 2, 1), "float32")
+        >>> pointwise = np.ones((1, 1, 2, 5), "float32")
         >>> tuple(ops.separable_conv(image, depthwise, pointwise).shape)
         (1, 2, 2, 5)
     """

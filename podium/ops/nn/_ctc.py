@@ -75,7 +75,7 @@ def ctc_loss(
     output_length: TensorLike,
     mask_index: int = 0,
 ) -> Tensor:
-    """CTC loss: negative log-likelihood of a label sequence over all its alignments with the outputs.
+    """CTC loss: negative log-likelihood of label sequences, summed over all alignments.
 
     Args:
         target: Integer tensor `(batch, labels)`.

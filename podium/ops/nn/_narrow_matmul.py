@@ -1,24 +1,22 @@
-"""A product with a matrix of few columns, such as that of a classifier's last layer, whose gradient
-is quick on CPU too.
+"""Matrix products with few columns, such as a classifier's last layer, with a fast gradient on CPU.
 
 XLA computes the gradient of a 512 x 10 matrix from 128 samples in 0.2 ms, because it writes ten
-numbers at a time; that of the transposed matrix takes a quarter. So the matrix is turned over
-first, which costs next to nothing, and the barrier keeps XLA from turning it back. Nothing else is
-special: it can be differentiated in any way, as often as one likes.
+values at a time; the gradient of the transposed matrix takes a quarter of that. So the kernel is
+transposed first, which is cheap, and an optimization barrier keeps XLA from undoing it. The result
+can be differentiated in any mode and to any order.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from podium.core.internal import context
 
-_COLUMNS = range(2, 33)  # one column is a vector, and quick; from 64 on there is nothing to gain
-_LEAST = 2**13  # numbers in x; below, the call costs more than the product
+_COLUMNS = range(2, 33)  # a single column is fast anyway; from 64 columns there is no gain
+_MIN_ELEMENTS = 2**13  # elements of x; below, the call costs more than the product
 
 
 def narrow_matmul(x: jax.Array, kernel: jax.Array) -> jax.Array:
@@ -31,23 +29,20 @@ def narrow_matmul(x: jax.Array, kernel: jax.Array) -> jax.Array:
     """
     if not _is_narrow(x, kernel):
         return jnp.matmul(x, kernel)
-    across = jax.lax.optimization_barrier(kernel.T)
-    return jax.lax.dot_general(x, across, (((x.ndim - 1,), (1,)), ((), ())))
+    transposed = jax.lax.optimization_barrier(kernel.T)
+    product: jax.Array = jax.lax.dot_general(x, transposed, (((x.ndim - 1,), (1,)), ((), ())))
+    return product
 
 
-def _is_narrow(x: Any, kernel: Any) -> bool:
-    if (
-        x.dtype != kernel.dtype
-        or kernel.shape[1] not in _COLUMNS
-        or kernel.shape[0] < 4 * kernel.shape[1]
-    ):
+def _is_narrow(x: jax.Array, kernel: jax.Array) -> bool:
+    rows, columns = kernel.shape
+    if x.dtype != kernel.dtype or columns not in _COLUMNS or rows < 4 * columns:
         return False
-    known = all(
-        isinstance(length, int) for length in x.shape
-    )  # an exported program has symbols for some
+    # Exported programs have symbolic sizes.
+    has_known_shape = all(isinstance(size, int) for size in x.shape)
     return (
-        known
-        and math.prod(x.shape) >= _LEAST
+        has_known_shape
+        and math.prod(x.shape) >= _MIN_ELEMENTS
         and context.layout is None
         and jax.default_backend() == "cpu"
     )

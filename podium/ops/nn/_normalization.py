@@ -37,9 +37,9 @@ def _moments(
     mean, variance = _mean_and_variance(x, axes, keepdims)
     if x.dtype in (jnp.float16, jnp.bfloat16):
         limits = jnp.finfo(jnp.float16)
-        return tuple(
-            jnp.clip(m, float(limits.min), float(limits.max)).astype(x.dtype)
-            for m in (mean, variance)
+        low, high = float(limits.min), float(limits.max)
+        return jnp.clip(mean, low, high).astype(x.dtype), jnp.clip(variance, low, high).astype(
+            x.dtype
         )
     return mean, variance
 
@@ -106,6 +106,8 @@ def batch_normalization(
 ) -> Tensor:
     """Normalize by a given mean and variance.
 
+    Computes `(x - mean) / sqrt(variance + epsilon) * scale + offset`.
+
     Args:
         x: Input tensor.
         mean: 1D tensor, as long as `axis`.
@@ -116,7 +118,8 @@ def batch_normalization(
         epsilon: Small number that keeps the division finite.
 
     Example:
-        >>> ops.batch_normalization([[1.0], [3.0]], mean=[2.0], variance=[1.0], axis=-1, epsilon=0.0).numpy()
+        >>> x, mean, variance = [[1.0], [3.0]], [2.0], [1.0]
+        >>> ops.batch_normalization(x, mean, variance, axis=-1, epsilon=0.0).numpy()
         array([[-1.],
                [ 1.]], dtype=float32)
     """

@@ -167,7 +167,8 @@ def adaptive_average_pool(
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:
-        >>> ops.adaptive_average_pool(np.arange(5, dtype="float32").reshape(1, 5, 1), 2).numpy().ravel()
+        >>> x = np.arange(5, dtype="float32").reshape(1, 5, 1)
+        >>> ops.adaptive_average_pool(x, 2).numpy().ravel()
         array([1., 3.], dtype=float32)
     """
     return dispatch(_adaptive_average_pool, inputs, output_size, data_format)

@@ -1,4 +1,4 @@
-"""Activation functions that return probabilities along an axis: softmax, its logarithm, sparsemax."""
+"""Activation functions that return probabilities along an axis: softmax and sparsemax."""
 
 from __future__ import annotations
 

@@ -151,6 +151,20 @@ def dstack(xs: Sequence[TensorLike]) -> Tensor:
     return dispatch(_dstack, xs)
 
 
+def _pad_widths(
+    pad_width: int | Sequence[int] | Sequence[Sequence[int]],
+) -> list[tuple[int, ...]]:
+    """Return one pair for all axes, or one pair per axis."""
+    if isinstance(pad_width, int):
+        return [(pad_width, pad_width)]
+    pairs: list[tuple[int, ...]]
+    if isinstance(pad_width[0], int):
+        pairs = [tuple(pad_width)]  # type: ignore[arg-type]
+    else:
+        pairs = [tuple(pair) for pair in pad_width]  # type: ignore[arg-type]
+    return [pair * 2 if len(pair) == 1 else pair for pair in pairs]
+
+
 @array_function("x constant_values")
 def _pad(
     x: Array,
@@ -163,9 +177,7 @@ def _pad(
             f"`constant_values` goes with mode='constant' only, not with mode={mode!r}. Leave it "
             "out."
         )
-    widths = [(pad_width, pad_width)] if isinstance(pad_width, int) else list(pad_width)
-    widths = [tuple(widths)] if isinstance(widths[0], int) else [tuple(w) for w in widths]
-    widths = [w * 2 if len(w) == 1 else w for w in widths]
+    widths = _pad_widths(pad_width)
     if len(widths) not in (1, x.ndim):
         raise ValueError(
             f"`pad_width` has {len(widths)} pairs and `x` of shape {x.shape} has {x.ndim} axes. "

@@ -1,6 +1,6 @@
-"""Operations that create tensors from shapes and values. `dtype=None` means the default float dtype.
+"""Operations that create tensors from shapes and values; sequences of values are in `_ranges.py`.
 
-Sequences of values are in `_ranges.py`.
+`dtype=None` means the default float dtype.
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ def diagflat(x: TensorLike, k: int = 0) -> Tensor:
 
 @array_function()
 def _diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    return jnp.diagonal(x, offset, axis1, axis2)
+    diagonal_elements: Array = jnp.diagonal(x, offset, axis1, axis2)
+    return diagonal_elements
 
 
 @operation(_diagonal)

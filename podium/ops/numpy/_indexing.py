@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import jax.numpy as jnp
 from jax import Array
@@ -67,14 +67,26 @@ def _where(
 ) -> Array | tuple[Array, ...]:
     if (x1 is None) != (x2 is None):
         raise ValueError("give both `x1` and `x2`, or neither.")
+    if x1 is None or x2 is None:
+        return jnp.nonzero(condition)
     return jnp.where(condition, x1, x2)
+
+
+@overload
+def where(condition: TensorLike) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor: ...
 
 
 @operation(_where)
 def where(
     condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None
 ) -> Tensor | tuple[Tensor, ...]:
-    """Select elements from two tensors by a condition; with the condition alone, return the indices where it is true.
+    """Select elements from two tensors by a condition.
+
+    With the condition alone, return the indices where it is true.
 
     Args:
         condition: Boolean tensor.
@@ -144,7 +156,7 @@ def nonzero(x: TensorLike) -> tuple[Tensor, ...]:
 
 @array_function("indices")
 def _unravel_index(indices: Array, shape: ShapeLike) -> tuple[Array, ...]:
-    return jnp.unravel_index(indices, shape)
+    return jnp.unravel_index(indices, shape)  # type: ignore[arg-type]
 
 
 @operation(_unravel_index)
@@ -171,7 +183,7 @@ def _get_item(x: Array, key: Any) -> Array:
 
 
 @operation(_get_item)
-def get_item(x: TensorLike, key: Any) -> Tensor:
+def get_item(x: TensorLike, key: object) -> Tensor:
     """Index a tensor: `x[key]`, as a function.
 
     Args:
@@ -182,4 +194,5 @@ def get_item(x: TensorLike, key: Any) -> Tensor:
         >>> ops.get_item([[1, 2], [3, 4]], (0, slice(None))).numpy()
         array([1, 2], dtype=int32)
     """
-    return dispatch(_get_item, x, tuple(key) if isinstance(key, list) else key)
+    item: Tensor = dispatch(_get_item, x, tuple(key) if isinstance(key, list) else key)
+    return item

@@ -166,7 +166,7 @@ def nanmin(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
 
 @array_function()
 def _nanargmax(x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
-    return jnp.nanargmax(x, axis=hashable_axis(axis), keepdims=keepdims)
+    return jnp.nanargmax(x, axis=axis, keepdims=keepdims)
 
 
 @operation(_nanargmax)
@@ -187,7 +187,7 @@ def nanargmax(x: TensorLike, axis: int | None = None, keepdims: bool = False) ->
 
 @array_function()
 def _nanargmin(x: Array, axis: int | None = None, keepdims: bool = False) -> Array:
-    return jnp.nanargmin(x, axis=hashable_axis(axis), keepdims=keepdims)
+    return jnp.nanargmin(x, axis=axis, keepdims=keepdims)
 
 
 @operation(_nanargmin)

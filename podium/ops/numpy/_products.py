@@ -234,7 +234,7 @@ def _einsum(subscripts: str, *operands: ArrayLike, **kwargs: Any) -> Array:
 
 
 @operation(_einsum)
-def einsum(subscripts: str, *operands: TensorLike, **kwargs: Any) -> Tensor:
+def einsum(subscripts: str, *operands: TensorLike, **kwargs: object) -> Tensor:
     """Sum of products in Einstein notation.
 
     Args:
@@ -246,7 +246,8 @@ def einsum(subscripts: str, *operands: TensorLike, **kwargs: Any) -> Tensor:
         >>> ops.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 1]).numpy()
         array([3, 7], dtype=int32)
     """
-    return dispatch(_einsum, subscripts, *operands, **kwargs)
+    product: Tensor = dispatch(_einsum, subscripts, *operands, **kwargs)
+    return product
 
 
 @array_function()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, export
 from jax.typing import ArrayLike
 
@@ -21,9 +22,9 @@ from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array, result_type
 
 
-def _dtype_of(value: object) -> jnp.dtype[Any] | type[Any]:
+def _dtype_of(value: Any) -> np.dtype[Any]:
     if export.is_symbolic_dim(value) or isinstance(value, int):
-        return jnp.int32
+        return np.dtype("int32")
     return jnp.dtype(floatx()) if isinstance(value, float) else as_array(value).dtype
 
 
@@ -82,6 +83,31 @@ def _linspace(
     )
 
 
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = ...,
+    endpoint: bool = ...,
+    retstep: Literal[False] = ...,
+    dtype: DTypeLike | None = ...,
+    axis: int = ...,
+) -> Tensor: ...
+
+
+@overload
+def linspace(
+    start: TensorLike,
+    stop: TensorLike,
+    num: int = ...,
+    endpoint: bool = ...,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = ...,
+    axis: int = ...,
+) -> tuple[Tensor, Tensor]: ...
+
+
 @operation(_linspace)
 def linspace(
     start: TensorLike,
@@ -91,7 +117,7 @@ def linspace(
     retstep: bool = False,
     dtype: DTypeLike | None = None,
     axis: int = 0,
-) -> Tensor | tuple[Tensor, Tensor]:
+) -> Tensor | tuple[Tensor, ...]:
     """Create evenly spaced values from `start` to `stop`.
 
     Args:

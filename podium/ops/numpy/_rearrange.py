@@ -108,7 +108,7 @@ def _rot90(array: Array, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
         raise ValueError(f"expected at least two axes and got shape {array.shape}.")
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ValueError("`axes` must be a pair of different axes.")
-    return jnp.rot90(array, k=k, axes=tuple(axes))
+    return jnp.rot90(array, k=k, axes=(axes[0], axes[1]))
 
 
 @operation(_rot90)

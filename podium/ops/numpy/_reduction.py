@@ -1,7 +1,7 @@
 """Reductions along axes: sums, means, extremes and their indices.
 
-`axis` is an int, a tuple or list of ints, or `None` for all elements. Variants that ignore NaN are in
-`_nan_reduction.py`.
+`axis` is an int, a tuple or list of ints, or `None` for all elements. Variants that ignore NaN are
+in `_nan_reduction.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -64,7 +66,7 @@ def _argpartition(x: Array, kth: int, axis: int | None = -1) -> Array:
 
 @operation(_argpartition)
 def argpartition(x: TensorLike, kth: int, axis: int | None = -1) -> Tensor:
-    """Indices that partition a tensor: the `kth` smallest element is at its sorted position, smaller ones before it.
+    """Indices that partition a tensor around its `kth` smallest element, smaller ones before it.
 
     Args:
         x: Input tensor.
@@ -95,7 +97,7 @@ def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: str = "l
     Args:
         sorted_sequence: 1D sorted tensor.
         values: Tensor of values.
-        side: `left` or `right`: which position to take among equals.
+        side: `left` or `right`: whether to insert before or after equal elements.
 
     Example:
         >>> ops.searchsorted([1, 3, 5], [3, 4]).numpy()
@@ -115,7 +117,7 @@ def _unique(
     size: int | None = None,
     fill_value: Array | None = None,
 ) -> Array | tuple[Array, ...]:
-    return jnp.unique(
+    results: Array | tuple[Array, ...] = jnp.unique(
         x,
         return_index=return_index,
         return_inverse=return_inverse,
@@ -126,6 +128,33 @@ def _unique(
         sorted=sorted,
         fill_value=fill_value,
     )
+    return results
+
+
+@overload
+def unique(
+    x: TensorLike,
+    sorted: bool = ...,
+    return_index: Literal[False] = ...,
+    return_inverse: Literal[False] = ...,
+    return_counts: Literal[False] = ...,
+    axis: int | None = ...,
+    size: int | None = ...,
+    fill_value: TensorLike | None = ...,
+) -> Tensor: ...
+
+
+@overload
+def unique(
+    x: TensorLike,
+    sorted: bool = ...,
+    return_index: bool = ...,
+    return_inverse: bool = ...,
+    return_counts: bool = ...,
+    axis: int | None = ...,
+    size: int | None = ...,
+    fill_value: TensorLike | None = ...,
+) -> Tensor | tuple[Tensor, ...]: ...
 
 
 @operation(_unique)
@@ -144,16 +173,16 @@ def unique(
     Args:
         x: Input tensor.
         sorted: Whether the result is sorted.
-        return_index: Whether to return the first position of each.
-        return_inverse: Whether to return, for each element of `x`, its position in the result.
-        return_counts: Whether to return how often each occurs.
+        return_index: Whether to return the first index of each element.
+        return_inverse: Whether to return, for each element of `x`, its index in the result.
+        return_counts: Whether to return the number of occurrences of each element.
         axis: Axis whose slices are compared. `None` compares elements.
-        size: Fixed number of results, needed inside a compiled function: cut off, or filled up with
-            `fill_value`.
-        fill_value: What fills up. `None` means the smallest result.
+        size: Fixed number of results, required inside a compiled function. Longer results are
+            truncated, shorter ones padded with `fill_value`.
+        fill_value: Value of the padding. `None` means the smallest element.
 
     Returns:
-        The distinct values, then whatever was asked for, as a tuple.
+        The unique values; a tuple that starts with them if more results are requested.
 
     Example:
         >>> ops.unique([3, 1, 3]).numpy()

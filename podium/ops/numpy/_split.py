@@ -79,7 +79,7 @@ def array_split(x: TensorLike, indices_or_sections: int, axis: int = 0) -> list[
 
 @array_function("x")
 def _hsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
-    return jnp.hsplit(x, indices_or_sections)
+    return jnp.hsplit(x, indices_or_sections)  # type: ignore[arg-type]
 
 
 @operation(_hsplit)
@@ -102,7 +102,7 @@ def hsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tens
 
 @array_function("x")
 def _vsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
-    return jnp.vsplit(x, indices_or_sections)
+    return jnp.vsplit(x, indices_or_sections)  # type: ignore[arg-type]
 
 
 @operation(_vsplit)
@@ -125,7 +125,7 @@ def vsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tens
 
 @array_function("x")
 def _dsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
-    return jnp.dsplit(x, indices_or_sections)
+    return jnp.dsplit(x, indices_or_sections)  # type: ignore[arg-type]
 
 
 @operation(_dsplit)

@@ -126,10 +126,11 @@ def _bincount(
         return jnp.bincount(x, weights=weights, minlength=minlength)
     length = max(int(jnp.max(x)) + 1, minlength) if x.size else minlength
 
-    def count(row, weights=None):
+    def count(row: Array, weights: Array | None = None) -> Array:
         return jnp.bincount(row, weights=weights, minlength=minlength, length=length)
 
-    return jax.vmap(count)(x) if weights is None else jax.vmap(count)(x, weights)
+    counts: Array = jax.vmap(count)(x) if weights is None else jax.vmap(count)(x, weights)
+    return counts
 
 
 @operation(_bincount)
