@@ -1,32 +1,40 @@
-"""The words that messages use: how the caller names its arguments, checks of counts, and warnings
-at the user's line.
+"""ArgumentNames: how the calling method names its arguments, so that messages name what the user
+typed. Also validates `shuffle`; other arguments are validated by `podium.core.internal`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Any
 
 import numpy as np
 
 
 @dataclasses.dataclass(frozen=True)
 class ArgumentNames:
-    """The names of `fit`'s (or another method's) arguments."""
+    """The names of the arguments of `fit` or another method that reads data.
+
+    Attributes:
+        x: The name of the inputs.
+        y: The name of the targets.
+        sample_weight: The name of the sample weights.
+        batch_size: The name of the batch size.
+        steps: The name of the number of batches.
+        allows_infinite: Whether infinite data are accepted without a number of steps.
+    """
 
     x: str = "x"
     y: str = "y"
     sample_weight: str = "sample_weight"
     batch_size: str = "batch_size"
     steps: str = "steps_per_epoch"
-    allows_infinite: bool = (
-        False  # whether data without an end are welcome, and are read for as long as somebody asks
-    )
+    allows_infinite: bool = False
 
     def steps_for_infinite(self, message: str) -> int:
-        """Return how many batches to take of a source without an end when nobody said; refuse it if
-        it must have one.
+        """Return the number of steps for infinite data when none was passed.
+
+        Raises:
+            ValueError: The method needs a number of steps; `message` says so.
         """
         if not self.allows_infinite:
             raise ValueError(message)
@@ -50,11 +58,11 @@ ARGUMENT_NAMES = {
 }
 
 
-def check_shuffle(value: Any) -> bool | str:
+def check_shuffle(value: object) -> bool | str:
     """Return `fit`'s `shuffle`: True, False or "batch"."""
     if isinstance(value, (bool, int, np.bool_)) and value in (0, 1):
         return bool(value)
     if isinstance(value, str) and value.lower() == "batch":
         return "batch"
-    kind = ValueError if isinstance(value, (str, int)) else TypeError
-    raise kind(f"shuffle={value!r} was given; True, False or 'batch' was expected.")
+    error = ValueError if isinstance(value, (str, int)) else TypeError
+    raise error(f"shuffle={value!r} was given; True, False or 'batch' was expected.")

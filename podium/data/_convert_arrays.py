@@ -1,24 +1,23 @@
-"""Arrays at the front door: structures of array-likes made NumPy arrays or Columns, with messages
-that name the leaf.
+"""Converts structures of array-likes to NumPy arrays or Columns, with messages that name the leaf.
+
+Nothing is copied here, and nothing is read that is not in memory; batches are cut by
+`ArrayAdapter`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Tree
 from podium.core import Tensor
-from podium.data._copy_values import (
-    array_from_list,
-    check_values,
-    is_number_list,
-    record_to_dict,
-    short_repr,
-)
+from podium.data._copy_values import array_from_list, is_number_list, record_to_dict
 from podium.data._structure import named_leaves, rebuild_sequence
+from podium.data._value_checks import check_values, short_repr
 from podium.data.columns._column import Column
 from podium.data.columns._column_types import as_array_or_column, is_array_like
 from podium.data.columns._hugging_face import (
@@ -29,10 +28,12 @@ from podium.data.columns._hugging_face import (
 
 _SCALARS = (bool, int, float, complex, np.generic)
 
+ArrayT = TypeVar("ArrayT", bound="NDArray[Any] | jax.Array | Tensor | Column")
+
 
 def is_array_source(value: Any) -> bool:
-    """Tell whether a source is arrays: one array-like, numbers, a table, or a structure that begins
-    with one of those.
+    """Return whether a source is arrays: one array-like, numbers, a table, or a structure whose
+    first leaf is one of those.
     """
     while not is_array_like(value):
         value = value if isinstance(value, Mapping) else record_to_dict(value)
@@ -44,20 +45,24 @@ def is_array_source(value: Any) -> bool:
     return is_array_like(value) or is_hugging_face_table(value)
 
 
-def convert_arrays(value: Any, name: str, keep_tensors: bool = False, optional: bool = True) -> Any:
-    """Turn a structure of array-likes into one of NumPy arrays and Columns, or say which leaf
-    cannot be one.
+def convert_arrays(
+    value: Tree, name: str, keep_tensors: bool = False, optional: bool = True
+) -> Tree:
+    """Convert a structure of array-likes to one of NumPy arrays and Columns.
 
-    Nothing is read that does not lie in memory, and nothing is copied that does. A dataclass
-    becomes a dictionary by the names of its fields, and a table of Hugging Face one by the names of
-    its columns.
+    Nothing is read that is not in memory, and nothing is copied that is. A dataclass becomes a
+    dictionary by the names of its fields, and a Hugging Face table one by the names of its columns.
 
     Args:
         value: Arrays, frames, files, lists of numbers, and dictionaries, lists, tuples and
             dataclasses of those.
         name: The argument's name, for messages.
-        keep_tensors: Whether JAX arrays and Tensors stay what they are.
+        keep_tensors: Whether JAX arrays and Tensors are returned as they are.
         optional: Whether None is accepted, and stays None.
+
+    Raises:
+        TypeError: A leaf is not an array of numbers; the message names it.
+        ValueError: A leaf is empty or has no samples; the message names it.
     """
     if value is None:
         if not optional:
@@ -69,9 +74,8 @@ def convert_arrays(value: Any, name: str, keep_tensors: bool = False, optional: 
     value = record_to_dict(value)
     if is_hugging_face_table(value):
         return from_hugging_face(value, name)
-    if isinstance(value, dict) and not is_array_like(
-        value
-    ):  # SciPy has a sparse matrix that is a dictionary
+    # SciPy has a sparse matrix that is a dictionary.
+    if isinstance(value, dict) and not is_array_like(value):
         _refuse_empty(value, name)
         refuse_splits(value, name)
         return {
@@ -81,16 +85,16 @@ def convert_arrays(value: Any, name: str, keep_tensors: bool = False, optional: 
     if isinstance(value, (list, tuple)):
         _refuse_empty(value, name)
         if is_number_list(value):
-            return _with_samples(array_from_list(value, name), name)
+            return _check_samples(array_from_list(value, name), name)
         parts = [
-            convert_arrays(part, f"{name}[{place}]", keep_tensors, optional)
-            for place, part in enumerate(value)
+            convert_arrays(part, f"{name}[{index}]", keep_tensors, optional)
+            for index, part in enumerate(value)
         ]
         return rebuild_sequence(value, parts)
     if isinstance(value, range):
         return np.asarray(value)
     if isinstance(value, _SCALARS):
-        return _with_samples(np.asarray(value), name)
+        return _check_samples(np.asarray(value), name)
     if not is_array_like(value):
         raise TypeError(
             f"`{name}` is of type {type(value).__name__}: {short_repr(value)}. An array was "
@@ -98,12 +102,16 @@ def convert_arrays(value: Any, name: str, keep_tensors: bool = False, optional: 
         )
     if keep_tensors and isinstance(value, (jax.Array, Tensor)):
         check_values(value, name)
-        return _with_samples(value, name)
-    return _with_samples(as_array_or_column(value, name), name)
+        return _check_samples(value, name)
+    return _check_samples(as_array_or_column(value, name), name)
 
 
-def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> int:
-    """Return the number of samples that all arrays share, or name those that differ."""
+def check_lengths(parts: Mapping[str, Tree], location: str = "", hint: str = "") -> int:
+    """Return the number of samples that all arrays share.
+
+    Raises:
+        ValueError: The arrays have different lengths; the message names them.
+    """
     lengths = {
         path: leaf.shape[0]
         for name, part in parts.items()
@@ -111,17 +119,18 @@ def check_lengths(parts: Mapping[str, Any], where: str = "", hint: str = "") -> 
         if leaf.ndim
     }
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"`{path}` has {length}" for path, length in lengths.items())
+        actual = ", ".join(f"`{path}` has {length}" for path, length in lengths.items())
         names = " and ".join(name for name, part in parts.items() if part is not None)
         raise ValueError(
             f"{names} must hold the same number of samples (the length of the first "
-            f"dimension){where}, but {found}. Row i of "
+            f"dimension){location}, but {actual}. Row i of "
             f"every array belongs to sample i.{hint}"
         )
     return next(iter(lengths.values()), 0)
 
 
-def _with_samples(array: Any, name: str) -> Any:
+def _check_samples(array: ArrayT, name: str) -> ArrayT:
+    """Return an array that has at least one sample."""
     if array.ndim == 0:
         number = "" if isinstance(array, Column) else f" {short_repr(array[()])}"
         raise ValueError(
@@ -136,7 +145,7 @@ def _with_samples(array: Any, name: str) -> Any:
     return array
 
 
-def _refuse_empty(value: Any, name: str) -> None:
+def _refuse_empty(value: Tree, name: str) -> None:
     if not value:
         raise ValueError(
             f"`{name}` is empty: {value!r} holds no arrays. Expect x to be a non-empty array or "

@@ -1,7 +1,8 @@
-"""From what users hand over to NumPy arrays that Podium owns: types checked, 64 bits brought down
+"""Copies what users pass into arrays that Podium owns, with dtypes checked and 64 bits reduced
 to 32.
 
-JAX on CPU may share memory with NumPy, so whatever leaves the user's hands is copied here, once.
+JAX on CPU may share memory with NumPy, so every value that a user could still change is copied
+here, once.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Array, Tree
 from podium.core import Tensor, Variable, convert_to_tensor
 from podium.data._structure import rebuild_sequence
 from podium.data._value_checks import check_values, device_dtype, short_repr
@@ -23,20 +26,18 @@ from podium.data.columns._foreign_types import is_instance_of
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
-def as_numpy(value: Any, name: str) -> np.ndarray:
-    """Return one array-like, all of it, as a NumPy array of numbers; without a copy where that is
-    possible.
-    """
-    found = as_array_or_column(value, name)
-    if isinstance(found, Column):
-        found = found.read(slice(0, len(found)))
-        check_values(found, name)
-    return found
+def as_numpy(value: Any, name: str) -> NDArray[Any]:
+    """Return all of one array-like as a NumPy array of numbers, without a copy if possible."""
+    array = as_array_or_column(value, name)
+    if isinstance(array, Column):
+        array = array.read(slice(0, len(array)))
+        check_values(array, name)
+    return array
 
 
-def owned(value: Any, name: str) -> Any:
-    """Return one leaf of a batch as an array that nobody else can change: a NumPy copy, or the JAX
-    array itself.
+def copy_array(value: Any, name: str) -> Array:
+    """Return one leaf of a batch as an array that no other code can change: a NumPy copy, or the
+    JAX array itself.
     """
     if isinstance(value, (Tensor, Variable)):
         value = convert_to_tensor(value).value
@@ -49,32 +50,28 @@ def owned(value: Any, name: str) -> Any:
             "or a number was expected."
         )
     array = as_numpy(value, name)
-    with np.errstate(
-        over="ignore"
-    ):  # a float64 beyond float32 becomes inf, which the loss will show
+    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss shows
         return np.array(array, dtype=device_dtype(array.dtype), order="C")
 
 
-def copy_unless_fresh(value: Any, name: str, fresh: bool) -> Any:
-    """Return one leaf of a batch, of whatever library, as an array that nobody else can change.
+def copy_unless_fresh(value: Any, name: str, fresh: bool) -> Array:
+    """Return one leaf of a batch, of any library, as an array that no other code can change.
 
     Args:
         value: An array, a tensor or a number.
         name: What it is, for messages.
-        fresh: Whether it was made for this batch, and nobody else holds it: it need not be copied.
+        fresh: Whether it was made for this batch alone, so that it need not be copied.
     """
-    fresh = fresh or is_instance_of(value, "tensorflow", "EagerTensor")  # which nobody can change
+    fresh = fresh or is_instance_of(value, "tensorflow", "EagerTensor")  # which is immutable
     if not fresh or isinstance(value, (jax.Array, Tensor, Variable)) or not is_array_like(value):
-        return owned(value, name)
+        return copy_array(value, name)
     array = as_numpy(value, name)
-    with np.errstate(
-        over="ignore"
-    ):  # a float64 beyond float32 becomes inf, which the loss will show
+    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, which the loss shows
         return np.asarray(array, dtype=device_dtype(array.dtype), order="C")
 
 
-def array_from_list(value: Any, name: str) -> np.ndarray:
-    """Return (nested) lists of numbers as an array."""
+def array_from_list(value: Any, name: str) -> NDArray[Any]:
+    """Return a nested list of numbers as an array."""
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -88,8 +85,8 @@ def array_from_list(value: Any, name: str) -> np.ndarray:
 
 
 def is_number_list(value: Any) -> bool:
-    """Tell whether a list (of lists, ...) begins with a plain number or text: it then stands for
-    one array.
+    """Return whether a nested list begins with a plain number or text: it then stands for one
+    array.
     """
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
@@ -97,10 +94,10 @@ def is_number_list(value: Any) -> bool:
 
 
 def record_to_dict(value: Any) -> Any:
-    """Return a record (an instance of a dataclass) or mapping as a dictionary by name; anything
-    else as it is.
+    """Return an instance of a dataclass, or a mapping, as a dictionary by name; any other value as
+    it is.
 
-    JAX takes no dataclass apart unless it has been registered, so records reach a step as
+    JAX does not flatten a dataclass unless it is registered, so records reach a step as
     dictionaries.
     """
     if (
@@ -109,31 +106,32 @@ def record_to_dict(value: Any) -> Any:
         and not hasattr(value, "__iter__")
     ):
         if is_array_like(value) or hasattr(value, "__getitem__"):
-            return (
-                value  # an array or a source of batches that happens to be written as a dataclass
-            )
+            return value  # an array or a source of batches that happens to be a dataclass
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return (
-        dict(value) if isinstance(value, Mapping) and not isinstance(value, dict) else value
-    )  # such as a group of a file
+    if isinstance(value, Mapping) and not isinstance(value, dict):
+        return dict(value)  # such as a group of an HDF5 file
+    return value
 
 
-def copy_structure(structure: Any, name: str, own: Callable[[Any, str], Any] = owned) -> Any:
-    """Own every leaf of a batch, by `own(leaf, name)`; lists of numbers become arrays, other lists
-    stay lists.
+def copy_structure(
+    structure: Tree, name: str, copy_leaf: Callable[[Any, str], Any] = copy_array
+) -> Tree:
+    """Copy every leaf of a batch by `copy_leaf(leaf, name)`.
 
-    A record, an instance of a dataclass, becomes a dictionary.
+    Lists of numbers become arrays, other lists stay lists, and an instance of a dataclass becomes a
+    dictionary.
     """
     structure = record_to_dict(structure)
     if isinstance(structure, dict) and not is_array_like(structure):
         return {
-            key: copy_structure(value, f"{name}[{key!r}]", own) for key, value in structure.items()
+            key: copy_structure(value, f"{name}[{key!r}]", copy_leaf)
+            for key, value in structure.items()
         }
     if isinstance(structure, (tuple, list)):
         if isinstance(structure, list) and is_number_list(structure):
-            return own(array_from_list(structure, name), name)
-        return rebuild_sequence(
-            structure,
-            [copy_structure(value, f"{name}[{i}]", own) for i, value in enumerate(structure)],
-        )
-    return None if structure is None else own(structure, name)
+            return copy_leaf(array_from_list(structure, name), name)
+        parts = [
+            copy_structure(value, f"{name}[{i}]", copy_leaf) for i, value in enumerate(structure)
+        ]
+        return rebuild_sequence(structure, parts)
+    return None if structure is None else copy_leaf(structure, name)

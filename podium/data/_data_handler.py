@@ -119,7 +119,7 @@ class DataHandler:
         >>> for epoch, iterator in data.enumerate_epochs():
         ...     with data.catch_stop_iteration():
         ...         for step in data.steps():
-        ...             batches = iterator.pull_group(3)
+        ...             batches = iterator.next_group(3)
         ...             print(step, step + data.step_increment, len(batches))
         0 2 3
         3 5 3
@@ -222,7 +222,7 @@ class DataHandler:
                     self._run_out()
                     return
                 self._epoch, self._fresh = epoch, False
-                self._begun_at = iterator.taken - self._first_step
+                self._begun_at = iterator.num_returned - self._first_step
                 yield epoch, iterator
                 self._adapter.on_epoch_end()
                 self._first_step = 0
@@ -283,8 +283,8 @@ class DataHandler:
             ((2, 1), True)
         """
         self._check_seekable()
-        step = self._iterator.taken - self._begun_at
-        place = {"walk": self._walk, "place": self._adapter.position(self._iterator.taken)}
+        step = self._iterator.num_returned - self._begun_at
+        place = {"walk": self._walk, "place": self._adapter.position(self._iterator.num_returned)}
         return {"epoch": self._epoch, "step": step, **place}
 
     def seek(self, position: dict[str, Any], ended: bool | None = None) -> None:
@@ -326,7 +326,7 @@ class DataHandler:
         """
         if self._adapter.one_shot:
             self._check_seekable()
-        return self._adapter.order_of_walk() if self._fresh else self._adapter.order_of_next()
+        return self._adapter.current_order() if self._fresh else self._adapter.next_order()
 
     def set_order(self, order: Any) -> None:
         """Put back what `order()` returned, before a walk from the start."""

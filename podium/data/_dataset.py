@@ -1,17 +1,19 @@
-"""Dataset: a recipe for elements, in the words of tf.data. It runs on the host and nothing happens
-until it is walked.
+"""Dataset: a description of how to make elements, with the methods of tf.data. It runs on the host,
+when it is iterated.
 
-This file owns the public words; what is behind them is in `pipelines`.
+This file owns the public methods; the implementation is in `pipelines`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from collections.abc import Iterator as BaseIterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from podium._typing import DTypeLike, Tree
 from podium.core.internal import check_int
 from podium.data._iterator import Iterator
 from podium.data._structure import leaves, map_leaves
@@ -34,33 +36,29 @@ from podium.data.pipelines._sources import (
 )
 from podium.data.pipelines._transforms import (
     CachePipeline,
-    Chained,
+    ConcatenatePipeline,
     RepeatPipeline,
     ShardPipeline,
     SkipPipeline,
     TakePipeline,
-    counted,
-    zipped,
+    range_pipeline,
+    zip_pipelines,
 )
 
 AUTOTUNE = -1
-_OPEN_AT_ONCE = (
-    4  # datasets that `interleave` opens together when nobody says; the same on every machine
-)
+_DEFAULT_CYCLE_LENGTH = 4  # of `interleave`; the same on every machine
 
 
 class Cardinality(int):
-    """A number of elements: an int that also answers `.numpy()`, as scripts written for tf.data
-    ask.
-    """
+    """A number of elements: an int that also has `.numpy()`, for scripts written for tf.data."""
 
     def numpy(self) -> np.int64:
-        """Return the number as NumPy's int64."""
+        """Return the number as an `np.int64`."""
         return np.int64(self)
 
 
 class Options:
-    """Settings of a Dataset, kept for scripts that set them. They do not change what is computed.
+    """Options of a Dataset, kept for scripts that set them. They do not change what is computed.
 
     Example:
         >>> options = podium.data.Options()
@@ -79,11 +77,12 @@ class Options:
 
 
 class Dataset:
-    """Elements that are read one after the other, as often as one likes.
+    """Elements that are read one after the other, and can be iterated repeatedly.
 
     Every method returns a new Dataset. Elements are arrays, or tuples and dictionaries of them.
-    Functions given to `map`, `filter` and the like receive Tensors (text as Python strings); a
-    tuple's parts become arguments of their own. Float64 becomes float32, int64 becomes int32.
+    Functions passed to `map`, `filter` and similar methods receive Tensors (text as Python
+    strings); the parts of a tuple become separate arguments. Float64 becomes float32, int64 becomes
+    int32.
 
     Example:
         >>> x, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
@@ -108,12 +107,12 @@ class Dataset:
     # --- sources
 
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
-        """Return a Dataset of one element: the given structure."""
+    def from_tensors(tensors: Tree, name: str | None = None) -> Dataset:
+        """Return a Dataset of one element: the structure `tensors`."""
         return Dataset(SingleElementPipeline(freeze_element(tensors, "tensors")))
 
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+    def from_tensor_slices(tensors: Tree, name: str | None = None) -> Dataset:
         """Return a Dataset of the rows of arrays, which must all have the same length. The arrays
         are copied.
         """
@@ -121,22 +120,24 @@ class Dataset:
 
     @staticmethod
     def from_generator(
-        generator: Callable,
-        output_types: Any = None,
-        output_shapes: Any = None,
-        args: tuple | None = None,
-        output_signature: Any = None,
+        generator: Callable[..., Iterable[Any]],
+        output_types: Tree = None,
+        output_shapes: Tree = None,
+        args: tuple[Any, ...] | None = None,
+        output_signature: Tree = None,
         name: str | None = None,
     ) -> Dataset:
-        """Return a Dataset of what a generator function yields; it is called anew for each pass.
+        """Return a Dataset of what a generator function yields.
+
+        The function is called again for each iteration.
 
         Args:
             generator: A function that returns an iterator; not the iterator itself.
             output_types: A structure of dtypes that elements are converted to.
             output_shapes: A structure of shapes to compare elements with; None for any length.
-            args: Arguments for `generator`, given to it as NumPy values.
-            output_signature: A structure of `TensorSpec`s, instead of the two before. By default
-                elements are taken as they come.
+            args: Arguments for `generator`, passed to it as NumPy values.
+            output_signature: A structure of `TensorSpec`s, instead of types and shapes. By default
+                elements are not checked.
             name: Accepted for tf.data's signature.
         """
         if not callable(generator):
@@ -151,12 +152,12 @@ class Dataset:
         return Dataset(GeneratorPipeline(lambda: generator(*values), signature))
 
     @staticmethod
-    def range(*args: int, output_type: Any = None, name: str | None = None) -> Dataset:
-        """Return a Dataset of whole numbers: `range(stop)`, `range(start, stop)` or `range(start,
+    def range(*args: int, output_type: DTypeLike | None = None, name: str | None = None) -> Dataset:
+        """Return a Dataset of integers: `range(stop)`, `range(start, stop)` or `range(start,
         stop, step)`.
         """
         numbers = range(*(int(value) for value in args))
-        dataset = Dataset(counted(numbers.start, numbers.stop, numbers.step))
+        dataset = Dataset(range_pipeline(numbers.start, numbers.stop, numbers.step))
         return (
             dataset
             if output_type is None
@@ -164,9 +165,9 @@ class Dataset:
         )
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Put Datasets side by side: `zip((a, b))`, `zip(a, b)`, `zip({"x": a, "y": b})`. Ends with
-        the shortest.
+    def zip(*args: Tree, datasets: Tree = None, name: str | None = None) -> Dataset:
+        """Combine the elements of several Datasets: `zip((a, b))`, `zip(a, b)`, `zip({"x": a, "y":
+        b})`. Ends with the shortest.
         """
         structure = datasets if not args else args[0] if len(args) == 1 else args
         for part in leaves(structure):
@@ -177,13 +178,13 @@ class Dataset:
                 )
         if not leaves(structure):
             raise ValueError("zip was given no Dataset.")
-        return Dataset(zipped(map_leaves(lambda dataset: dataset.pipeline, structure)))
+        return Dataset(zip_pipelines(map_leaves(lambda dataset: dataset.pipeline, structure)))
 
     # --- functions on elements
 
     def map(
         self,
-        map_func: Callable,
+        map_func: Callable[..., Any],
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
@@ -191,39 +192,50 @@ class Dataset:
         """Return the results of a function for every element, in order.
 
         Args:
-            map_func: Gets an element's Tensors; returns Tensors, arrays, numbers, or tuples and
+            map_func: Receives an element's Tensors; returns Tensors, arrays, numbers, or tuples and
                 dictionaries of them.
             num_parallel_calls: Accepted for tf.data's signature; calls are made one after the
                 other.
             deterministic: Accepted for tf.data's signature; the order is always kept.
             name: Accepted for tf.data's signature.
         """
-        return self._then(MapPipeline(self.pipeline, _checked_function("map_func", map_func)))
+        return self._with_pipeline(
+            MapPipeline(self.pipeline, _check_function("map_func", map_func))
+        )
 
-    def filter(self, predicate: Callable, name: str | None = None) -> Dataset:
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements for which `predicate` returns True."""
-        return self._then(FilterPipeline(self.pipeline, _checked_function("predicate", predicate)))
+        return self._with_pipeline(
+            FilterPipeline(self.pipeline, _check_function("predicate", predicate))
+        )
 
-    def flat_map(self, map_func: Callable, name: str | None = None) -> Dataset:
-        """Make a Dataset of each element, and give their elements one Dataset after the other."""
-        return self._then(
-            InterleavePipeline(self.pipeline, _checked_function("map_func", map_func))
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Make a Dataset of each element, and return their elements one Dataset after the other."""
+        return self._with_pipeline(
+            InterleavePipeline(self.pipeline, _check_function("map_func", map_func))
         )
 
     def interleave(
         self,
-        map_func: Callable,
+        map_func: Callable[..., Any],
         cycle_length: int | None = None,
         block_length: int | None = None,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset:
-        """Make a Dataset of each element and mix them: `cycle_length` (4) are open and give
-        `block_length` (1) in turn.
+        """Make a Dataset of each element and interleave them.
+
+        Args:
+            map_func: Receives an element's Tensors; returns a Dataset.
+            cycle_length: How many Datasets are open at once, 4 by default.
+            block_length: How many elements each returns in turn, 1 by default.
+            num_parallel_calls: Accepted for tf.data's signature.
+            deterministic: Accepted for tf.data's signature; the order is always kept.
+            name: Accepted for tf.data's signature.
         """
         cycle = (
-            _OPEN_AT_ONCE
+            _DEFAULT_CYCLE_LENGTH
             if cycle_length in (None, AUTOTUNE)
             else check_int("cycle_length", cycle_length, integral_floats=True)
         )
@@ -232,13 +244,15 @@ class Dataset:
             if block_length is None
             else check_int("block_length", block_length, integral_floats=True)
         )
-        return self._then(
-            InterleavePipeline(self.pipeline, _checked_function("map_func", map_func), cycle, block)
+        return self._with_pipeline(
+            InterleavePipeline(self.pipeline, _check_function("map_func", map_func), cycle, block)
         )
 
-    def reduce(self, initial_state: Any, reduce_func: Callable, name: str | None = None) -> Any:
-        """Combine all elements: `state = reduce_func(state, element)`, from `initial_state` on.
-        Returns Tensors.
+    def reduce(
+        self, initial_state: Tree, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Tree:
+        """Combine all elements: `state = reduce_func(state, element)`, starting with
+        `initial_state`. Returns Tensors.
         """
         state = as_tensors(freeze_element(initial_state, "initial_state"))
         for element in self.pipeline.elements():
@@ -254,24 +268,24 @@ class Dataset:
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
-        """Mix the elements: each is drawn at random from a buffer of the next `buffer_size`.
+        """Shuffle the elements: each is drawn at random from a buffer of the next `buffer_size`.
 
         Args:
             buffer_size: As large as the data for a perfect shuffle.
-            seed: A whole number for the same orders in every run. By default
-                `podium.utils.set_random_seed` decides.
-            reshuffle_each_iteration: Whether each pass has an order of its own.
+            seed: An int for the same orders in every run. By default
+                `podium.utils.set_random_seed` determines them.
+            reshuffle_each_iteration: Whether each iteration has a new order.
             name: Accepted for tf.data's signature.
         """
         size = check_int("buffer_size", buffer_size, integral_floats=True)
         seed = None if seed is None else int(seed)
-        return self._then(
+        return self._with_pipeline(
             ShufflePipeline(self.pipeline, size, seed, reshuffle_each_iteration is not False)
         )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
-        """Give the elements `count` times; for ever if it is None or -1."""
-        return self._then(
+        """Repeat the elements `count` times; infinitely often if it is None or -1."""
+        return self._with_pipeline(
             RepeatPipeline(
                 self.pipeline,
                 -1 if count is None else check_int("count", count, -1, integral_floats=True),
@@ -280,35 +294,35 @@ class Dataset:
 
     def take(self, count: int, name: str | None = None) -> Dataset:
         """Keep the first `count` elements; all of them for -1."""
-        return self._then(
+        return self._with_pipeline(
             TakePipeline(self.pipeline, check_int("count", count, -1, integral_floats=True))
         )
 
     def skip(self, count: int, name: str | None = None) -> Dataset:
-        """Leave out the first `count` elements; all of them for -1."""
-        return self._then(
+        """Skip the first `count` elements; all of them for -1."""
+        return self._with_pipeline(
             SkipPipeline(self.pipeline, check_int("count", count, -1, integral_floats=True))
         )
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
-        """Keep every `num_shards`-th element, from number `index` on."""
+        """Keep every `num_shards`-th element, starting with the one at `index`."""
         count, index = (
             check_int("num_shards", num_shards, integral_floats=True),
             check_int("index", index, 0, integral_floats=True),
         )
         if index >= count:
             raise ValueError(f"index={index} was given; it must be less than num_shards={count}.")
-        return self._then(ShardPipeline(self.pipeline, count, index))
+        return self._with_pipeline(ShardPipeline(self.pipeline, count, index))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
-        """Give the elements of this Dataset, then those of another."""
-        return self._then(Chained(self.pipeline, dataset.pipeline))
+        """Return the elements of this Dataset, then those of another."""
+        return self._with_pipeline(ConcatenatePipeline(self.pipeline, dataset.pipeline))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Number the elements: `(start, element)`, `(start + 1, element)`, ..."""
         size = self.pipeline.size()
-        numbers = counted(int(start), int(start) + size if size >= 0 else None)
-        return self._then(zipped((numbers, self.pipeline)))
+        numbers = range_pipeline(int(start), int(start) + size if size >= 0 else None)
+        return self._with_pipeline(zip_pipelines((numbers, self.pipeline)))
 
     # --- batches
 
@@ -323,7 +337,7 @@ class Dataset:
         """Stack elements in groups of `batch_size`. A last, shorter group is kept unless
         `drop_remainder` is True.
         """
-        return self._then(
+        return self._with_pipeline(
             BatchPipeline(
                 self.pipeline,
                 check_int("batch_size", batch_size, integral_floats=True),
@@ -334,54 +348,54 @@ class Dataset:
     def padded_batch(
         self,
         batch_size: int,
-        padded_shapes: Any = None,
-        padding_values: Any = None,
+        padded_shapes: Tree = None,
+        padding_values: Tree = None,
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Dataset:
-        """Stack elements of unequal shapes, filled up with `padding_values` (0).
+        """Stack elements of unequal shapes, padded with `padding_values` (0).
 
         Args:
-            batch_size: How many elements make a batch.
+            batch_size: The number of elements in a batch.
             padded_shapes: A shape for each part of an element; None or -1 for the longest in the
                 batch, the default.
-            padding_values: What to fill with: one value, or one for each part.
+            padding_values: The value to pad with: one value, or one for each part.
             drop_remainder: Whether to leave out a last, shorter batch.
             name: Accepted for tf.data's signature.
         """
         size = check_int("batch_size", batch_size, integral_floats=True)
-        return self._then(
+        return self._with_pipeline(
             PaddedBatchPipeline(
                 self.pipeline, size, padded_shapes, padding_values, bool(drop_remainder)
             )
         )
 
     def unbatch(self, name: str | None = None) -> Dataset:
-        """Take batches apart: give their rows one by one."""
-        return self._then(UnbatchPipeline(self.pipeline))
+        """Return the rows of the batches one by one."""
+        return self._with_pipeline(UnbatchPipeline(self.pipeline))
 
     # --- running it
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
-        """Keep the elements of the first complete pass in memory (also if a file is named) for all
-        later passes.
+        """Cache the elements of the first complete iteration for all later ones; in memory, also if
+        `filename` is given.
         """
-        return self._then(CachePipeline(self.pipeline))
+        return self._with_pipeline(CachePipeline(self.pipeline))
 
     def prefetch(self, buffer_size: int, name: str | None = None) -> Dataset:
-        """Accepted for tf.data's sake: returns the same elements."""
-        return self._then(self.pipeline)
+        """Return the same elements. Accepted for tf.data's signature."""
+        return self._with_pipeline(self.pipeline)
 
-    def apply(self, transformation_func: Callable) -> Dataset:
-        """Return `transformation_func(self)`, so that own functions fit into a chain of calls."""
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """Return `transformation_func(self)`, so that your functions fit into a chain of calls."""
         return transformation_func(self)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """Attach settings."""
+        """Return the Dataset with options."""
         return Dataset(self.pipeline, options)
 
     def options(self) -> Options:
-        """Return the settings that were attached."""
+        """Return the options."""
         return self._options or Options()
 
     def cardinality(self) -> Cardinality:
@@ -391,14 +405,14 @@ class Dataset:
         return Cardinality(self.pipeline.size())
 
     @property
-    def element_spec(self) -> Any:
-        """The structure of `TensorSpec`s of the elements. After `map` it is found by running the
-        function on a sample.
+    def element_spec(self) -> Tree:
+        """The structure of `TensorSpec`s of the elements. After `map` it is determined by calling
+        the function with a sample.
         """
         return self.pipeline.spec()
 
-    def as_numpy_iterator(self) -> Any:
-        """Walk the elements as NumPy arrays, which are copies."""
+    def as_numpy_iterator(self) -> BaseIterator[Tree]:
+        """Iterate over the elements as NumPy arrays, which are copies."""
         for element in self.pipeline.elements():
             yield map_leaves(
                 lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, element
@@ -429,11 +443,11 @@ class Dataset:
         }.get(size, size)
         return f"<podium.data.Dataset of {count} elements>"
 
-    def _then(self, pipeline: Pipeline) -> Dataset:
+    def _with_pipeline(self, pipeline: Pipeline) -> Dataset:
         return Dataset(pipeline, self._options)
 
 
-def _checked_function(argument: str, given: Any) -> Callable:
-    if not callable(given):
-        raise TypeError(f"{argument}={given!r} was given; a function of an element was expected.")
-    return given
+def _check_function(argument: str, value: Callable[..., Any]) -> Callable[..., Any]:
+    if not callable(value):
+        raise TypeError(f"{argument}={value!r} was given; a function of an element was expected.")
+    return value

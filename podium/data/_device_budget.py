@@ -1,4 +1,4 @@
-"""How many bytes of arrays `fit` may keep on the device for all epochs."""
+"""The device budget: how many bytes of arrays `fit` may keep on the device for all epochs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _budget = [int(os.environ.get("PODIUM_DEVICE_BUDGET", _DEFAULT))]
 
 
 def device_budget() -> int:
-    """Return how many bytes of arrays `fit` may keep on the device: 1 GiB, or what
-    `PODIUM_DEVICE_BUDGET` says.
+    """Return how many bytes of arrays `fit` may keep on the device: 1 GiB, or the value of the
+    environment variable `PODIUM_DEVICE_BUDGET`.
 
-    Arrays that take no more are copied to the device once, and every step gathers its rows there.
-    Larger ones stay where they are, and are read one group of batches ahead.
+    Arrays that fit are copied to the device once, and every step gathers its rows there. Larger
+    ones stay in host memory, and are read one group of batches ahead.
 
     Example:
         >>> podium.data.device_budget()
@@ -25,7 +25,7 @@ def device_budget() -> int:
 
 
 def set_device_budget(size: int) -> None:
-    """Set how many bytes of arrays `fit` may keep on the device; 0 keeps all in host memory.
+    """Set how many bytes of arrays `fit` may keep on the device; 0 keeps all arrays in host memory.
 
     Example:
         >>> podium.data.set_device_budget(0)

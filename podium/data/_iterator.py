@@ -1,17 +1,23 @@
-"""Iterator: one walk through a source of elements, which compiled functions may read from."""
+"""Iterator: one pass through a source of elements, which compiled functions may read from.
+
+Owns the elements that were read and returned with `unread`; where they come from is the matter of
+pipelines and adapters.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Iterator as BaseIterator
 from typing import Any
 
+from podium._typing import Tree
 from podium.core import Selection, Stream
 from podium.data._read_ahead import ReadAhead
 from podium.data.pipelines._pipeline import Pipeline
 
 
 class Iterator(Stream):
-    """Gives the elements of a Dataset one after the other, as Tensors. `iter(dataset)` makes one.
+    """Returns the elements of a Dataset one after the other, as Tensors. `iter(dataset)` makes one.
 
     Args:
         source: A Dataset, or an iterable of structures of NumPy or JAX arrays. The arrays must not
@@ -28,23 +34,25 @@ class Iterator(Stream):
         True
     """
 
-    def __init__(self, source: Any, transform: Callable | None = None):
+    def __init__(self, source: Any, transform: Callable[[Tree], Tree] | None = None):
         super().__init__()
         pipeline = getattr(source, "pipeline", None)
         self._pipeline: Pipeline | None = pipeline
-        self._elements: Any = iter(source if pipeline is None else pipeline.elements())
+        self._elements: BaseIterator[Tree] | None = iter(
+            source if pipeline is None else pipeline.elements()
+        )
         self._owns_elements = pipeline is not None
         self._transform = transform
         self._num_read = 0
 
     @property
-    def taken(self) -> int:
-        """How many elements have been handed out and not been given back."""
+    def num_returned(self) -> int:
+        """The number of elements that were returned and not put back with `unread`."""
         return self._num_read - len(self._unread)
 
-    def read_next(self) -> Any:
-        """Return the next element as NumPy or JAX arrays; raises StopIteration when there is none,
-        from then on.
+    def read_next(self) -> Tree:
+        """Return the next element as NumPy or JAX arrays; raise StopIteration at the end and
+        whenever called after it.
         """
         if self._elements is None:
             raise StopIteration
@@ -56,48 +64,46 @@ class Iterator(Stream):
         self._num_read += 1
         return element if self._transform is None else self._transform(element)
 
-    def next_batches(self, count: int) -> list:
-        """Return the next elements as they come, up to `count`; rows of arrays on the device come
-        as one `Selection`.
+    def next_batches(self, count: int) -> list[Tree]:
+        """Return up to `count` elements; neighboring rows of arrays on the device come as one
+        `Selection`.
         """
-        many = getattr(self._elements, "many", None)
-        if many is None or self._transform is not None:
+        next_selection = getattr(self._elements, "next_selection", None)
+        if next_selection is None or self._transform is not None:
             return super().next_batches(count)
-        taken = [self._unread.popleft() for _ in range(min(count, len(self._unread)))]
-        count -= len(taken)
+        batches = [self._unread.popleft() for _ in range(min(count, len(self._unread)))]
+        count -= len(batches)
         try:
             while count > 0:
-                element = many(count)
-                number = element.count if isinstance(element, Selection) else 1
-                self._num_read += number
-                count -= number
-                taken.append(element)
+                element = next_selection(count)
+                size = element.count if isinstance(element, Selection) else 1
+                self._num_read += size
+                count -= size
+                batches.append(element)
         except StopIteration:
             self._elements = None
-            if not taken:
+            if not batches:
                 raise
-        return taken
+        return batches
 
-    def next_group(self, count: int) -> list:
-        """Return the next elements as arrays, up to `count` of them; raises StopIteration if there
-        is none.
-        """
+    def next_group(self, count: int) -> list[Tree]:
+        """Return up to `count` elements as arrays; raise StopIteration if none is left."""
         group = [self.next_arrays()]
         try:
             while len(group) < count:
                 group.append(self.next_arrays())
         except StopIteration:
-            pass  # a short group; the next call says that this was the end
+            pass  # a short group; the next call raises
         return group
 
     def exhausted(self) -> bool:
-        """Tell whether nothing is left. May read one element ahead to know, and keeps it for the
-        next call.
+        """Return whether no element is left. May read one element ahead, which is kept for the next
+        call.
         """
         if not self._unread:
-            ended = getattr(self._elements, "ended", None)
-            if ended is not None:
-                return ended()
+            is_exhausted: Callable[[], bool] | None = getattr(self._elements, "is_exhausted", None)
+            if is_exhausted is not None:
+                return is_exhausted()
             try:
                 self.unread([self.read_next()])
             except StopIteration:
@@ -105,22 +111,21 @@ class Iterator(Stream):
         return False
 
     def close(self) -> None:
-        """End the walk, and whatever reads ahead for it. A generator of the user's is left as it
-        is.
+        """End the iteration, and the thread that reads ahead. A generator passed by the user is not
+        closed.
         """
         elements, self._elements = self._elements, None
         self._unread.clear()
-        if (self._owns_elements or isinstance(elements, ReadAhead)) and hasattr(elements, "close"):
-            elements.close()
+        close = getattr(elements, "close", None)
+        if close is not None and (self._owns_elements or isinstance(elements, ReadAhead)):
+            close()
 
     def allow(self, count: int | None, ahead: int) -> None:
-        """Say that up to `count` more elements will be taken (None: all there are), `ahead` of them
-        in one execution.
-        """
+        """Permit reading ahead of `count` more elements (None for all), `ahead` at a time."""
         if isinstance(self._elements, ReadAhead):
             self._elements.allow(None if count is None else count - len(self._unread), ahead)
 
     @property
-    def element_spec(self) -> Any:
-        """The structure of `TensorSpec`s of the Dataset that it walks; None for other sources."""
+    def element_spec(self) -> Tree:
+        """The structure of `TensorSpec`s of the Dataset; None for other sources."""
         return None if self._pipeline is None else self._pipeline.spec()

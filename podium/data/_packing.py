@@ -1,6 +1,4 @@
-"""Batches as tuples: `x`, `(x, y)` or `(x, y, sample_weight)`, packed, unpacked, expanded and
-split.
-"""
+"""Packs, unpacks, expands and splits batches: `x`, `(x, y)` or `(x, y, sample_weight)`."""
 
 from __future__ import annotations
 
@@ -9,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from podium._typing import Tree
 from podium.core import dispatch, map_structure
 from podium.data._convert_arrays import check_lengths, convert_arrays, is_array_source
-from podium.data._structure import describe_structure, map_leaves
+from podium.data._structure import PART_NAMES, describe_structure, map_leaves
 from podium.data.columns._named_columns import split_named_columns
 
 
-def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Pack data the way `fit` hands it to `train_step`: x alone, `(x, y)` or `(x, y,
+def pack_x_y_sample_weight(x: Tree, y: Tree = None, sample_weight: Tree = None) -> Tree:
+    """Pack data as `fit` passes them to `train_step`: x alone, `(x, y)` or `(x, y,
     sample_weight)`.
 
-    Several inputs without targets become `(x,)`, so that the second input is not taken for y.
+    Several inputs without targets become `(x,)`, so that the second input is not mistaken for y.
 
     Example:
         >>> podium.data.pack_x_y_sample_weight("x", "y")
@@ -32,8 +31,8 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
 
-def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
-    """Return `(x, y, sample_weight)` of what `train_step` was given, None for what is missing.
+def unpack_x_y_sample_weight(data: Tree) -> tuple[Tree, Tree, Tree]:
+    """Return `(x, y, sample_weight)` of the argument of `train_step`, None for what is missing.
 
     Example:
         >>> podium.data.unpack_x_y_sample_weight(("x", "y"))
@@ -53,9 +52,9 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
     return (x, y, sample_weight)
 
 
-def expand_1d(data: Any) -> Any:
-    """Give one-dimensional arrays a second dimension of 1: `(n,)` becomes `(n, 1)`. Others stay as
-    they are.
+def expand_1d(data: Tree) -> Tree:
+    """Add a second dimension of size 1 to one-dimensional arrays: `(n,)` becomes `(n, 1)`. Other
+    arrays are returned as they are.
 
     Example:
         >>> x, y = podium.data.expand_1d((np.ones(3), np.ones((3, 2))))
@@ -75,15 +74,15 @@ def expand_1d(data: Any) -> Any:
     return map_structure(expand, data)
 
 
-def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, Any]:
-    """Split arrays into a first part to train on and a last part to validate on, in the order in
-    which they are.
+def train_validation_split(arrays: Tree, validation_split: float) -> tuple[Tree, Tree]:
+    """Split arrays into a first part to train on and a last part to validate on, without
+    shuffling.
 
     Args:
         arrays: A structure of arrays of one length; None stays None. With a table as the first of a
-            tuple, the second may name the columns that are the targets. Arrays in files are cut
+            tuple, the second may name the columns that are the targets. Arrays in files are split
             without being read.
-        validation_split: The fraction that validates, between 0 and 1.
+        validation_split: The fraction to validate on, between 0 and 1.
 
     Returns:
         `(training arrays, validation arrays)`.
@@ -116,17 +115,16 @@ def train_validation_split(arrays: Any, validation_split: float) -> tuple[Any, A
                 "split; a generator or dataset cannot. Make two of them and pass the second as "
                 "validation_data."
             )
-    named = dict(zip(("x", "y", "sample_weight"), parts, strict=False))
-    ready = tuple(convert_arrays(part, name, keep_tensors=True) for name, part in named.items())
-    total = check_lengths(dict(zip(named, ready, strict=True)))
-    at = math.floor(total * (1 - validation_split))
-    if at in (0, total):
+    named = dict(zip(PART_NAMES, parts, strict=False))
+    converted = tuple(convert_arrays(part, name, keep_tensors=True) for name, part in named.items())
+    total = check_lengths(dict(zip(named, converted, strict=True)))
+    split = math.floor(total * (1 - validation_split))
+    if split in (0, total):
         raise ValueError(
             f"validation_split={validation_split!r} of {total} samples leaves nothing to "
-            f"{'train' if at == 0 else 'validate'} on. Give more data, or another validation_split."
+            f"{'train' if split == 0 else 'validate'} on. Give more data, or another "
+            "validation_split."
         )
-    halves = tuple(
-        map_leaves(lambda array, part=part: array[part], ready)
-        for part in (slice(0, at), slice(at, total))
-    )
-    return halves if isinstance(arrays, tuple) else (halves[0][0], halves[1][0])
+    train = map_leaves(lambda array: array[:split], converted)
+    validation = map_leaves(lambda array: array[split:total], converted)
+    return (train, validation) if isinstance(arrays, tuple) else (train[0], validation[0])

@@ -1,5 +1,5 @@
-"""PyDataset: batches by number, for data that a class of the user's own makes. Keras 2 calls it
-Sequence.
+"""PyDataset: a base class for data that a user's class returns batch by batch, by index. Keras 2
+calls it Sequence.
 """
 
 from __future__ import annotations
@@ -8,35 +8,34 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from podium._typing import Tree
+
 
 class _NumBatches:
-    """`num_batches` as Keras 3 has it, which a subclass may replace by a property, or by an
-    attribute of its own.
-    """
+    """`num_batches` of Keras 3, which a subclass may replace by a property or an attribute."""
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else len(instance)
 
 
 class PyDataset:
-    """Batches that are asked for by number: override `__len__` (or the property `num_batches`) and
-    `__getitem__`.
+    """Batches by index: override `__len__` (or the property `num_batches`) and `__getitem__`.
 
     `fit` shuffles the order of the batches in each epoch unless `shuffle=False`. It calls
-    `on_epoch_begin` before and `on_epoch_end` after each epoch, where a subclass may shuffle on its
-    own. A subclass need not call `super().__init__()`.
+    `on_epoch_begin` before and `on_epoch_end` after each epoch, where a subclass may shuffle its
+    data. A subclass need not call `super().__init__()`.
 
     Args:
-        workers: How many threads or processes make batches ahead of time; up to 1, none but the
-            caller's does.
+        workers: The number of threads or processes that make batches ahead of time; with 0 or 1,
+            the caller's thread makes them.
         use_multiprocessing: Whether the workers are processes. Each gets a copy of the object by
             pickling at the start of every epoch, so its class must be importable, and a script
             needs `if __name__ == "__main__":`.
-        max_queue_size: How many batches may be made ahead of time.
+        max_queue_size: The largest number of batches that are made ahead of time.
 
     Attributes:
-        num_batches: The number of batches in an epoch, `len` by default; None if they never end,
-            then `fit` needs `steps_per_epoch`.
+        num_batches: The number of batches in an epoch, `len` by default; None if the data are
+            infinite, then `fit` needs `steps_per_epoch`.
 
     Example:
         >>> class Squares(podium.utils.PyDataset):
@@ -52,7 +51,7 @@ class PyDataset:
         6
     """
 
-    workers: int = 1  # of the class, for subclasses that do not call `super().__init__()`
+    workers: int = 1  # class attributes, for subclasses that do not call `super().__init__()`
     use_multiprocessing: bool = False
     max_queue_size: int = 10
     num_batches: Any = _NumBatches()
@@ -70,7 +69,7 @@ class PyDataset:
             f"{type(self).__name__} has no `__len__`: define it to return the number of batches."
         )
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> Tree:
         """Return a batch: `(x, y)`, or `(x, y, sample_weight)`."""
         raise NotImplementedError(
             f"{type(self).__name__} has no `__getitem__`: define it to return batch `index`."
@@ -82,8 +81,8 @@ class PyDataset:
     def on_epoch_end(self) -> None:
         """Called after each epoch of `fit`."""
 
-    def __iter__(self) -> Iterator[Any]:
-        """Walk the batches once."""
+    def __iter__(self) -> Iterator[Tree]:
+        """Iterate over the batches once."""
         size = self.num_batches
         for index in itertools.count() if size is None else range(size):
             yield self[index]

@@ -1,7 +1,7 @@
-"""ReadAhead: reads a slow source on a thread, a few elements ahead of the one who takes them.
+"""ReadAhead: reads a slow source on a thread, a few elements ahead of the caller.
 
-A quick source is read in the caller's own thread: handing an element over would cost more than
-reading it.
+A quick source is read in the caller's own thread: passing an element between threads would cost
+more than reading it.
 """
 
 from __future__ import annotations
@@ -11,115 +11,114 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from podium._typing import Tree
 from podium.core import warn_user
 
-_SLOW = 3e-4  # seconds for one element: from there on a thread pays
-_SLOW_READS = 3  # so many slow elements, and the thread begins
-_PATIENCE = 10.0  # seconds to wait for the source to return at the end
+_SLOW_SECONDS = 3e-4  # an element that takes longer to read is worth a thread
+_SLOW_READS = 3  # the thread starts after this many slow elements
+_JOIN_SECONDS = 10.0  # how long `close` waits for the source to return
 
 
 class ReadAhead:
-    """Walks `elements`, up to `ahead` of them read before they are asked for.
+    """Iterates over `elements`, and reads up to `ahead` of them before they are asked for.
 
     Errors of the source are raised where the element would have been. Nothing is read ahead beyond
-    what `allow` allows. The thread ends with `close`, with the source, and when nobody holds this
-    object any more.
+    what `allow` permits. The thread ends with `close`, with the source, and when this object is
+    garbage collected.
 
     Args:
-        elements: What to read; nobody else may read from it meanwhile.
-        ahead: How many elements may wait.
+        elements: The source; nothing else may read from it meanwhile.
+        ahead: The largest number of elements that are read and not yet returned.
     """
 
-    def __init__(self, elements: Iterable, ahead: int):
-        self._shelf = _Shelf(iter(elements), max(2, ahead))
+    def __init__(self, elements: Iterable[Tree], ahead: int):
+        self._queue = _ElementQueue(iter(elements), max(2, ahead))
         self._slow_reads = 0
         self._thread: threading.Thread | None = None
-        weakref.finalize(self, self._shelf.end).atexit = False
+        weakref.finalize(self, self._queue.end).atexit = False
 
     def allow(self, count: int | None, ahead: int) -> None:
-        """Allow to read `count` elements more than are waiting now, None for all; `ahead` of them
-        at a time.
+        """Permit reading of `count` elements from the caller's position (None for all), `ahead` at
+        a time.
         """
-        shelf = self._shelf
-        with shelf.changed:
-            shelf.allowed = float("inf") if count is None else shelf.read - len(shelf.ready) + count
-            shelf.ahead = max(2, ahead)
-            shelf.changed.notify_all()
+        queue = self._queue
+        with queue.changed:
+            queue.allowed = float("inf") if count is None else queue.read - len(queue.ready) + count
+            queue.ahead = max(2, ahead)
+            queue.changed.notify_all()
 
     def __iter__(self) -> ReadAhead:
         return self
 
-    def __next__(self) -> Any:
-        shelf = self._shelf
+    def __next__(self) -> Tree:
+        queue = self._queue
         if self._thread is None:
             start = time.perf_counter()
-            element = next(shelf.elements)
-            shelf.read += 1
-            self._slow_reads += time.perf_counter() - start > _SLOW
-            if self._slow_reads == _SLOW_READS and not shelf.ended:
+            element = next(queue.elements)
+            queue.read += 1
+            self._slow_reads += time.perf_counter() - start > _SLOW_SECONDS
+            if self._slow_reads == _SLOW_READS and not queue.ended:
                 self._thread = threading.Thread(
-                    target=shelf.fill, name="podium-read-ahead", daemon=True
+                    target=queue.fill, name="podium-read-ahead", daemon=True
                 )
                 self._thread.start()
             return element
-        with shelf.changed:
-            shelf.allowed = max(
-                shelf.allowed, shelf.read - len(shelf.ready) + 1
-            )  # what is asked for may be read
-            shelf.changed.notify_all()
-            while not shelf.ready:
-                shelf.changed.wait()
-            element, error = shelf.ready.popleft()
-            shelf.changed.notify_all()
+        with queue.changed:
+            # The element that is asked for may always be read.
+            queue.allowed = max(queue.allowed, queue.read - len(queue.ready) + 1)
+            queue.changed.notify_all()
+            while not queue.ready:
+                queue.changed.wait()
+            element, error = queue.ready.popleft()
+            queue.changed.notify_all()
         if error is not None:
             self._thread.join()
             self._thread = None
-            shelf.elements = iter(())
+            queue.elements = iter(())
             raise error
         return element
 
     def close(self) -> None:
-        """End the thread, and drop what it has read."""
-        shelf, thread = self._shelf, self._thread
-        shelf.end()
+        """End the thread, and drop the elements that it has read."""
+        queue, thread = self._queue, self._thread
+        queue.end()
         self._thread = None
         if thread is not None:
-            thread.join(_PATIENCE)
+            thread.join(_JOIN_SECONDS)
         if thread is not None and thread.is_alive():
             warn_user(
-                f"A data source has not returned for {_PATIENCE:.0f} s; the thread that reads it "
-                "is left behind and ends with the process, or when the source returns."
+                f"A data source has not returned for {_JOIN_SECONDS:.0f} s. The thread that reads "
+                "it keeps running; it ends when the source returns, or with the process."
             )
-        elif hasattr(shelf.elements, "close"):
-            shelf.elements.close()
-        shelf.elements = iter(())
+        elif hasattr(queue.elements, "close"):
+            queue.elements.close()
+        queue.elements = iter(())
 
 
-class _Shelf:
-    """What the reading thread and the one who takes share: elements that are ready, and how many
-    more are wanted.
+class _ElementQueue:
+    """Shared by the reading thread and the caller: the elements that are ready, and how many more
+    to read.
     """
 
-    def __init__(self, elements: Iterator, ahead: int):
+    def __init__(self, elements: Iterator[Tree], ahead: int):
         self.elements = elements
         self.ahead = ahead
-        self.allowed: float = 0  # elements that may be read in all
+        self.allowed: float = 0  # the number of elements that may be read in total
         self.read = 0
-        self.ready: deque[tuple[Any, BaseException | None]] = deque()
+        self.ready: deque[tuple[Tree, BaseException | None]] = deque()
         self.changed = threading.Condition()
         self.ended = False
 
     def end(self) -> None:
-        """Want nothing any more."""
+        """Stop reading, and drop what is ready."""
         with self.changed:
             self.ended = True
             self.ready.clear()
             self.changed.notify_all()
 
     def fill(self) -> None:
-        """Read until the source ends or fails, or nobody wants more. The thread does this."""
+        """Read until the source ends or fails, or `end` is called. Runs on the thread."""
         while True:
             with self.changed:
                 while not self.ended and (
@@ -131,9 +130,7 @@ class _Shelf:
             element, error = None, None
             try:
                 element = next(self.elements)
-            except (
-                BaseException
-            ) as raised:  # the caller's thread raises it, the end of the source included
+            except BaseException as raised:  # raised again in the caller, StopIteration included
                 error = raised
             with self.changed:
                 self.read += 1

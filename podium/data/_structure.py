@@ -1,20 +1,22 @@
-"""Nested structures of arrays: dictionaries, tuples and lists, walked in the order in which they
-were written.
+"""Nested structures of arrays: dictionaries, tuples and lists in the order in which they were
+written.
 
-JAX's own tree functions sort the keys of dictionaries; these keep them. None stands for "nothing
-there".
+JAX's tree functions sort the keys of dictionaries; these keep their order. None means that there is
+no value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from podium._typing import Tree
 
-def map_leaves(fn: Callable, structure: Any, *others: Any) -> Any:
-    """Apply `fn` to every leaf, and to the leaves at the same places of `others`. None stays
-    None.
-    """
+PART_NAMES = ("x", "y", "sample_weight")  # the parts of a batch, in order
+
+
+def map_leaves(fn: Callable[..., Any], structure: Tree, *others: Tree) -> Tree:
+    """Apply `fn` to every leaf, and to the corresponding leaves of `others`. None stays None."""
     if isinstance(structure, dict):
         return {
             key: map_leaves(fn, value, *(other[key] for other in others))
@@ -26,20 +28,20 @@ def map_leaves(fn: Callable, structure: Any, *others: Any) -> Any:
     return None if structure is None else fn(structure, *others)
 
 
-def rebuild_sequence(structure: Any, parts: list) -> Any:
-    """Make a tuple, named tuple or list like `structure` of new parts."""
+def rebuild_sequence(structure: Sequence[Any], parts: list[Any]) -> Tree:
+    """Return a tuple, named tuple or list of the type of `structure` with new parts."""
     if isinstance(structure, list):
         return parts
     return type(structure)(*parts) if hasattr(structure, "_fields") else tuple(parts)
 
 
-def leaves(structure: Any) -> list:
-    """List the leaves; None is none."""
+def leaves(structure: Tree) -> list[Any]:
+    """Return the leaves as a list, without None."""
     return [leaf for _, leaf in named_leaves(structure, "")]
 
 
-def named_leaves(structure: Any, name: str) -> list[tuple[str, Any]]:
-    """List `(path, leaf)`, the path written as one would type it: `x['a'][0]`."""
+def named_leaves(structure: Tree, name: str) -> list[tuple[str, Any]]:
+    """Return a list of `(path, leaf)`, with the path as one would type it: `x['a'][0]`."""
     if isinstance(structure, dict):
         return [
             row
@@ -49,14 +51,14 @@ def named_leaves(structure: Any, name: str) -> list[tuple[str, Any]]:
     if isinstance(structure, (tuple, list)):
         return [
             row
-            for place, value in enumerate(structure)
-            for row in named_leaves(value, f"{name}[{place}]")
+            for index, value in enumerate(structure)
+            for row in named_leaves(value, f"{name}[{index}]")
         ]
     return [] if structure is None else [(name, structure)]
 
 
-def structure_key(structure: Any) -> Any:
-    """Return what two structures of the same form share, to be compared with `==`."""
+def structure_key(structure: Tree) -> object:
+    """Return a value that is equal (`==`) for two structures of the same form."""
     if isinstance(structure, dict):
         return (
             "dict",
@@ -70,30 +72,29 @@ def structure_key(structure: Any) -> Any:
     return None if structure is None else "leaf"
 
 
-def describe_structure(structure: Any, leaf: str = "array") -> str:
-    """Write a structure's form: `(array, {'a': array})`."""
+def describe_structure(structure: Tree, leaf: str = "array") -> str:
+    """Return the form of a structure as text: `(array, {'a': array})`."""
     if isinstance(structure, dict):
-        return (
-            "{"
-            + ", ".join(
-                f"{key!r}: {describe_structure(value, leaf)}" for key, value in structure.items()
-            )
-            + "}"
-        )
+        items = (f"{key!r}: {describe_structure(value, leaf)}" for key, value in structure.items())
+        return "{" + ", ".join(items) + "}"
     if isinstance(structure, tuple):
-        parts = [describe_structure(value, leaf) for value in structure]
-        return f"({parts[0]},)" if len(parts) == 1 else "(" + ", ".join(parts) + ")"
+        return _describe_tuple([describe_structure(value, leaf) for value in structure])
     if isinstance(structure, list):
         return "[" + ", ".join(describe_structure(value, leaf) for value in structure) + "]"
     return "None" if structure is None else leaf
 
 
-def describe_batch(batch: Any) -> str:
-    """Write a batch's form in the words of `fit`: `(x, y, sample_weight)`."""
-    if not isinstance(batch, tuple) or not 1 <= len(batch) <= 3:
-        return describe_structure(batch, "x" if not isinstance(batch, tuple) else "array")
-    parts = [
-        describe_structure(part, word)
-        for part, word in zip(batch, ("x", "y", "sample_weight"), strict=False)
-    ]
+def describe_batch(batch: Tree) -> str:
+    """Return the form of a batch as text, with the names that `fit` uses: `(x, y,
+    sample_weight)`.
+    """
+    if not isinstance(batch, tuple):
+        return describe_structure(batch, "x")
+    if not 1 <= len(batch) <= 3:
+        return describe_structure(batch)
+    parts = zip(batch, PART_NAMES, strict=False)
+    return _describe_tuple([describe_structure(part, name) for part, name in parts])
+
+
+def _describe_tuple(parts: list[str]) -> str:
     return f"({parts[0]},)" if len(parts) == 1 else "(" + ", ".join(parts) + ")"

@@ -1,20 +1,25 @@
-"""What numbers may be: the types that reach a model, and the refusal of everything that is no
-number.
+"""Which values may reach a model: the dtypes that data are converted to, and errors for values that
+are not numbers. Does not convert anything; see `_copy_values.py` and `_convert_arrays.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from podium.core import check_numeric, floatx
 
+if TYPE_CHECKING:
+    from podium._typing import Array
+    from podium.core import Tensor
+    from podium.data.columns._column import Column
 
-def device_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the type in which numbers of `dtype` reach a model: float64 as float32, int64 as
-    int32.
+
+def device_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype in which values of `dtype` reach a model: float64 becomes float32, int64
+    becomes int32.
     """
     if dtype.kind == "f" and dtype.itemsize > 4:
         return np.dtype(floatx())
@@ -23,25 +28,27 @@ def device_dtype(dtype: np.dtype) -> np.dtype:
     return dtype
 
 
-def check_values(array: Any, name: str) -> None:
-    """Refuse what is no number, and integers that 32 bits cannot hold."""
+def check_values(array: Array | Tensor | Column, name: str) -> None:
+    """Raise an error for dtypes that are not numeric, and for integers that need more than 32
+    bits.
+    """
     check_numeric(array, name)
     dtype = array.dtype
     if dtype.kind == "V" and dtype.type is np.void:
         raise TypeError(
             f"`{name}` is a structured array (dtype {dtype}). Podium computes with numbers and "
-            f"booleans only: give each field as an array of its own, `{{field: {name}[field] for "
-            f"field in {name}.dtype.names}}`."
+            f"booleans only: pass each field as an array, `{{field: {name}[field] for field in "
+            f"{name}.dtype.names}}`."
         )
     if dtype.kind == "c":
         raise TypeError(
-            f"`{name}` holds complex numbers (dtype {dtype}). Data are real: give the parts apart, "
-            f"`np.stack([{name}.real, {name}.imag], axis=-1)`."
+            f"`{name}` holds complex numbers (dtype {dtype}); real numbers were expected. Pass the "
+            f"real and imaginary parts, `np.stack([{name}.real, {name}.imag], axis=-1)`."
         )
     if dtype.kind == "T":
         raise TypeError(
             f"`{name}` is an array of strings (dtype {dtype}). Podium computes with numbers and "
-            "booleans only. Turn the strings into numbers first, for example with "
+            "booleans only. Convert the strings to numbers first, for example with "
             f"`np.unique({name}, return_inverse=True)`."
         )
     if (
@@ -54,13 +61,13 @@ def check_values(array: Any, name: str) -> None:
         low, high = array.min(), array.max()
         if low < bounds.min or high > bounds.max:
             raise OverflowError(
-                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that JAX keeps. "
-                "Map them to smaller numbers, or call `jax.config.update('jax_enable_x64', True)` "
-                "at the start."
+                f"`{name}` holds integers from {low} to {high}, beyond the 32 bits that "
+                "JAX uses. Map them to smaller numbers, or call "
+                "`jax.config.update('jax_enable_x64', True)` at the start."
             )
 
 
-def short_repr(value: Any) -> str:
-    """Write a value for a message, cut to a line."""
+def short_repr(value: object) -> str:
+    """Return the `repr` of a value for a message, cut to 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -17,7 +17,7 @@ import podium
 from podium.data import DataHandler, train_validation_split
 from podium.data._convert_arrays import convert_arrays
 from podium.data.columns._column import Column, MemoryColumn, as_column
-from podium.data.columns._compound_columns import StackedColumn, chained
+from podium.data.columns._compound_columns import StackedColumn, concatenate_columns
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(23, 3))
@@ -306,7 +306,7 @@ def test_columns_made_of_columns_give_the_rows_of_the_whole(lengths, first, last
     array = np.arange(total * 2).reshape(total, 2)
     pieces = np.split(array, np.cumsum(lengths)[:-1])
     columns = [
-        chained(
+        concatenate_columns(
             "x", [as_column(convert_arrays(Lazy(piece[:, place]), "x"), "x") for piece in pieces]
         )
         for place in range(2)
@@ -334,7 +334,7 @@ def test_lazy_arrays_that_break_their_word():
 
     with pytest.raises(
         ValueError,
-        match=r"`x` \(Short\) gave an array of shape \(7, 3\) when asked for 8 rows; \(8, 3\)",
+        match=r"`x` \(Short\) returned an array of shape \(7, 3\) for 8 rows; \(8, 3\)",
     ):
         DataHandler(Short(X), batch_size=8)
     with pytest.raises(ValueError, match=r"`x` \(Unknown\) has the shape \(nan, 3\)"):

@@ -147,7 +147,7 @@ def maybe_endless():
             "class_weight and sample_weight were both",
         ),
         ({"class_weight": {0: 1.0}, "y": None}, ValueError, "class_weight was given without `y`"),
-        ({"class_weight": {0: 1.0}, "y": Y + 0.5}, ValueError, "numbers that are not whole"),
+        ({"class_weight": {0: 1.0}, "y": Y + 0.5}, ValueError, "numbers that are not integers"),
         (
             {"class_weight": {0: 1.0}, "y": np.ones((8, 3))},
             ValueError,

@@ -154,16 +154,16 @@ def test_what_is_known():
 
 
 def test_states_are_kept_for_the_last_batches_only():
-    from podium.data.adapters import _recorded_iterator as _recorded
+    from podium.data.adapters._recorded_iterator import RecordedIterator
 
-    walk = _recorded.RecordedIterator(iter(range(300)), dict)
-    list(walk)
-    assert walk.position(300) == {"state": {}}
+    batches = RecordedIterator(iter(range(300)), dict)
+    list(batches)
+    assert batches.position(300) == {"state": {}}
     with pytest.raises(
         RuntimeError,
-        match="after 3 batches is not known any more: 300 have been read, and the last 256",
+        match="after 3 batches is no longer known: 300 have been read, and only the last 256",
     ):
-        walk.position(3)
+        batches.position(3)
 
 
 @pytest.mark.parametrize(

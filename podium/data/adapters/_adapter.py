@@ -1,5 +1,5 @@
-"""DataAdapter: what the handler asks of a source of batches. One file for each kind of source
-implements it.
+"""DataAdapter: the interface between the handler and a kind of source. One file for each kind of
+source implements it; `_choose_adapter.py` decides which one is used.
 """
 
 from __future__ import annotations
@@ -7,45 +7,44 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 
 
 class DataAdapter:
-    """Turns one kind of source into batches. A subclass says which sources it takes, and walks
-    them.
+    """Turns one kind of source into batches. A subclass decides which sources it accepts, and
+    iterates over them.
 
     Batches are `x`, `(x, y)` or `(x, y, sample_weight)`, in any nesting of arrays. The handler
-    checks them, copies what others could change, and counts.
+    validates them, copies what other code could change, and counts.
 
     Args:
-        source: What the user gave as x.
-        steps: Batches per epoch that the user asked for, or None.
+        source: What the user passed as x.
+        steps: The number of batches per epoch that the user passed, or None.
         names: The names of the caller's arguments, for messages.
 
     Attributes:
-        kind: The word for such a source, for messages.
+        kind: What such a source is called in messages.
         seekable: Whether `iterate` can start at any batch without reading those before it.
-        quick: Whether a batch takes so little time to make that it is not worth a thread to read it
+        quick: Whether batches are made so quickly that reading them ahead is not worth a thread.
+        one_shot: Whether the source can be read only once and belongs to the user: it is never read
             ahead.
-        one_shot: Whether the source can be read only once, and stays the user's: it is never read
-            ahead.
-        fresh: Whether the arrays of a batch were made for it, and nobody else holds them: they need
-            not be copied.
-        owned: Whether its batches hold NumPy or JAX arrays of the right types that nobody else can
+        fresh: Whether the arrays of a batch were made for it alone, so that they need not be
+            copied.
+        owned: Whether batches hold NumPy or JAX arrays of the right dtypes that no other code can
             change.
-        start: Where the last walk was started: what the handler gave to `iterate`.
-        checked: Whether, moreover, its batches are sure to be of one structure and of equal
-            lengths.
-        batching: How users make batches of "{}" samples with such a source, for messages.
-        shuffles: Whether the order is the adapter's to decide: then it is made with `shuffle=` and
-            `seed=` too.
+        start: The start that was last passed to `iterate`.
+        checked: Whether, moreover, all batches are known to have one structure and equal lengths.
+        batching: How users make batches of "{}" samples of such a source, for messages.
+        shuffles: Whether the adapter decides the order: then it is made with `shuffle=` and `seed=`
+            too.
         has_workers: Whether it is made with `workers=`, `use_multiprocessing=` and
             `max_queue_size=` too.
-        gives_rows: Whether the source gives single rows: then it is made with `y=`,
+        gives_rows: Whether the source returns single rows: then the adapter is made with `y=`,
             `sample_weight=` and `batch_size=` too.
 
     Example:
-        >>> class Log:  # a source of your own, which knows how to read its blocks
+        >>> class Log:  # a source of your own, with a list of batches
         ...     def __init__(self, blocks):
         ...         self.blocks = blocks
         >>> @podium.data.register_adapter
@@ -89,41 +88,41 @@ class DataAdapter:
 
     @staticmethod
     def can_handle(x: Any) -> bool:
-        """Tell whether a source is of this kind. Must not read from it."""
+        """Return whether a source is of this kind. Must not read from it."""
         raise NotImplementedError
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Any]:
-        """Start a walk through the batches for an epoch.
+    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Tree]:
+        """Start an iteration over the batches of an epoch.
 
         Args:
-            epoch: The number of the epoch for which the walk starts.
-            start: How many batches to leave out, or what `position` returned; other than 0 only if
+            epoch: The index of the epoch.
+            start: The number of batches to skip, or what `position` returned; other than 0 only if
                 `seekable`.
         """
         raise NotImplementedError
 
     def position(self, taken: int) -> Any:
-        """Return where the walk is, `taken` batches after its start: a small value that JSON can
-        hold, for `iterate(start=)`.
+        """Return the position `taken` batches after the start of the iteration: a small
+        JSON-compatible value to pass to `iterate(start=)`.
         """
         return self.start + taken
 
-    def order_of_walk(self) -> list:
-        """Return what decided the order of the last walk, for `set_order`: nothing if each walk is
-        like the others.
+    def current_order(self) -> list[Any]:
+        """Return what determined the order of the last iteration, for `set_order`; an empty list if
+        the order never changes.
         """
         return []
 
-    def order_of_next(self) -> list:
-        """Return what will decide the order of the next walk, for `set_order`."""
+    def next_order(self) -> list[Any]:
+        """Return what will determine the order of the next iteration, for `set_order`."""
         return []
 
-    def set_order(self, order: list) -> None:
-        """Let the next walk have an order that was asked for earlier."""
+    def set_order(self, order: list[Any]) -> None:
+        """Restore the order of the next iteration."""
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
-        """Keep the source on the device if it takes at most `budget` bytes, and that pays for so
-        many passes through it.
+        """Keep the source on the device if it needs at most `budget` bytes and `passes` iterations
+        make that worthwhile.
 
         Returns:
             Whether it will be kept there.
@@ -131,15 +130,15 @@ class DataAdapter:
         return False
 
     def get_size(self) -> int | None:
-        """Return the number of batches in one walk, or None if nobody knows or there is no end."""
+        """Return the number of batches in one iteration, or None if it is unknown or infinite."""
         return None
 
     def batch_size(self) -> int | None:
-        """Return the number of samples in a full batch, or None if nobody knows."""
+        """Return the number of samples in a full batch, or None if it is unknown."""
         return None
 
     def has_partial_batch(self) -> bool:
-        """Tell whether the last batch is known to be smaller."""
+        """Return whether the last batch is known to be smaller."""
         return False
 
     def partial_batch_size(self) -> int | None:
@@ -147,16 +146,17 @@ class DataAdapter:
         return None
 
     def should_recreate_iterator(self) -> bool:
-        """Tell whether each epoch starts a new walk; otherwise one walk goes on through all epochs.
+        """Return whether each epoch starts a new iteration; otherwise one iteration continues
+        through all epochs.
 
-        By default it does if no steps were asked for, or just as many as there are.
+        By default each epoch does if no number of steps was passed, or just the number of batches.
         """
         return not self.one_shot and (self.steps is None or self.steps == self.get_size())
 
     def on_epoch_end(self) -> None:
-        """Hear that an epoch has ended."""
+        """Called after each epoch."""
 
     def close(self) -> None:
-        """Hear that nobody will read any more: end what was kept from walk to walk, such as worker
+        """Called when reading has ended: release what is kept between iterations, such as worker
         processes.
         """

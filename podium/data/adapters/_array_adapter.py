@@ -1,21 +1,33 @@
-"""Arrays in memory: batches cut out by index, in an order that is drawn anew for each epoch."""
+"""ArrayAdapter: batches cut from arrays by index, in a new order for each epoch.
+
+Owns the division of arrays into batches and their order. The arrays themselves are converted by
+`_convert_arrays.py`, and read through Columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Tree
 from podium.core import Selection, Table
 from podium.core.internal import preserve_key_order
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames, check_shuffle
 from podium.data._convert_arrays import check_lengths, convert_arrays, is_array_source
-from podium.data._copy_values import device_dtype, is_number_list, record_to_dict
+from podium.data._copy_values import is_number_list, record_to_dict
 from podium.data._device_budget import device_budget
 from podium.data._packing import pack_x_y_sample_weight
-from podium.data._structure import describe_structure, map_leaves, named_leaves, rebuild_sequence
+from podium.data._structure import (
+    describe_structure,
+    map_leaves,
+    named_leaves,
+    rebuild_sequence,
+)
+from podium.data._value_checks import device_dtype
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.columns._column import Index, as_column
 
@@ -26,18 +38,17 @@ class ArrayAdapter(DataAdapter):
     """Batches of arrays in any nesting: NumPy, JAX, Tensors, frames, tables, files, lists of
     numbers.
 
-    A batch is a copy, so nobody can change it later. The order of epoch e depends on the seed and
-    on e alone: a run that is continued at epoch e goes through the data as the uninterrupted one
-    would.
+    A batch is a copy, so it cannot change later. The order of epoch e depends on the seed and on e
+    alone: a run resumed at epoch e reads the data in the order of the uninterrupted run.
 
     Args:
         x: Inputs.
         y: Targets or None.
-        sample_weight: Weights of the samples or None; a None within means weights of 1.
+        sample_weight: Weights of the samples or None; a None inside means weights of 1.
         batch_size: Samples per batch; by default 32, or what makes `steps` batches.
-        steps: Batches per epoch that the user asked for, or None.
-        shuffle: True for samples, "batch" for whole batches in random order.
-        seed: Decides the order.
+        steps: The number of batches per epoch that the user passed, or None.
+        shuffle: True for samples in random order, "batch" for batches in random order.
+        seed: Determines the order.
         output_names: The names of the model's outputs, for weights by name.
         names: The names of the arguments, for messages.
     """
@@ -49,9 +60,9 @@ class ArrayAdapter(DataAdapter):
 
     def __init__(
         self,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        x: Tree,
+        y: Tree = None,
+        sample_weight: Tree = None,
         *,
         batch_size: int | None = None,
         steps: int | None = None,
@@ -63,7 +74,7 @@ class ArrayAdapter(DataAdapter):
         super().__init__(x, steps=steps, names=names)
         inputs, targets = convert_arrays(x, names.x, optional=False), convert_arrays(y, names.y)
         weights = convert_arrays(
-            _completed(sample_weight, targets, names, output_names), names.sample_weight
+            _weights_for_outputs(sample_weight, targets, names, output_names), names.sample_weight
         )
         parts = {names.x: inputs, names.y: targets, names.sample_weight: weights}
         self.samples = check_lengths(parts)
@@ -72,14 +83,14 @@ class ArrayAdapter(DataAdapter):
         self._batch_size = batch_size
         self._shuffle = check_shuffle(shuffle)
         self._seed = seed
-        named = [row for name, part in parts.items() for row in named_leaves(part, name)]
-        self.columns = [as_column(array, name) for name, array in named]
-        numbers = iter(range(len(named)))
-        places = [map_leaves(lambda _: next(numbers), part) for part in (inputs, targets, weights)]
-        numbered, self._treedef = jax.tree.flatten(
-            preserve_key_order(pack_x_y_sample_weight(*places))
+        arrays = [row for name, part in parts.items() for row in named_leaves(part, name)]
+        columns = [as_column(array, name) for name, array in arrays]
+        indices = iter(range(len(columns)))
+        numbered = [map_leaves(lambda _: next(indices), part) for part in parts.values()]
+        order, self._treedef = jax.tree.flatten(
+            preserve_key_order(pack_x_y_sample_weight(*numbered))
         )
-        self.columns = [self.columns[number] for number in numbered]
+        self.columns = [columns[index] for index in order]
         self._bytes = sum(
             column.size * device_dtype(column.dtype).itemsize for column in self.columns
         )
@@ -87,38 +98,36 @@ class ArrayAdapter(DataAdapter):
             column.in_memory is not None for column in self.columns
         )
         self._table: Table | None = None
-        self._numbers: tuple[int, np.random.PCG64, Any] | None = (
-            None  # a seed, its generator, and where that starts
-        )
+        # A seed, its generator, and the state with which that starts.
+        self._random_state: tuple[int, np.random.PCG64, Any] | None = None
         self._start = 0
 
     @staticmethod
     def can_handle(x: Any) -> bool:
-        """Tell whether a source is arrays."""
+        """Return whether a source is arrays."""
         return is_array_source(x)
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
-        """Walk the batches of an epoch, and then those of the following ones if one walk serves
-        several epochs.
+    def iterate(self, epoch: int, start: Any = 0) -> _ArrayBatches:
+        """Iterate over the batches of an epoch, and then over those of the following epochs if one
+        iteration serves several.
         """
         if isinstance(start, dict):
             start, self._seed = start["batch"], start["seed"]
         self._start = start
-        in_blocks = self._table is not None and self._shuffle != "batch"
-        return _Walk(
-            self, self._table, in_blocks, epoch + start // self.get_size(), start % self.get_size()
-        )
+        passes, first = divmod(start, self.get_size())
+        can_fuse = self._table is not None and self._shuffle != "batch"
+        return _ArrayBatches(self, self._table, can_fuse, epoch + passes, first)
 
     def position(self, taken: int) -> dict[str, int]:
-        """Return the number of batches taken, and the seed of the order."""
+        """Return the index of the next batch, and the seed of the order."""
         return {"batch": self._start + taken, "seed": self._seed}
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
-        """Keep what lies in memory on the device if it fits the budget and there is more than one
-        batch to gather.
+        """Keep arrays in memory on the device if they fit the budget and there is more than one
+        batch.
 
-        On CPU that pays for a single pass too: several batches are taken at once, from the arrays
-        as they are. What changes in them meanwhile is seen in the batches that follow.
+        On CPU this is worthwhile for a single pass too: several batches are taken at once, from the
+        arrays as they are. Changes made to them meanwhile are seen in the batches that follow.
         """
         fits = (
             self._bytes <= budget
@@ -126,16 +135,16 @@ class ArrayAdapter(DataAdapter):
             and (passes > 1 or jax.default_backend() == "cpu")
         )
         if fits and all(column.in_memory is not None or column.in_host for column in self.columns):
-            whole = slice(0, self.samples)
+            all_rows = slice(0, self.samples)
             arrays = [
-                column.rows(whole) if column.in_memory is None else column.in_memory
+                column.rows(all_rows) if column.in_memory is None else column.in_memory
                 for column in self.columns
             ]
-            types = [device_dtype(array.dtype) for array in arrays]
-            self._table = Table(list(zip(arrays, types, strict=True)), self._treedef, self.cut)
+            dtypes = [device_dtype(array.dtype) for array in arrays]
+            self._table = Table(list(zip(arrays, dtypes, strict=True)), self._treedef, self.cut)
         return self._table is not None
 
-    def cut(self, index: Index) -> Any:
+    def cut(self, index: Index) -> Tree:
         """Return the batch of those rows, a copy."""
         return jax.tree.unflatten(self._treedef, [column.rows(index) for column in self.columns])
 
@@ -148,16 +157,16 @@ class ArrayAdapter(DataAdapter):
         return self._batch_size
 
     def has_partial_batch(self) -> bool:
-        """Tell whether the last batch is smaller."""
+        """Return whether the last batch is smaller."""
         return self.samples % self._batch_size > 0
 
     def partial_batch_size(self) -> int | None:
         """Return the size of a smaller last batch, or None."""
         return self.samples % self._batch_size or None
 
-    def order(self, epoch: int) -> tuple[np.ndarray | None, Sequence[int]]:
-        """Return the rows of an epoch in their order (None: as they are), and the numbers of its
-        batches in theirs.
+    def order(self, epoch: int) -> tuple[NDArray[Any] | None, Sequence[int]]:
+        """Return the order of the rows in an epoch (None if they are not shuffled), and the indices
+        of its batches in order.
         """
         if self._shuffle is False:
             return None, range(self.get_size())
@@ -168,79 +177,79 @@ class ArrayAdapter(DataAdapter):
         return order.astype(np.int32) if self.samples < 2**31 else order, range(self.get_size())
 
     def _generator(self, epoch: int) -> np.random.Generator:
-        """Return random numbers of an epoch: those of the seed, far behind the ones of the epoch
-        before. Seeding takes longer.
+        """Return the random generator of an epoch: that of the seed, advanced far beyond the
+        numbers of the epoch before. Seeding a new one takes longer.
         """
-        if self._numbers is None or self._numbers[0] != self._seed:
+        if self._random_state is None or self._random_state[0] != self._seed:
             bits = np.random.PCG64(self._seed)
-            self._numbers = self._seed, bits, bits.state
-        _, bits, start = self._numbers
+            self._random_state = self._seed, bits, bits.state
+        _, bits, start = self._random_state
         bits.state = start
         bits.advance(epoch << 64)
         return np.random.Generator(bits)
 
     @property
-    def goes_on(self) -> bool:
-        """Whether a walk goes on through the data again and again: with fewer steps an epoch than
+    def continues_after_pass(self) -> bool:
+        """Whether an iteration starts the data again at their end: an epoch has fewer steps than
         there are batches.
         """
         return self.steps is not None and self.steps < self.get_size()
 
 
-class _Walk:
-    """One walk through the batches of an epoch, and of the following ones if it goes on."""
+class _ArrayBatches:
+    """Iterates over the batches of an epoch, and of the following ones if the adapter continues."""
 
     def __init__(
-        self, adapter: ArrayAdapter, table: Table | None, in_blocks: bool, epoch: int, start: int
+        self, adapter: ArrayAdapter, table: Table | None, can_fuse: bool, epoch: int, start: int
     ):
         self._adapter = adapter
         self._table = table
-        self._in_blocks = in_blocks  # whether neighbouring batches can be named at once
+        self._can_fuse = can_fuse  # whether one Selection can name several neighboring batches
         self._epoch = epoch
-        self._at = start
+        self._position = start
         self._size = adapter.batch_size()
         self._rows, self._batches = adapter.order(epoch)
 
-    def __iter__(self) -> _Walk:
+    def __iter__(self) -> _ArrayBatches:
         return self
 
-    def ended(self) -> bool:
-        """Tell whether no batch is left."""
-        return self._at >= len(self._batches) and not self._adapter.goes_on
+    def is_exhausted(self) -> bool:
+        """Return whether no batch is left."""
+        return self._position >= len(self._batches) and not self._adapter.continues_after_pass
 
-    def many(self, wanted: int = 1) -> Any:
-        """Return the next batch, or name as many of the next ones as can be named at once, up to
-        `wanted`.
-        """
-        if self._at >= len(self._batches):
-            if self.ended():
+    def next_selection(self, max_count: int = 1) -> Tree:
+        """Return the next batch, or a Selection of up to `max_count` of the next ones."""
+        if self._position >= len(self._batches):
+            if self.is_exhausted():
                 raise StopIteration
-            self._epoch, self._at = self._epoch + 1, 0
+            self._epoch, self._position = self._epoch + 1, 0
             self._rows, self._batches = self._adapter.order(self._epoch)
-        first = self._batches[self._at] * self._size
+        first = self._batches[self._position] * self._size
         count = (
-            max(1, min(wanted, (self._adapter.samples - first) // self._size))
-            if self._in_blocks
+            max(1, min(max_count, (self._adapter.samples - first) // self._size))
+            if self._can_fuse
             else 1
         )
         end = min(first + count * self._size, self._adapter.samples)
-        self._at += count
+        self._position += count
         if self._table is None:
             return self._adapter.cut(
                 slice(first, end) if self._rows is None else self._rows[first:end]
             )
-        numbers = (
+        index = (
             np.arange(first, end, dtype=np.int32) if self._rows is None else self._rows[first:end]
         )
-        return Selection(self._table, numbers if count == 1 else numbers.reshape(count, -1))
+        return Selection(self._table, index if count == 1 else index.reshape(count, -1))
 
-    __next__ = many
+    __next__ = next_selection
 
 
-def _completed(
-    sample_weight: Any, y: Any, names: ArgumentNames, output_names: list[str] | None
-) -> Any:
-    """Give every output weights: one array serves all of them, and None means weights of 1."""
+def _weights_for_outputs(
+    sample_weight: Tree, y: Tree, names: ArgumentNames, output_names: list[str] | None
+) -> Tree:
+    """Return weights for every output: one array serves all of them, and None means weights
+    of 1.
+    """
     sample_weight = record_to_dict(sample_weight)
     if sample_weight is None:
         return None
@@ -282,15 +291,12 @@ def _completed(
                 f"{describe_structure(y)}. Give one array for all outputs, or one for each in the "
                 "same structure."
             )
+        weights = zip(sample_weight, y, strict=True)
         return rebuild_sequence(
-            y,
-            [
-                _ones(part) if own is None else own
-                for own, part in zip(sample_weight, y, strict=True)
-            ],
+            y, [_ones(part) if weight is None else weight for weight, part in weights]
         )
     return map_leaves(lambda _: sample_weight, y)
 
 
-def _ones(target: Any) -> Any:
+def _ones(target: Tree) -> Tree:
     return map_leaves(lambda array: np.ones(array.shape[0], np.float32), target)

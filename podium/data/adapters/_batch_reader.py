@@ -1,5 +1,7 @@
-"""Each batch of a generator or Dataset, checked as it arrives: there at all, formed like the first,
-of one length.
+"""BatchReader: validates each batch of a generator or Dataset as it arrives.
+
+A batch must not be None or empty, must have the structure of the first one, and parts of equal
+length. Which source the batches come from is the adapter's matter.
 """
 
 from __future__ import annotations
@@ -7,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from podium._typing import Array, Tree
 from podium.data._convert_arrays import check_lengths
 from podium.data._copy_values import copy_structure, copy_unless_fresh
-from podium.data._structure import describe_batch, leaves, structure_key
+from podium.data._structure import PART_NAMES, describe_batch, leaves, structure_key
 from podium.data.adapters._adapter import DataAdapter
 
-_PARTS = ("x", "y", "sample_weight")
 _UNBATCHED = " If the elements of the {} are single samples, make batches of them: {}."
 
 
 class BatchReader:
-    """Reads batches that users made. Their own exceptions pass through, with a note that says which
-    batch it was.
+    """Reads batches that users made. Exceptions of the source are raised with a note that says
+    which batch was read.
 
     Args:
-        adapter: Where the batches come from: says whether they must be copied and converted, and
-            its word for messages.
-        same_lengths: Whether x, y and sample_weight of a batch must have as many rows as each
-            other.
+        adapter: The adapter of the batches: whether they must be copied and converted, and what the
+            source is called in messages.
+        same_lengths: Whether x, y and sample_weight of a batch must have the same number of rows.
     """
 
     def __init__(self, adapter: DataAdapter, same_lengths: bool = True):
@@ -35,29 +36,28 @@ class BatchReader:
         self._hint = (
             "" if adapter.one_shot else _UNBATCHED.format(adapter.kind, adapter.batching.format(32))
         )
-        self._goes_on = (
-            adapter.one_shot
-        )  # what is left stays the user's, and the next walk goes on counting
-        self._first: Any = None  # the first batch's form, and how it is written
+        # A source that is read once belongs to the user: it is not closed, and counting continues.
+        self._one_shot = adapter.one_shot
+        self._first: tuple[object, str] | None = None  # the first batch's key and description
         self._count = 0
 
-    def read(self, batches: Iterable, first: int = 0) -> Iterator[Any]:
-        """Walk batches, checked. May be called again for a new walk through the same source.
+    def read(self, batches: Iterable[Tree], first: int = 0) -> Iterator[Tree]:
+        """Iterate over validated batches. May be called again for another iteration over the same
+        source.
 
-        When the walk is closed, so is the one that it reads from, unless that is a user's own
-        generator.
+        Closing the iterator also closes `batches`, unless that is a user's own generator.
 
         Args:
-            batches: What an adapter's `iterate` returned.
-            first: The number of the first batch, for messages.
+            batches: What the `iterate` of an adapter returned.
+            first: The index of the first batch, for messages.
         """
-        if not self._goes_on:
+        if not self._one_shot:
             self._count = first
-        walk = iter(batches)
+        iterator = iter(batches)
         try:
             while True:
                 try:
-                    batch = next(walk)
+                    batch = next(iterator)
                 except StopIteration:
                     return
                 except Exception as error:
@@ -66,13 +66,13 @@ class BatchReader:
                         "(the first is 0)."
                     )
                     raise
-                yield self._checked(batch)
+                yield self._validate(batch)
                 self._count += 1
         finally:
-            if not self._goes_on and walk is batches and hasattr(walk, "close"):
-                walk.close()
+            if not self._one_shot and iterator is batches and hasattr(iterator, "close"):
+                iterator.close()
 
-    def _checked(self, batch: Any) -> Any:
+    def _validate(self, batch: Tree) -> Tree:
         if batch is None:
             raise ValueError(
                 f"The {self._kind} gave None as batch {self._count}; a tuple `(x, y)` or `(x, y, "
@@ -82,13 +82,11 @@ class BatchReader:
         if isinstance(batch, list):
             batch = tuple(batch)
         if self._convert:
-            batch = self._owned(
-                batch
-            )  # lists of numbers are arrays from here on, of whatever length
-        form = structure_key(batch)
+            batch = self._copy(batch)  # also turns lists of numbers into arrays
+        key = structure_key(batch)
         if self._first is None:
-            self._first = form, describe_batch(batch)
-        elif form != self._first[0]:
+            self._first = key, describe_batch(batch)
+        elif key != self._first[0]:
             raise ValueError(
                 f"The structure of batch {self._count} of the {self._kind} changed: it is "
                 f"{describe_batch(batch)}, and the batches before were {self._first[1]}. All "
@@ -97,21 +95,22 @@ class BatchReader:
         self._check_lengths(batch)
         return batch
 
-    def _owned(self, batch: Any) -> Any:
-        where = f"batch {self._count} of the {self._kind}"
+    def _copy(self, batch: Tree) -> Tree:
+        location = f"batch {self._count} of the {self._kind}"
         if isinstance(batch, tuple) and len(batch) <= 3:
-            parts = zip(batch, _PARTS, strict=False)
+            parts = zip(batch, PART_NAMES, strict=False)
             return tuple(
-                copy_structure(part, f"{name} in {where}", self._own) for part, name in parts
+                copy_structure(part, f"{name} in {location}", self._copy_leaf)
+                for part, name in parts
             )
-        return copy_structure(batch, where, self._own)
+        return copy_structure(batch, location, self._copy_leaf)
 
-    def _own(self, leaf: Any, name: str) -> Any:
+    def _copy_leaf(self, leaf: Any, name: str) -> Array:
         return copy_unless_fresh(leaf, name, self._fresh)
 
-    def _check_lengths(self, batch: Any) -> None:
+    def _check_lengths(self, batch: Tree) -> None:
         parts = (
-            dict(zip(_PARTS, batch, strict=False))
+            dict(zip(PART_NAMES, batch, strict=False))
             if isinstance(batch, tuple) and len(batch) <= 3
             else {"x": batch}
         )
@@ -124,11 +123,11 @@ class BatchReader:
             and len(parts) > 1
             and all(hasattr(leaf, "ndim") for leaf in leaves(batch))
         ):
-            where, hint = f" in batch {self._count} of the {self._kind}", self._hint
+            location, hint = f" in batch {self._count} of the {self._kind}", self._hint
             targets = leaves(parts["y"])
             if hint and targets and all(leaf.ndim == 0 for leaf in targets):
                 raise ValueError(
-                    f"`y`{where} is a single number; an array with a row for each sample was "
+                    f"`y`{location} is a single number; an array with a row for each sample was "
                     f"expected.{hint}"
                 )
-            check_lengths(parts, where, hint)
+            check_lengths(parts, location, hint)

@@ -1,5 +1,7 @@
-"""Workers: threads or processes that make numbered batches ahead of time. Batches come out in
-order, and workers end.
+"""BatchWorkers: threads or processes that make the batches of a PyDataset ahead of time.
+
+Batches are returned in order, and workers end with the iteration. Which batches to make is the
+adapter's matter.
 """
 
 from __future__ import annotations
@@ -11,41 +13,49 @@ import signal
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import Any, Protocol
+
+from podium._typing import Tree
 
 _BROKEN = (
-    "use_multiprocessing=True was given: each worker is a new process that imports the "
-    "script again and gets a copy of the "
-    "data by pickling. Define the class in a file (not in a notebook or at the prompt), "
-    "and let what the script does "
-    'begin with `if __name__ == "__main__":`. Or leave out use_multiprocessing: the '
-    "workers are threads then."
+    "use_multiprocessing=True was given: each worker is a new process that imports the script "
+    "again and gets a copy of the data by pickling. Define the class in a file (not in a notebook "
+    'or at the prompt), and put what the script runs under `if __name__ == "__main__":`. Or leave '
+    "out use_multiprocessing: the workers are then threads."
 )
 
-_source: Any = None  # in a worker process: the data that it has got
+
+class IndexedBatches(Protocol):
+    """Returns batches by index."""
+
+    def __getitem__(self, index: int, /) -> Tree:
+        """Return the batch of that index."""
 
 
-class Workers:
-    """Make `source[number]` for many numbers. Batches come out in order; an exception is told to
-    which number it belongs.
+_process_source: IndexedBatches | None = None  # in a worker process: its copy of the source
 
-    Workers are gone when a walk has ended, whether it was read to its end, closed, or left by an
-    exception; only processes that are to be kept wait for the next walk, until `close`. A batch
-    that is being made when a walk ends is waited for: nobody can stop a thread.
+
+class BatchWorkers:
+    """Makes `source[index]` for many indices, and returns the batches in order. A note on an
+    exception says which index raised it.
+
+    Workers end with the iteration, whether it was read to its end, closed, or left by an exception.
+    Only processes that are to be kept wait for the next iteration, until `close`. A batch that is
+    being made when the iteration ends is waited for, since threads cannot be stopped.
 
     Args:
-        source: What gives a batch by number.
-        count: How many threads or processes make batches; with one thread or none, the caller makes
-            them.
-        processes: Whether they are processes.
-        ahead: How many batches may be on the way, or made and not taken.
-        keep: Whether processes stay for the next walk. They have the source as it was when they
-            began.
+        source: Returns a batch by index.
+        count: The number of threads or processes; with one thread or none, the caller makes the
+            batches.
+        processes: Whether the workers are processes.
+        ahead: The largest number of batches that are being made, or made and not yet returned.
+        keep: Whether processes are kept for the next iteration. They have the source as it was when
+            they started.
     """
 
     def __init__(
         self,
-        source: Any,
+        source: IndexedBatches,
         count: int,
         *,
         processes: bool = False,
@@ -58,31 +68,30 @@ class Workers:
         self._ahead = ahead
         self._keep = keep and processes
         self._executor: concurrent.futures.Executor | None = None
-        self._finalizer: weakref.finalize | None = None
+        self._finalizer: weakref.finalize[Any, BatchWorkers] | None = None
 
-    def walk(self, numbers: Iterable[int]) -> Iterator[Any]:
-        """Walk the batches of those numbers."""
+    def iterate(self, indices: Iterable[int]) -> Iterator[Tree]:
+        """Iterate over the batches of those indices."""
         if self._count < 1 or (self._count == 1 and not self._processes):
-            for number in numbers:
-                yield self._told(number, self._source.__getitem__, number)
+            for index in indices:
+                yield self._with_note(index, self._source.__getitem__, index)
             return
-        make: Callable[[int], Any] = _make if self._processes else self._source.__getitem__
-        coming: collections.deque = collections.deque()
+        make = _make_in_process if self._processes else self._source.__getitem__
+        pending: collections.deque[tuple[int, concurrent.futures.Future[Tree]]]
+        pending = collections.deque()
         complete = False
         try:
-            for number in numbers:
-                coming.append((number, self._submit(make, number)))
-                if len(coming) >= self._ahead:
-                    number, future = coming.popleft()
-                    yield self._told(number, future.result)
-            while coming:
-                number, future = coming.popleft()
-                batch = self._told(number, future.result)
-                complete = not coming
-                if (
-                    complete and not self._keep
-                ):  # the workers end before the last batch is used, not after
-                    self.close()
+            for index in indices:
+                pending.append((index, self._submit(make, index)))
+                if len(pending) >= self._ahead:
+                    first, future = pending.popleft()
+                    yield self._with_note(first, future.result)
+            while pending:
+                index, future = pending.popleft()
+                batch = self._with_note(index, future.result)
+                complete = not pending
+                if complete and not self._keep:
+                    self.close()  # the workers end before the last batch is used, not after
                 yield batch
         finally:
             if not complete:
@@ -95,25 +104,25 @@ class Workers:
             self._finalizer.detach()
             executor.shutdown(wait=True, cancel_futures=True)
 
-    def _submit(self, make: Callable, number: int) -> concurrent.futures.Future:
+    def _submit(self, make: Callable[[int], Tree], index: int) -> concurrent.futures.Future[Tree]:
         if self._executor is None:
             if self._processes:
-                self._executor = _processes(self._source, self._count)
+                self._executor = _make_process_pool(self._source, self._count)
             else:
                 self._executor = concurrent.futures.ThreadPoolExecutor(
                     self._count, "podium-batches"
                 )
             self._finalizer = weakref.finalize(self, self._executor.shutdown, cancel_futures=True)
         try:
-            return self._executor.submit(make, number)
-        except Exception as error:  # the source cannot be pickled, or the workers are dead
+            return self._executor.submit(make, index)
+        except Exception as error:  # the source cannot be pickled, or the workers have ended
             if self._processes:
                 error.add_note(_BROKEN)
             raise
 
-    def _told(self, number: int, get: Callable, *args: Any) -> Any:
-        """Get a batch; an exception is told which one it was: its place in the walk differs if the
-        order is shuffled.
+    def _with_note(self, index: int, get: Callable[..., Tree], *args: int) -> Tree:
+        """Return `get(*args)`; add the index of the batch to its exceptions, since batches may be
+        shuffled.
         """
         try:
             return get(*args)
@@ -121,28 +130,33 @@ class Workers:
             error.add_note(_BROKEN)
             raise
         except Exception as error:
-            error.add_note(f"It came from `{type(self._source).__name__}.__getitem__({number})`.")
+            error.add_note(
+                f"It was raised by `{type(self._source).__name__}.__getitem__({index})`."
+            )
             raise
 
 
-def _processes(source: Any, workers: int) -> concurrent.futures.Executor:
-    """Make a pool of new processes. A fork of this one could stop for ever: JAX runs threads, which
-    hold locks.
+def _make_process_pool(
+    source: IndexedBatches, count: int
+) -> concurrent.futures.ProcessPoolExecutor:
+    """Return a pool of spawned processes. A fork of this one could deadlock: JAX runs threads,
+    which hold locks.
     """
     context = multiprocessing.get_context("spawn")
     return concurrent.futures.ProcessPoolExecutor(
-        workers, context, initializer=_begin, initargs=(source,)
+        count, context, initializer=_start_process, initargs=(source,)
     )
 
 
-def _begin(source: Any) -> None:
-    """Begin the life of a worker process. Ctrl-C goes to all processes; the one that trains ends
-    the others.
+def _start_process(source: IndexedBatches) -> None:
+    """Initialize a worker process. Ctrl-C reaches all processes; the one that trains ends the
+    others.
     """
-    global _source
+    global _process_source
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _source = source
+    _process_source = source
 
 
-def _make(number: int) -> Any:
-    return _source[number]
+def _make_in_process(index: int) -> Tree:
+    assert _process_source is not None
+    return _process_source[index]

@@ -1,5 +1,6 @@
-"""Which adapter a source gets, by its type; and which other arguments go with it. New kinds of
-sources are added here.
+"""Chooses the adapter for a source by its type, and refuses arguments that do not go with it.
+
+Owns the registry: new kinds of sources are added here, or by users with `register_adapter`.
 """
 
 from __future__ import annotations
@@ -8,10 +9,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from podium._typing import Tree
 from podium.data._argument_names import ArgumentNames, check_shuffle
 from podium.data._class_weight import ClassWeight
 from podium.data._convert_arrays import convert_arrays
-from podium.data._copy_values import short_repr
+from podium.data._value_checks import short_repr
 from podium.data.adapters._adapter import DataAdapter
 from podium.data.adapters._array_adapter import ArrayAdapter
 from podium.data.adapters._dataset_adapter import DatasetAdapter
@@ -22,31 +24,30 @@ from podium.data.adapters._grain_adapter import (
     GrainStreamAdapter,
 )
 from podium.data.adapters._hugging_face_adapter import HuggingFaceAdapter
-from podium.data.adapters._py_dataset_adapter import SequenceAdapter
+from podium.data.adapters._py_dataset_adapter import PyDatasetAdapter
 from podium.data.adapters._tensorflow_adapter import TensorFlowAdapter
 from podium.data.adapters._torch_adapter import TorchAdapter
 from podium.data.columns._named_columns import split_named_columns
 from podium.data.pipelines._shuffling import draw_seed
 
-_own: tuple[
-    type[DataAdapter], ...
-] = (  # the first one that can, does: the most specific stand before the general
+# The first adapter that can handle a source is used: specific ones come before general ones.
+_BUILT_IN: tuple[type[DataAdapter], ...] = (
     HuggingFaceAdapter,
     TorchAdapter,
     TensorFlowAdapter,
     GrainMapAdapter,
     GrainStreamAdapter,
     GrainIteratorAdapter,
-    SequenceAdapter,
+    PyDatasetAdapter,
     ArrayAdapter,
     GeneratorAdapter,
     DatasetAdapter,
 )
-_added: list[type[DataAdapter]] = []  # by users; those are asked first, the latest one before all
+_registered: list[type[DataAdapter]] = []  # by users; tried first, the latest before the others
 
 
 def register_adapter(adapter: type[DataAdapter]) -> type[DataAdapter]:
-    """Add an adapter for a kind of source of your own; it is asked before Podium's. Use it as a
+    """Register an adapter for your own kind of source; it is tried before Podium's. Use it as a
     decorator.
 
     Args:
@@ -64,29 +65,29 @@ def register_adapter(adapter: type[DataAdapter]) -> type[DataAdapter]:
         raise TypeError(
             f"register_adapter({adapter!r}): a subclass of `podium.data.DataAdapter` was expected."
         )
-    if adapter not in _added:
-        _added.insert(0, adapter)
+    if adapter not in _registered:
+        _registered.insert(0, adapter)
     return adapter
 
 
 def choose_adapter(
-    x: Any,
-    y: Any,
-    sample_weight: Any,
+    x: Tree,
+    y: Tree,
+    sample_weight: Tree,
     *,
     batch_size: int | None,
     steps: int | None,
     shuffle: bool | str,
     seed: int | None,
-    class_weight: Any,
+    class_weight: Mapping[Any, Any] | None,
     output_names: list[str] | None,
     names: ArgumentNames,
     workers: Mapping[str, Any] | None = None,
-) -> tuple[DataAdapter, Callable | None]:
-    """Return the adapter for a source, and what must be done to each of its batches.
+) -> tuple[DataAdapter, Callable[[Tree], Tree] | None]:
+    """Return the adapter for a source, and a function to apply to each of its batches, or None.
 
-    `workers` are the arguments of Keras 2's `fit` about who makes the batches, those that were
-    given.
+    `workers` holds the arguments `workers`, `use_multiprocessing` and `max_queue_size` of Keras 2's
+    `fit` that were passed.
     """
     shuffle = check_shuffle(shuffle)
     x, y, sample_weight = split_named_columns(
@@ -98,25 +99,25 @@ def choose_adapter(
             "class_weight and sample_weight were both given. Give one: multiply the weights of the "
             "classes into sample_weight, and leave out class_weight."
         )
-    kind = _kind_of(x, names)
-    if kind is not ArrayAdapter:
-        wanted: dict[str, Any] = {"steps": steps, "names": names}
-        if kind.gives_rows:
-            wanted |= {"y": y, "sample_weight": sample_weight, "batch_size": batch_size}
+    adapter_class = _find_adapter_class(x, names)
+    if adapter_class is not ArrayAdapter:
+        kwargs: dict[str, Any] = {"steps": steps, "names": names}
+        if adapter_class.gives_rows:
+            kwargs |= {"y": y, "sample_weight": sample_weight, "batch_size": batch_size}
         else:
-            _refuse_extras(x, kind, names, y, sample_weight, batch_size)
-        if kind.shuffles:
-            wanted |= {"shuffle": shuffle, "seed": _seed(seed, shuffle)}
-        if kind.has_workers:
-            wanted |= workers or {}
-        return kind(x, **wanted), None if weights is None else weights.add_to
+            _refuse_array_arguments(x, adapter_class, names, y, sample_weight, batch_size)
+        if adapter_class.shuffles:
+            kwargs |= {"shuffle": shuffle, "seed": _seed_for(seed, shuffle)}
+        if adapter_class.has_workers:
+            kwargs |= workers or {}
+        return adapter_class(x, **kwargs), None if weights is None else weights.add_to
     if weights is not None:
         if y is None:
             raise ValueError(
-                f"class_weight was given without `{names.y}`; it weighs the classes that the "
-                "targets hold."
+                f"class_weight was given without `{names.y}`; it weights the classes of the "
+                "targets."
             )
-        sample_weight = weights.of(convert_arrays(y, names.y))
+        sample_weight = weights.sample_weight_for(convert_arrays(y, names.y))
     arrays = ArrayAdapter(
         x,
         y,
@@ -124,15 +125,20 @@ def choose_adapter(
         batch_size=batch_size,
         steps=steps,
         shuffle=shuffle,
-        seed=_seed(seed, shuffle),
+        seed=_seed_for(seed, shuffle),
         output_names=output_names,
         names=names,
     )
     return arrays, None
 
 
-def _kind_of(x: Any, names: ArgumentNames) -> Any:
-    """Choose the adapter by the type of the source, or say why none fits."""
+def _find_adapter_class(x: Any, names: ArgumentNames) -> type[DataAdapter]:
+    """Return the adapter class for the type of the source.
+
+    Raises:
+        ValueError: The source is None.
+        TypeError: There is no adapter for it.
+    """
     if x is None:
         raise ValueError(f"`{names.x}` is None; arrays, a Dataset or a generator were expected.")
     if inspect.isgeneratorfunction(x):
@@ -145,9 +151,9 @@ def _kind_of(x: Any, names: ArgumentNames) -> Any:
             f"`{names.x}` is of type {type(x).__name__}: {short_repr(x)}. Arrays, a Dataset or a "
             "generator were expected; call a function that makes one."
         )
-    for kind in (*_added, *_own):
-        if kind.can_handle(x):
-            return kind
+    for adapter_class in (*_registered, *_BUILT_IN):
+        if adapter_class.can_handle(x):
+            return adapter_class
     raise TypeError(
         f"`{names.x}` is of type {type(x).__name__}: {short_repr(x)}. Arrays (or "
         "dictionaries, lists and tuples of them), a "
@@ -155,18 +161,23 @@ def _kind_of(x: Any, names: ArgumentNames) -> Any:
     )
 
 
-def _seed(seed: int | None, shuffle: bool | str) -> int:
-    """Draw a seed if one is needed and was not given."""
+def _seed_for(seed: int | None, shuffle: bool | str) -> int:
+    """Return the seed; draw one if it is needed and was not passed."""
     if seed is not None:
         return seed
     return draw_seed() if shuffle else 0
 
 
-def _refuse_extras(
-    x: Any, adapter: Any, names: ArgumentNames, y: Any, sample_weight: Any, batch_size: int | None
+def _refuse_array_arguments(
+    x: Any,
+    adapter_class: type[DataAdapter],
+    names: ArgumentNames,
+    y: Tree,
+    sample_weight: Tree,
+    batch_size: int | None,
 ) -> None:
-    """Refuse arguments that only go with arrays."""
-    kind = adapter.kind
+    """Raise an error for arguments that only go with arrays."""
+    kind = adapter_class.kind
     for name, value in ((names.y, y), (names.sample_weight, sample_weight)):
         if value is not None:
             raise ValueError(
@@ -179,5 +190,5 @@ def _refuse_extras(
             f"{names.batch_size}={batch_size} was given, but `{names.x}` is a {kind} "
             f"({type(x).__name__}), which makes its own "
             f"batches. Leave out {names.batch_size}; to make batches of that size: "
-            f"{adapter.batching.format(batch_size)}."
+            f"{adapter_class.batching.format(batch_size)}."
         )

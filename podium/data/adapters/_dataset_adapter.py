@@ -1,4 +1,4 @@
-"""Datasets, and any other object that can be walked again and again and gives batches."""
+"""DatasetAdapter: batches of a Dataset, or of any other object that can be iterated repeatedly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Tree
 from podium.core import Selection, Table
 from podium.core.internal import preserve_key_order
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
@@ -18,21 +20,12 @@ from podium.data.adapters._adapter import DataAdapter
 from podium.data.pipelines._batching import BatchPipeline
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, select_rows
 
-_NO_SOURCE = (
-    type,
-    set,
-    frozenset,
-    str,
-    bytes,
-    bytearray,
-    dict,
-    list,
-    tuple,
-)  # can be iterated, but not as batches
+# Types that can be iterated, but whose items are not batches.
+_NOT_A_SOURCE = (type, set, frozenset, str, bytes, bytearray, dict, list, tuple)
 
 
 class DatasetAdapter(DataAdapter):
-    """Batches of a Dataset, or of an object whose `__iter__` starts a new walk, such as a data
+    """Batches of a Dataset, or of an object whose `__iter__` starts a new iteration, such as a data
     loader.
     """
 
@@ -43,8 +36,8 @@ class DatasetAdapter(DataAdapter):
         self.owned = isinstance(source, Dataset)
         self.seekable = self.owned and source.pipeline.seekable
         self._table: Table | None = None
-        self._from = 0
-        self._order: list = []
+        self._start = 0
+        self._order: list[Any] = []
         if not self.owned:
             self.kind = type(source).__name__
         if steps is None and self._cardinality() == INFINITE_CARDINALITY:
@@ -55,18 +48,21 @@ class DatasetAdapter(DataAdapter):
 
     @staticmethod
     def can_handle(x: Any) -> bool:
-        """Tell whether a source can be walked again and again."""
-        return isinstance(x, Dataset) or (hasattr(x, "__iter__") and not isinstance(x, _NO_SOURCE))
+        """Return whether a source can be iterated repeatedly."""
+        return isinstance(x, Dataset) or (
+            hasattr(x, "__iter__") and not isinstance(x, _NOT_A_SOURCE)
+        )
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Any]:
-        """Start a new walk."""
+    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Tree]:
+        """Start a new iteration."""
         if not isinstance(self.source, Dataset):
-            return self.source
+            source: Iterable[Tree] = self.source
+            return source
         pipeline = self.source.pipeline
         if isinstance(start, dict):
             self.set_order(start["order"])
             start = start["element"]
-        self._from, self._order = start, pipeline.order()
+        self._start, self._order = start, pipeline.order()
         if self._table is None:
             return pipeline.elements(start)
         assert isinstance(pipeline, BatchPipeline)
@@ -75,16 +71,16 @@ class DatasetAdapter(DataAdapter):
             for rows in pipeline.batches_of_rows(start)
         )
 
-    def order_of_walk(self) -> list:
-        """Return the states of the shuffles before the last walk."""
+    def current_order(self) -> list[Any]:
+        """Return the states of the shuffles before the last iteration."""
         return self._order
 
-    def order_of_next(self) -> list:
+    def next_order(self) -> list[Any]:
         """Return the states of the shuffles now."""
         return self.source.pipeline.order() if isinstance(self.source, Dataset) else []
 
-    def set_order(self, order: list) -> None:
-        """Put back the states of the shuffles."""
+    def set_order(self, order: list[Any]) -> None:
+        """Restore the states of the shuffles."""
         self.source.pipeline.set_order(list(order))
 
     def keep_on_device(self, budget: int, passes: int) -> bool:
@@ -115,16 +111,16 @@ class DatasetAdapter(DataAdapter):
         return True
 
     def position(self, taken: int) -> dict[str, Any]:
-        """Return the number of elements taken, and what decided the order of the walk."""
-        return {"element": self._from + taken, "order": self._order}
+        """Return the index of the next element, and what determined the order of the iteration."""
+        return {"element": self._start + taken, "order": self._order}
 
     def get_size(self) -> int | None:
-        """Return the number of batches, or None if nobody knows or there is no end."""
+        """Return the number of batches, or None if it is unknown or infinite."""
         size = self._cardinality()
         return size if size is not None and size >= 0 else None
 
     def on_epoch_end(self) -> None:
-        """Tell a loader that wants to know, such as one that shuffles between epochs."""
+        """Call the `on_epoch_end` of a loader that has one, such as one that shuffles."""
         if not isinstance(self.source, Dataset) and callable(
             getattr(self.source, "on_epoch_end", None)
         ):
@@ -139,5 +135,5 @@ class DatasetAdapter(DataAdapter):
             return None
 
 
-def _cut(table: Any, rows: Any) -> Any:
+def _cut(table: Tree, rows: NDArray[Any]) -> Tree:
     return map_leaves(lambda array: select_rows(array, rows), table)

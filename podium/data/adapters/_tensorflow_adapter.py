@@ -1,5 +1,6 @@
-"""TensorFlow's `tf.data.Dataset`. TensorFlow is never imported here: an object that comes from it
-brings it along.
+"""TensorFlowAdapter: batches of a `tf.data.Dataset`.
+
+TensorFlow is never imported here: if a source is one of its objects, the user has imported it.
 """
 
 from __future__ import annotations
@@ -7,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
-from podium.data._structure import named_leaves
+from podium.data._structure import PART_NAMES, named_leaves
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.columns._foreign_types import is_instance_of
+from podium.data.columns._foreign_types import ForeignObject, is_instance_of
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY
 
 _MAKE_DENSE = {
@@ -25,23 +27,27 @@ _DISTRIBUTED = ("DistributedDataset", "DistributedDatasetsFromFunction")
 
 
 class TensorFlowAdapter(DataAdapter):
-    """Batches of a `tf.data.Dataset`, whose tensors never change: they become NumPy arrays that
+    """Batches of a `tf.data.Dataset`. Its tensors are immutable, so they become NumPy arrays that
     share their memory.
 
-    It shuffles by itself, and cannot begin in the middle of an epoch.
+    It shuffles by itself, and cannot start in the middle of an epoch.
     """
 
     kind = "tf.data.Dataset"
 
     def __init__(
-        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+        self,
+        source: ForeignObject,
+        *,
+        steps: int | None = None,
+        names: ArgumentNames = DEFAULT_NAMES,
     ):
         super().__init__(source, steps=steps, names=names)
         if is_instance_of(source, "tensorflow", *_DISTRIBUTED):
             raise TypeError(
-                f"`{names.x}` is a {type(source).__name__}, which TensorFlow has spread over its "
-                "own devices. Give the `tf.data.Dataset` that it was made from: Podium spreads the "
-                "batches itself."
+                f"`{names.x}` is a {type(source).__name__}, which TensorFlow distributes over its "
+                "own devices. Give the `tf.data.Dataset` that it was made from: Podium distributes "
+                "the batches itself."
             )
         _check_components(source.element_spec, names)
         self._cardinality = int(source.cardinality().numpy())
@@ -53,36 +59,36 @@ class TensorFlowAdapter(DataAdapter):
 
     @staticmethod
     def can_handle(x: Any) -> bool:
-        """Tell whether a source is TensorFlow's."""
+        """Return whether a source is TensorFlow's."""
         return is_instance_of(x, "tensorflow", "DatasetV2", *_DISTRIBUTED)
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
-        """Start a new walk."""
+    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+        """Start a new iteration."""
         return iter(self.source)
 
     def get_size(self) -> int | None:
-        """Return the number of batches, or None if nobody knows or there is no end."""
+        """Return the number of batches, or None if it is unknown or infinite."""
         return self._cardinality if self._cardinality >= 0 else None
 
 
-def _check_components(spec: Any, names: ArgumentNames) -> None:
-    """Refuse components that are no dense tensors of numbers, before one is read."""
+def _check_components(spec: Tree, names: ArgumentNames) -> None:
+    """Raise an error for components that are not dense tensors of numbers, before one is read."""
     parts = (
-        dict(zip(("x", "y", "sample_weight"), spec, strict=False))
+        dict(zip(PART_NAMES, spec, strict=False))
         if isinstance(spec, tuple) and len(spec) <= 3
         else {"x": spec}
     )
     for part, structure in parts.items():
         for name, leaf in named_leaves(structure, part):
             kind = type(leaf).__name__
-            where = f"The component `{name}` of the tf.data.Dataset `{names.x}`"
+            component = f"The component `{name}` of the tf.data.Dataset `{names.x}`"
             if getattr(getattr(leaf, "dtype", None), "name", "") == "string":
                 raise TypeError(
-                    f"{where} holds strings ({kind}); numbers or booleans were expected. Turn them "
-                    "into numbers in a `.map`, for example with `tf.strings.to_hash_bucket_fast`, "
-                    "or leave the component out."
+                    f"{component} holds strings ({kind}); numbers or booleans were expected. "
+                    "Convert them to numbers in a `.map`, for example with "
+                    "`tf.strings.to_hash_bucket_fast`, or leave the component out."
                 )
             if kind in _MAKE_DENSE:
                 raise TypeError(
-                    f"{where} is of {kind}; dense tensors were expected. {_MAKE_DENSE[kind]}"
+                    f"{component} is of {kind}; dense tensors were expected. {_MAKE_DENSE[kind]}"
                 )

@@ -1,5 +1,6 @@
-"""Torch's DataLoaders. Torch is never imported here: an object that comes from it brings it
-along.
+"""TorchAdapter: batches of PyTorch's DataLoaders.
+
+PyTorch is never imported here: if a source is one of its objects, the user has imported it.
 """
 
 from __future__ import annotations
@@ -7,26 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data.adapters._adapter import DataAdapter
-from podium.data.adapters._recorded_iterator import RecordedIterator, restored
-from podium.data.columns._foreign_types import is_instance_of
+from podium.data.adapters._recorded_iterator import RecordedIterator, decode_state
+from podium.data.columns._foreign_types import ForeignObject, is_instance_of
 
 
 class TorchAdapter(DataAdapter):
     """Batches of a `torch.utils.data.DataLoader`.
 
-    Tensors become NumPy arrays that share their memory if torch's own function put the batch
-    together, which makes a new tensor for every batch; they are copied if it was the user's
-    function. Only a loader that knows its own state, as torchdata's StatefulDataLoader does, can
-    begin in the middle of an epoch.
+    Tensors become NumPy arrays that share their memory if PyTorch's own `collate_fn` made the
+    batch, which makes a new tensor for every batch; with a user's function they are copied. Only a
+    loader that has a state, as torchdata's StatefulDataLoader does, can start in the middle of an
+    epoch.
     """
 
     kind = "DataLoader"
     batching = "`DataLoader(dataset, batch_size={})`"
 
     def __init__(
-        self, source: Any, *, steps: int | None = None, names: ArgumentNames = DEFAULT_NAMES
+        self,
+        source: ForeignObject,
+        *,
+        steps: int | None = None,
+        names: ArgumentNames = DEFAULT_NAMES,
     ):
         super().__init__(source, steps=steps, names=names)
         if not is_instance_of(source, "torch", "DataLoader"):
@@ -40,19 +46,19 @@ class TorchAdapter(DataAdapter):
             collate, "__name__", ""
         ) == "default_collate" and collate.__module__.startswith("torch.")
         self.seekable = hasattr(source, "state_dict") and hasattr(source, "load_state_dict")
-        self._walk: RecordedIterator | None = None
+        self._iterator: RecordedIterator | None = None
 
     @staticmethod
     def can_handle(x: Any) -> bool:
-        """Tell whether a source is torch's: a loader, or a Dataset of rows, which is refused with a
-        hint.
+        """Return whether a source is PyTorch's: a loader, or a Dataset of rows, which is refused
+        with a hint.
         """
         return is_instance_of(x, "torch", "DataLoader") or (
             is_instance_of(x, "torch", "Dataset") and not hasattr(x, "__iter__")
         )
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Any]:
-        """Start a new walk; samplers that want to know the epoch are told."""
+    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+        """Start a new iteration, and set the epoch of samplers that have `set_epoch`."""
         loader = self.source
         for part in (loader.batch_sampler, loader.sampler, loader.dataset):
             if callable(getattr(part, "set_epoch", None)):
@@ -60,17 +66,17 @@ class TorchAdapter(DataAdapter):
         if not self.seekable:
             return iter(loader)
         if start:
-            loader.load_state_dict(restored(start["state"]))
-        self._walk = RecordedIterator(iter(loader), loader.state_dict)
-        return self._walk
+            loader.load_state_dict(decode_state(start["state"]))
+        self._iterator = RecordedIterator(iter(loader), loader.state_dict)
+        return self._iterator
 
-    def position(self, taken: int) -> Any:
-        """Return the loader's state after `taken` batches of the walk."""
-        return None if self._walk is None else self._walk.position(taken)
+    def position(self, taken: int) -> dict[str, Any] | None:
+        """Return the loader's state after `taken` batches."""
+        return None if self._iterator is None else self._iterator.position(taken)
 
     def get_size(self) -> int | None:
-        """Return the number of batches. What an iterable dataset says about its length is only a
-        guess.
+        """Return the number of batches, or None: the length of an iterable dataset is only an
+        estimate.
         """
         if is_instance_of(self.source.dataset, "torch", "IterableDataset"):
             return None
@@ -81,10 +87,11 @@ class TorchAdapter(DataAdapter):
 
     def batch_size(self) -> int | None:
         """Return the number of samples in a full batch, or None if a sampler decides."""
-        return self.source.batch_size
+        size: int | None = self.source.batch_size
+        return size
 
     def has_partial_batch(self) -> bool:
-        """Tell whether the last batch is known to be smaller."""
+        """Return whether the last batch is known to be smaller."""
         return self.partial_batch_size() is not None
 
     def partial_batch_size(self) -> int | None:

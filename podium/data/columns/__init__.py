@@ -1,3 +1,1 @@
-"""Columns: where the numbers of arrays lie (memory, a file, a sparse matrix), read by batches of
-rows.
-"""
+"""Columns: arrays of samples in memory, files, sparse matrices and tables, read batch by batch."""

@@ -1,5 +1,5 @@
-"""Lazy arrays: anything with a shape, a dtype and rows by slice. What is asked for is read, and
-never more.
+"""Columns whose values are stored elsewhere: memory-mapped files, HDF5, Zarr, and any object with a
+shape, a dtype and rows by slice. Only the rows of a batch are read.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ import mmap
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Shape
 from podium.data._value_checks import check_values
 from podium.data.columns._column import Column, Index, row_count
+from podium.data.columns._foreign_types import ForeignObject
 
 
-def is_lazy(value: Any) -> bool:
-    """Tell whether an object looks like an array that is read by indexing: `shape`, `dtype` and
-    `[rows]`.
+def is_lazy(value: object) -> bool:
+    """Return whether an object looks like an array that is read by indexing: it has `shape`,
+    `dtype` and `[rows]`.
     """
     return not isinstance(value, type) and all(
         hasattr(value, part) for part in ("shape", "dtype", "__getitem__")
@@ -23,57 +26,55 @@ def is_lazy(value: Any) -> bool:
 
 
 class LazyColumn(Column):
-    """An array that lies elsewhere. Rows in any order are read as runs of neighbours, in increasing
-    order.
+    """An array that is not in memory. Rows in any order are read as runs of neighbors, in
+    increasing order.
 
-    A subclass whose source can read scattered rows at once defines `scattered`.
+    A subclass whose source can read scattered rows at once overrides `read_scattered`.
 
     Args:
         name: How the user wrote it.
-        source: The array-like; it stays the user's, who closes its file.
+        source: The array-like; the user opens and closes its file.
     """
 
-    def __init__(self, name: str, source: Any):
+    def __init__(self, name: str, source: ForeignObject):
         super().__init__(name, _shape_of(source, name), _dtype_of(source, name))
         check_values(self, name)
         self.source = source
 
-    def read(self, index: Index) -> np.ndarray:
+    def read(self, index: Index) -> NDArray[Any]:
         """Return rows; each is read once."""
         if isinstance(index, slice):
-            return self._whole_rows(self.between(index.start, index.stop), row_count(index))
-        wanted, places = np.unique(index, return_inverse=True)
+            return self._check_shape(self.read_range(index.start, index.stop), row_count(index))
+        wanted, positions = np.unique(index, return_inverse=True)
         if len(wanted) and wanted[-1] - wanted[0] + 1 == len(wanted):
-            found = self.between(int(wanted[0]), int(wanted[-1]) + 1)
+            rows = self.read_range(int(wanted[0]), int(wanted[-1]) + 1)
         else:
-            found = self.scattered(wanted)
-        return self._whole_rows(found, len(wanted))[places]
+            rows = self.read_scattered(wanted)
+        return self._check_shape(rows, len(wanted))[positions]
 
-    def between(self, start: int, stop: int) -> np.ndarray:
-        """Return neighbouring rows."""
-        found = self.source[start:stop]
-        return np.asarray(
-            found.todense() if hasattr(found, "todense") else found
-        )  # sparse arrays of other libraries
+    def read_range(self, start: int, stop: int) -> NDArray[Any]:
+        """Return neighboring rows."""
+        rows = self.source[start:stop]
+        # Sparse arrays of other libraries have `todense`.
+        return np.asarray(rows.todense() if hasattr(rows, "todense") else rows)
 
-    def scattered(self, wanted: np.ndarray) -> np.ndarray:
-        """Return the rows of increasing, different numbers."""
+    def read_scattered(self, wanted: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of increasing, distinct indices."""
         runs = np.split(wanted, np.flatnonzero(np.diff(wanted) > 1) + 1)
-        return np.concatenate([self.between(int(run[0]), int(run[-1]) + 1) for run in runs])
+        return np.concatenate([self.read_range(int(run[0]), int(run[-1]) + 1) for run in runs])
 
-    def _whole_rows(self, found: np.ndarray, count: int) -> np.ndarray:
-        if found.shape != (count, *self.shape[1:]):
+    def _check_shape(self, rows: NDArray[Any], count: int) -> NDArray[Any]:
+        if rows.shape != (count, *self.shape[1:]):
             raise ValueError(
-                f"`{self.name}` ({type(self.source).__name__}) gave an array of shape "
-                f"{found.shape} when asked for {count} "
-                f"rows; {(count, *self.shape[1:])} was expected, from its shape {self.shape}. "
-                "Has the file changed meanwhile?"
+                f"`{self.name}` ({type(self.source).__name__}) returned an array of shape "
+                f"{rows.shape} for {count} rows; {(count, *self.shape[1:])} was expected, from its "
+                f"shape {self.shape}. Check whether the file has changed."
             )
-        return found
+        return rows
 
 
-def is_memory_mapped(array: np.ndarray) -> bool:
-    """Tell whether an array, or what it is a view of, lies in a mapped file."""
+def is_memory_mapped(array: NDArray[Any]) -> bool:
+    """Return whether an array, or the array it is a view of, is a memory-mapped file."""
     owner: Any = array
     while owner is not None and not isinstance(owner, (np.memmap, mmap.mmap)):
         owner = getattr(owner, "base", None)
@@ -81,24 +82,24 @@ def is_memory_mapped(array: np.ndarray) -> bool:
 
 
 class MemoryMappedColumn(LazyColumn):
-    """A mapped file. The system reads what a batch touches, and forgets it again."""
+    """A memory-mapped file, as `np.memmap` and `np.load(mmap_mode="r")` return it."""
 
-    def read(self, index: Index) -> np.ndarray:
-        """Return rows: a view of neighbours, a copy of others, read in the order of the file."""
+    def read(self, index: Index) -> NDArray[Any]:
+        """Return rows: a view of neighbors, a copy of others, read in the order of the file."""
         if isinstance(index, slice):
             return np.asarray(self.source[index])
         order = np.argsort(index)
-        found = np.empty((len(index), *self.shape[1:]), self.dtype)
-        found[order] = self.source[index[order]]
-        return found
+        rows = np.empty((len(index), *self.shape[1:]), self.dtype)
+        rows[order] = self.source[index[order]]
+        return rows
 
 
 class HDF5Column(LazyColumn):
-    """A dataset of a file. HDF5 reads scattered rows in increasing order only."""
+    """A `h5py.Dataset`. HDF5 reads scattered rows in increasing order only."""
 
     fresh = True
 
-    def __init__(self, name: str, source: Any):
+    def __init__(self, name: str, source: ForeignObject):
         if not source:
             raise ValueError(
                 f"`{name}` is a dataset of an HDF5 file that has been closed. Keep the file open "
@@ -111,27 +112,28 @@ class HDF5Column(LazyColumn):
             )
         super().__init__(name, source)
 
-    def scattered(self, wanted: np.ndarray) -> np.ndarray:
+    def read_scattered(self, wanted: NDArray[Any]) -> NDArray[Any]:
         """Return rows by one selection, about twice as fast as one read for each."""
-        return self.source[wanted]
+        rows: NDArray[Any] = self.source[wanted]
+        return rows
 
 
 class ZarrColumn(LazyColumn):
-    """A Zarr array. Scattered rows are selected at once, so that each chunk is opened once for a
+    """A Zarr array. Scattered rows are selected at once, so that each chunk is opened once per
     batch.
 
-    A chunk is decompressed whole, for however few of its rows: `shuffle="batch"` with batches of
-    the size of a chunk reads each once in an epoch.
+    All rows of a chunk are decompressed to read any of them: with `shuffle="batch"` and batches of
+    the size of a chunk, each chunk is read once per epoch.
     """
 
     fresh = True
 
-    def scattered(self, wanted: np.ndarray) -> np.ndarray:
+    def read_scattered(self, wanted: NDArray[Any]) -> NDArray[Any]:
         """Return rows by orthogonal selection."""
         return np.asarray(self.source.oindex[wanted])
 
 
-def _shape_of(source: Any, name: str) -> tuple[int, ...]:
+def _shape_of(source: ForeignObject, name: str) -> Shape:
     try:
         return tuple(int(length) for length in source.shape)
     except (TypeError, ValueError):
@@ -142,12 +144,13 @@ def _shape_of(source: Any, name: str) -> tuple[int, ...]:
         ) from None
 
 
-def _dtype_of(source: Any, name: str) -> np.dtype:
-    dtype = getattr(source.dtype, "numpy_dtype", source.dtype)  # TensorStore has types of its own
+def _dtype_of(source: ForeignObject, name: str) -> np.dtype[Any]:
+    dtype = getattr(source.dtype, "numpy_dtype", source.dtype)  # TensorStore has its own dtypes
     try:
-        return np.dtype(dtype)
+        converted: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise TypeError(
             f"`{name}` ({type(source).__name__}) has the dtype {dtype!r}, which NumPy does not "
             "know. Give an array of numbers or booleans."
         ) from None
+    return converted

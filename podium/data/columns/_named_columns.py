@@ -1,21 +1,32 @@
-"""Targets and weights given by the names of their columns: `fit(table, y="label")` takes them out
-of the table.
+"""Targets and weights passed by the names of their columns: `fit(table, y="label")` splits the
+table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from podium._typing import Tree
 from podium.core import unknown_choice
 from podium.data.columns._arrow import from_arrow
 from podium.data.columns._foreign_types import is_instance_of
-from podium.data.columns._hugging_face import is_hugging_face_table, opened, table_names
+from podium.data.columns._hugging_face import (
+    hugging_face_columns,
+    is_hugging_face_table,
+    table_names,
+)
 from podium.data.columns._pandas import from_pandas
 from podium.data.columns._polars import from_polars
 
-# (whether an object is such a table, the names of its columns, a function that gives some of them)
-_TABLES: tuple[tuple[Any, Any, Any], ...] = (
+# Returns columns of a table as arrays: a function of an argument's name and the columns' names.
+ReadColumns = Callable[[str, list[str]], Any]
+
+# (whether an object is such a table, its column names, a function that returns some columns)
+_TABLES: tuple[
+    tuple[Callable[[Any], bool], Callable[[Any], list[Any]], Callable[[Any], ReadColumns]], ...
+] = (
     (
         lambda x: is_instance_of(x, "pandas", "DataFrame"),
         lambda x: list(x.columns),
@@ -31,35 +42,35 @@ _TABLES: tuple[tuple[Any, Any, Any], ...] = (
         lambda x: list(x.column_names),
         lambda x: partial(from_arrow, x),
     ),
-    (is_hugging_face_table, table_names, opened),
+    (is_hugging_face_table, table_names, hugging_face_columns),
 )
 
 
 def split_named_columns(
-    x: Any,
-    y: Any,
-    sample_weight: Any,
+    x: Tree,
+    y: Tree,
+    sample_weight: Tree,
     argument_names: tuple[str, str, str] = ("x", "y", "sample_weight"),
-) -> tuple:
-    """Return x, y and sample_weight; what of the latter is names of columns of the table x is taken
-    out of it.
+) -> tuple[Tree, Tree, Tree]:
+    """Return x, y and sample_weight; if y and sample_weight name columns of the table x, those
+    columns are removed from x and returned in their place.
 
-    Several names stand for one array of those columns; of a Hugging Face dataset, for a list of
-    arrays, one for each output.
+    Several names become one array of those columns; of a Hugging Face dataset, a list of arrays,
+    one for each output.
 
     Args:
-        x: The inputs; anything but a table stays as it is.
+        x: The inputs; values other than tables are returned as they are.
         y: The targets, the name of a column, or a list of names.
-        sample_weight: The weights, or a name or names too.
-        argument_names: How messages call the three.
+        sample_weight: The weights, or the name or names of their columns.
+        argument_names: The names of the three arguments, for messages.
     """
-    kind = next((kind for kind in _TABLES if kind[0](x)), None)
-    if kind is None or not (_listed(y) or _listed(sample_weight)):
+    table_type = next((row for row in _TABLES if row[0](x)), None)
+    if table_type is None or not (_as_name_list(y) or _as_name_list(sample_weight)):
         return x, y, sample_weight
-    _, names_of, table = kind
-    known, some = names_of(x), table(x)
+    _, names_of, columns_of = table_type
+    known, read_columns = names_of(x), columns_of(x)
     for argument, names in zip(
-        argument_names[1:], (_listed(y), _listed(sample_weight)), strict=True
+        argument_names[1:], (_as_name_list(y), _as_name_list(sample_weight)), strict=True
     ):
         for name in names:
             if name not in known:
@@ -69,23 +80,23 @@ def split_named_columns(
                     f"`{argument}` names the column {name!r}, of which `{argument_names[0]}` has "
                     f"{known.count(name)}. Rename them."
                 )
-    taken = {*_listed(y), *_listed(sample_weight)}
-    rest = [name for name in known if name not in taken]
-    if not rest:
+    used = {*_as_name_list(y), *_as_name_list(sample_weight)}
+    remaining = [name for name in known if name not in used]
+    if not remaining:
         raise ValueError(
             f"`{argument_names[0]}` has no column left for the inputs: `{argument_names[1]}` and "
             f"`{argument_names[2]}` name all of {known}."
         )
-    apart = is_hugging_face_table(x)
+    as_list = is_hugging_face_table(x)
     targets, weights = (
-        _columns(y, argument_names[1], some, apart),
-        _columns(sample_weight, argument_names[2], some, apart),
+        _columns(y, argument_names[1], read_columns, as_list),
+        _columns(sample_weight, argument_names[2], read_columns, as_list),
     )
-    return some(argument_names[0], rest), targets, weights
+    return read_columns(argument_names[0], remaining), targets, weights
 
 
-def _listed(value: Any) -> list[str]:
-    """Return one or several names as a list; an empty one if they are no names."""
+def _as_name_list(value: Any) -> list[str]:
+    """Return one or several names as a list; an empty list for other values."""
     names = [value] if isinstance(value, str) else value
     return (
         list(names)
@@ -94,7 +105,7 @@ def _listed(value: Any) -> list[str]:
     )
 
 
-def _columns(value: Any, argument: str, some: Any, apart: bool) -> Any:
-    if apart and not isinstance(value, str) and _listed(value):
-        return [some(f"{argument}[{place}]", [name]) for place, name in enumerate(value)]
-    return some(argument, _listed(value)) if _listed(value) else value
+def _columns(value: Tree, argument: str, read_columns: ReadColumns, as_list: bool) -> Tree:
+    if as_list and not isinstance(value, str) and _as_name_list(value):
+        return [read_columns(f"{argument}[{index}]", [name]) for index, name in enumerate(value)]
+    return read_columns(argument, _as_name_list(value)) if _as_name_list(value) else value

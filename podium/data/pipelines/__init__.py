@@ -1,1 +1,1 @@
-"""Pipelines: the inside of a Dataset, one file for each family of steps."""
+"""Pipelines: the implementation of Dataset, one file for each family of transformations."""

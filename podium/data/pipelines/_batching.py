@@ -1,4 +1,4 @@
-"""Pipelines that put elements together into batches, and take batches apart."""
+"""Pipelines that stack elements into batches, and take batches apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Tree
 from podium.data._structure import leaves, map_leaves
 from podium.data.pipelines._pipeline import (
     INFINITE_CARDINALITY,
@@ -23,8 +25,8 @@ from podium.data.pipelines._sources import SingleElementPipeline
 
 
 class BatchPipeline(Pipeline):
-    """Elements stacked in groups of `count`. Rows of arrays are cut out in blocks, without touching
-    single ones.
+    """Elements stacked in groups of `count`. Rows of arrays are selected in blocks, without
+    handling single ones.
     """
 
     def __init__(self, source: Pipeline, count: int, drop_remainder: bool):
@@ -34,7 +36,7 @@ class BatchPipeline(Pipeline):
         self.seekable = source.seekable
 
     def inputs(self) -> list[Pipeline]:
-        """Return the one whose elements it stacks."""
+        """Return the source."""
         return [self.source]
 
     def size(self) -> int:
@@ -44,29 +46,29 @@ class BatchPipeline(Pipeline):
             return size
         return size // self.count if self.drop_remainder else -(-size // self.count)
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the batches."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the batches."""
         if self.source.table is None:
-            yield from map(self.stacked, self._groups(start))
+            yield from map(self.stack, self._groups(start))
             return
         for rows in self.batches_of_rows(start):
             yield map_leaves(lambda array, rows=rows: select_rows(array, rows), self.source.table)
 
     def batches_of_rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk the row numbers of each batch of a table."""
+        """Iterate over the row indices of each batch of a table."""
         return regroup_rows(self.source.rows(start * self.count), self.count, self.drop_remainder)
 
-    def sample(self, batch: int) -> Any:
+    def sample(self, batch: int) -> Tree:
         """Return a batch of copies of one sample."""
-        return self.stacked(
+        return self.stack(
             [self.source.sample(batch)] * (self.count if self.drop_remainder else batch)
         )
 
-    def stacked(self, elements: list) -> Any:
-        """Make one batch of several elements."""
-        return map_leaves(_stacked, *elements)
+    def stack(self, elements: list[Tree]) -> Tree:
+        """Return several elements as one batch."""
+        return map_leaves(_stack_arrays, *elements)
 
-    def _groups(self, start: int) -> Iterator[list]:
+    def _groups(self, start: int) -> Iterator[list[Tree]]:
         elements = iter(self.source.elements(start * self.count))
         while group := list(itertools.islice(elements, self.count)):
             if len(group) == self.count or not self.drop_remainder:
@@ -74,31 +76,34 @@ class BatchPipeline(Pipeline):
 
 
 class PaddedBatchPipeline(BatchPipeline):
-    """Elements of unequal shapes, filled up to one shape and stacked."""
+    """Elements of unequal shapes, padded to one shape and stacked."""
 
     def __init__(
-        self, source: Pipeline, count: int, shapes: Any, values: Any, drop_remainder: bool
+        self, source: Pipeline, count: int, shapes: Tree, values: Tree, drop_remainder: bool
     ):
         super().__init__(source, count, drop_remainder)
         self._shapes = shapes
         self._values = values
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the batches."""
-        return map(self.stacked, self._groups(start))
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the batches."""
+        return map(self.stack, self._groups(start))
 
-    def stacked(self, elements: list) -> Any:
-        """Make one batch, each leaf filled up to the longest of its kind or to the shape that was
-        asked for.
+    def stack(self, elements: list[Tree]) -> Tree:
+        """Return one batch, each leaf padded to the longest of the batch or to the requested
+        shape.
         """
         first = elements[0]
-        shapes, values = _spread(self._shapes, first), _spread(self._values, first)
-        places = iter(range(len(leaves(first))))
-        columns = [leaves(element) for element in elements]
+        shapes, values = (
+            _broadcast_setting(self._shapes, first),
+            _broadcast_setting(self._values, first),
+        )
+        indices = iter(range(len(leaves(first))))
+        rows = [leaves(element) for element in elements]
 
-        def pad(_: Any) -> np.ndarray:
-            place = next(places)
-            return _padded([row[place] for row in columns], shapes[place], values[place])
+        def pad(_: Any) -> NDArray[Any]:
+            index = next(indices)
+            return _pad_and_stack([row[index] for row in rows], shapes[index], values[index])
 
         return map_leaves(pad, first)
 
@@ -110,9 +115,7 @@ class UnbatchPipeline(Pipeline):
         self._source = source
 
     def size(self) -> int:
-        """Return the number of rows where it follows from how the batches were made, else that
-        nobody knows.
-        """
+        """Return the number of rows if it follows from how the batches were made."""
         source = self._source
         if isinstance(source, SingleElementPipeline):
             return first_length(next(source.elements()))
@@ -125,21 +128,21 @@ class UnbatchPipeline(Pipeline):
         )
 
     def inputs(self) -> list[Pipeline]:
-        """Return the one whose elements it takes apart."""
+        """Return the source."""
         return [self._source]
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the rows."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the rows."""
         for element in self._source.elements():
             for index in range(first_length(element)):
-                yield map_leaves(lambda array, at=index: select_row(array, at), element)
+                yield map_leaves(lambda array, index=index: select_row(array, index), element)
 
-    def sample(self, batch: int) -> Any:
+    def sample(self, batch: int) -> Tree:
         """Return the first row of a sample."""
         return map_leaves(lambda array: select_row(array, 0), self._source.sample(batch))
 
 
-def _stacked(*values: Any) -> np.ndarray:
+def _stack_arrays(*values: Any) -> NDArray[Any]:
     shapes = {np.shape(value) for value in values}
     if len(shapes) > 1:
         raise ValueError(
@@ -149,41 +152,42 @@ def _stacked(*values: Any) -> np.ndarray:
     return np.stack(values)
 
 
-def _spread(setting: Any, element: Any) -> list:
-    """Give each leaf of an element its own part of a setting; one value serves all leaves."""
+def _broadcast_setting(setting: Tree, element: Tree) -> list[Any]:
+    """Return the part of a setting for each leaf of an element; one value serves all leaves."""
     count = len(leaves(element))
     if setting is None or np.isscalar(setting) or not isinstance(element, (tuple, dict)):
         return [setting] * count
     if isinstance(element, dict):
-        return [part for key, value in element.items() for part in _spread(setting[key], value)]
-    return [
-        part for own, value in zip(setting, element, strict=True) for part in _spread(own, value)
-    ]
+        pairs = [(setting[key], value) for key, value in element.items()]
+    else:
+        pairs = list(zip(setting, element, strict=True))
+    return [part for value, leaf in pairs for part in _broadcast_setting(value, leaf)]
 
 
-def _padded(values: list, shape: Any, fill: Any) -> np.ndarray:
+def _pad_and_stack(values: list[Any], shape: Any, fill: Any) -> NDArray[Any]:
     arrays = [np.asarray(value) for value in values]
     longest = (
         np.max([array.shape for array in arrays], axis=0).astype(int).tolist()
         if arrays[0].ndim
         else []
     )
-    wanted = [None] * len(longest) if shape is None else list(shape)
-    target = [
-        most if want in (None, -1) else want for want, most in zip(wanted, longest, strict=True)
+    requested = [None] * len(longest) if shape is None else list(shape)
+    padded = [
+        length if size in (None, -1) else size
+        for size, length in zip(requested, longest, strict=True)
     ]
-    if any(most > length for most, length in zip(longest, target, strict=True)):
+    if any(length > size for length, size in zip(longest, padded, strict=True)):
         raise ValueError(
-            f"padded_shapes asks for {tuple(wanted)}, but an element has the shape "
+            f"padded_shapes={tuple(requested)} was given, but an element has the shape "
             f"{tuple(longest)}, which is larger."
         )
-    text = arrays[0].dtype.kind in "OUS"
-    default = "" if text else 0
+    is_text = arrays[0].dtype.kind in "OUS"
+    default = "" if is_text else 0
     batch = np.full(
-        (len(arrays), *target),
+        (len(arrays), *padded),
         default if fill is None else fill,
-        dtype=object if text else arrays[0].dtype,
+        dtype=object if is_text else arrays[0].dtype,
     )
-    for row, array in zip(batch, arrays, strict=True) if target else ():
+    for row, array in zip(batch, arrays, strict=True) if padded else ():
         row[tuple(slice(0, length) for length in array.shape)] = array
-    return batch if target else np.stack(arrays)
+    return batch if padded else np.stack(arrays)

@@ -1,4 +1,6 @@
-"""Where a Dataset's elements come from: rows of arrays, one structure of arrays, a generator."""
+"""Pipelines at the start of a Dataset: rows of arrays, one structure of arrays, a generator. Also
+converts the arguments of the Dataset's constructors.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Tree
 from podium.core import TensorSpec, Variable, convert_to_tensor, is_tensor, standardize_dtype
-from podium.data._copy_values import array_from_list, device_dtype, is_array_like, owned, short_repr
+from podium.data._copy_values import array_from_list, copy_array
 from podium.data._structure import (
     describe_structure,
     leaves,
@@ -17,6 +21,8 @@ from podium.data._structure import (
     named_leaves,
     rebuild_sequence,
 )
+from podium.data._value_checks import device_dtype, short_repr
+from podium.data.columns._column_types import is_array_like
 from podium.data.pipelines._pipeline import UNKNOWN_CARDINALITY, Pipeline, Rows, TextSpec
 
 
@@ -26,7 +32,7 @@ class SlicesPipeline(Pipeline):
     in_order = True
     seekable = True
 
-    def __init__(self, table: Any, count: int | None = None):
+    def __init__(self, table: Tree, count: int | None = None):
         self.table = table
         self._count = len(leaves(table)[0]) if count is None else count
 
@@ -35,11 +41,11 @@ class SlicesPipeline(Pipeline):
         return self._count
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk all rows in order."""
+        """Iterate over all rows in order."""
         yield range(start, self._count)
 
-    def sample(self, batch: int) -> Any:
-        """Return the first row, or zeros where there is none."""
+    def sample(self, batch: int) -> Tree:
+        """Return the first row, or zeros if there is none."""
         if self._count:
             return super().sample(batch)
         return map_leaves(lambda array: np.zeros(array.shape[1:], array.dtype)[()], self.table)
@@ -50,52 +56,52 @@ class SingleElementPipeline(Pipeline):
 
     seekable = True
 
-    def __init__(self, element: Any):
+    def __init__(self, element: Tree):
         self._element = element
 
     def size(self) -> int:
         """Return 1."""
         return 1
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Give the element."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Yield the element."""
         if start == 0:
             yield self._element
 
 
 class GeneratorPipeline(Pipeline):
-    """What a generator function yields, called anew for each pass.
+    """What a generator function yields; it is called again for each iteration.
 
     Args:
         make: A function that returns an iterable.
-        signature: A structure of specs that every element must fit, or None.
+        signature: A structure of specs that every element must match, or None.
     """
 
-    def __init__(self, make: Callable[[], Iterable], signature: Any = None):
+    def __init__(self, make: Callable[[], Iterable[Tree]], signature: Tree = None):
         self._make = make
         self._signature = signature
 
     def size(self) -> int:
-        """Return that nobody knows."""
+        """Return UNKNOWN_CARDINALITY."""
         return UNKNOWN_CARDINALITY
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Call the function and give what it yields, checked and converted."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Call the function and yield its elements, validated and converted."""
         for element in self._make():
             yield (
                 freeze_element(element)
                 if self._signature is None
-                else _fitted(element, self._signature)
+                else _match_signature(element, self._signature)
             )
 
-    def spec(self) -> Any:
-        """Return the signature, or describe the first element."""
+    def spec(self) -> Tree:
+        """Return the signature, or the specs of the first element."""
         return super().spec() if self._signature is None else self._signature
 
 
-def freeze_element(structure: Any, name: str = "element") -> Any:
-    """Turn what a user's function returned into an element: NumPy leaves that are ours, lists as
-    arrays.
+def freeze_element(structure: Tree, name: str = "element") -> Tree:
+    """Convert what a user's function returned to an element whose leaves are NumPy values that only
+    Podium holds.
 
     As in tf.data, tuples and dictionaries are structure, and a list stands for one array.
     """
@@ -113,13 +119,13 @@ def freeze_element(structure: Any, name: str = "element") -> Any:
         )
         structure = convert_to_tensor(structure) if holds_tensors else np.asarray(structure)
     if isinstance(structure, (np.ndarray, np.generic)) and structure.dtype.kind in "OUS":
-        return _text(structure, name)
-    value = owned(structure, name)
+        return _check_text(structure, name)
+    value = copy_array(structure, name)
     return np.asarray(value) if isinstance(value, jax.Array) else value[()]
 
 
-def as_table(tensors: Any) -> Any:
-    """Turn the argument of `from_tensor_slices` into arrays of one length that are ours."""
+def as_table(tensors: Tree) -> Tree:
+    """Convert the argument of `from_tensor_slices` to copied arrays of one length."""
     table = map_leaves(np.asarray, freeze_element(tensors, "tensors"))
     lengths = {}
     for name, array in named_leaves(table, "tensors"):
@@ -132,16 +138,16 @@ def as_table(tensors: Any) -> Any:
     if not lengths:
         raise ValueError(f"`tensors` is {short_repr(tensors)}, which holds no arrays.")
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
+        actual = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
         raise ValueError(
             "All arrays must have the same number of rows, the length of the first dimension: "
-            f"{found}."
+            f"{actual}."
         )
     return table
 
 
-def as_signature(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
-    """Make the structure of specs from either way of giving it to `from_generator`."""
+def as_signature(output_types: Tree, output_shapes: Tree, output_signature: Tree) -> Tree:
+    """Return the structure of specs from the arguments of `from_generator`, or None."""
     if output_signature is not None:
         if output_types is not None or output_shapes is not None:
             raise ValueError(
@@ -155,20 +161,20 @@ def as_signature(output_types: Any, output_shapes: Any, output_signature: Any) -
             )
         return None
     if output_shapes is None:
-        return map_leaves(lambda dtype: _spec(None, dtype), output_types)
-    return _with_shapes(output_types, output_shapes)
+        return map_leaves(lambda dtype: _make_spec(None, dtype), output_types)
+    return _make_specs(output_types, output_shapes)
 
 
-def _with_shapes(types: Any, shapes: Any) -> Any:
-    if isinstance(types, dict):
-        return {key: _with_shapes(value, shapes[key]) for key, value in types.items()}
-    if isinstance(types, tuple):
-        return tuple(_with_shapes(value, shape) for value, shape in zip(types, shapes, strict=True))
-    return _spec(shapes, types)
+def _make_specs(dtypes: Tree, shapes: Tree) -> Tree:
+    if isinstance(dtypes, dict):
+        return {key: _make_specs(value, shapes[key]) for key, value in dtypes.items()}
+    if isinstance(dtypes, tuple):
+        return tuple(_make_specs(value, shape) for value, shape in zip(dtypes, shapes, strict=True))
+    return _make_spec(shapes, dtypes)
 
 
-def _spec(shape: Any, dtype: Any) -> Any:
-    """Make a spec that also allows any rank (shape None) and text."""
+def _make_spec(shape: Iterable[int | str | None] | None, dtype: Any) -> TensorSpec | TextSpec:
+    """Return a spec, also for any rank (shape None) and for text."""
     name = getattr(dtype, "name", dtype)
     if name in ("string", "str", "object", str):
         return TextSpec(() if shape is None else shape)
@@ -178,11 +184,12 @@ def _spec(shape: Any, dtype: Any) -> Any:
     return spec
 
 
-def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
-    """Convert an element to the types of a signature and compare the shapes."""
+def _match_signature(element: Tree, signature: Tree, name: str = "element") -> Tree:
+    """Convert an element to the dtypes of a signature, and compare the shapes."""
     if isinstance(signature, dict) and isinstance(element, dict) and set(signature) == set(element):
         return {
-            key: _fitted(element[key], spec, f"{name}[{key!r}]") for key, spec in signature.items()
+            key: _match_signature(element[key], spec, f"{name}[{key!r}]")
+            for key, spec in signature.items()
         }
     if (
         isinstance(signature, (tuple, list))
@@ -190,7 +197,7 @@ def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
         and len(signature) == len(element)
     ):
         return tuple(
-            _fitted(*row, f"{name}[{i}]")
+            _match_signature(*row, f"{name}[{i}]")
             for i, row in enumerate(zip(element, signature, strict=True))
         )
     if isinstance(signature, (dict, tuple, list)):
@@ -216,10 +223,13 @@ def _fitted(element: Any, signature: Any, name: str = "element") -> Any:
     return value[()]
 
 
-def _text(value: Any, name: str) -> Any:
+def _check_text(value: NDArray[Any] | np.generic, name: str) -> Any:
+    """Return an array of text; one item as Python's `str` or `bytes`."""
     array = np.asarray(value)
     if array.dtype.kind == "O" and not all(isinstance(item, (str, bytes)) for item in array.flat):
         if is_array_like(value) and array.size and not isinstance(array.flat[0], (str, bytes)):
             return array_from_list(array, name)  # raises: an array of Python objects
-        raise TypeError(f"`{name}` mixes text with other things: {short_repr(array.tolist())}.")
+        raise TypeError(
+            f"`{name}` mixes text with values of other types: {short_repr(array.tolist())}."
+        )
     return array.item() if array.ndim == 0 else array

@@ -1,14 +1,15 @@
-"""Pipelines that pick, repeat, join and keep elements without looking into them."""
+"""Pipelines that select, repeat, combine and cache elements without changing them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from podium.data._copy_values import owned
+from podium._typing import Tree
+from podium.data._copy_values import copy_array
 from podium.data._structure import leaves, map_leaves
 from podium.data.pipelines._pipeline import (
     INFINITE_CARDINALITY,
@@ -29,34 +30,32 @@ class TakePipeline(SameSpecPipeline):
         self._count = count
 
     def size(self) -> int:
-        """Return the smaller one of both counts."""
+        """Return the smaller of both counts."""
         size = self.source.size()
         if self._count < 0 or size == UNKNOWN_CARDINALITY:
             return 0 if self._count == 0 else size
         return self._count if size == INFINITE_CARDINALITY else min(self._count, size)
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk the first row numbers."""
-        left = self._count
-        if left < 0:
+        """Iterate over the first row indices."""
+        if self._count < 0:
             yield from self.source.rows(start)
             return
-        left = max(0, left - start)
-        for block in (
-            self.source.rows(start) if self._count else ()
-        ):  # also if none is left: a shuffle counts its walks
-            yield block[:left]
-            left -= len(block)
-            if left <= 0:
+        remaining = max(0, self._count - start)
+        # The source is read even if no row remains: a shuffle counts its iterations.
+        for block in self.source.rows(start) if self._count else ():
+            yield block[:remaining]
+            remaining -= len(block)
+            if remaining <= 0:
                 return
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the first elements."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the first elements."""
         if self.table is not None:
             return super().elements(start)
         if start and start >= self._count >= 0:
-            for _ in itertools.islice(self.source.elements(start), 1):  # a shuffle counts its walks
-                pass
+            for _ in itertools.islice(self.source.elements(start), 1):
+                pass  # a shuffle counts its iterations
             return iter(())
         return itertools.islice(
             self.source.elements(start), None if self._count < 0 else self._count - start
@@ -71,18 +70,18 @@ class SkipPipeline(SameSpecPipeline):
         self._count = count
 
     def size(self) -> int:
-        """Return what is left."""
+        """Return the number of elements that remain."""
         size = self.source.size()
         if self._count < 0:
             return 0
         return size if size < 0 else max(0, size - self._count)
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk the later row numbers."""
+        """Iterate over the later row indices."""
         return iter(()) if self._count < 0 else self.source.rows(self._count + start)
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the later elements."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the later elements."""
         if self.table is not None:
             return super().elements(start)
         if self._count < 0:
@@ -93,26 +92,26 @@ class SkipPipeline(SameSpecPipeline):
 
 
 class ShardPipeline(SameSpecPipeline):
-    """Every `count`-th element, from number `index` on."""
+    """Every `count`-th element, starting with the one at `index`."""
 
     def __init__(self, source: Pipeline, count: int, index: int):
         super().__init__(source)
         self._count, self._index = count, index
 
     def size(self) -> int:
-        """Return how many of the elements are its own."""
+        """Return the number of elements of the shard."""
         size = self.source.size()
         return size if size < 0 else max(0, -(-(size - self._index) // self._count))
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk its own row numbers."""
+        """Iterate over the row indices of the shard."""
         first = 0
         for block in self.source.rows(self._index + start * self._count):
             yield block[first :: self._count]
             first = (first - len(block)) % self._count if first < len(block) else first - len(block)
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk its own elements."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the elements of the shard."""
         if self.table is not None:
             return super().elements(start)
         first = self._index + start * self._count
@@ -122,7 +121,7 @@ class ShardPipeline(SameSpecPipeline):
 
 
 class RepeatPipeline(SameSpecPipeline):
-    """The elements several times over; for ever if `count` is negative."""
+    """The elements `count` times; infinitely often if `count` is negative."""
 
     def __init__(self, source: Pipeline, count: int):
         super().__init__(source)
@@ -139,114 +138,113 @@ class RepeatPipeline(SameSpecPipeline):
         return size if size == UNKNOWN_CARDINALITY else size * self._count
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk the row numbers again and again."""
-        return self._again(
+        """Iterate over the row indices repeatedly."""
+        return self._repeat(
             lambda first: (block for block in self.source.rows(first) if len(block)), start
         )
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the elements again and again."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the elements repeatedly."""
         return (
             super().elements(start)
             if self.table is not None
-            else self._again(self.source.elements, start)
+            else self._repeat(self.source.elements, start)
         )
 
     def skip_passes(self, passes: int) -> None:
-        """Hear of walks that did not take place; each is `count` walks of the source."""
+        """Count iterations that did not take place; each is `count` iterations of the source."""
         super().skip_passes(passes * max(0, self._count))
 
-    def _again(self, walk: Any, start: int) -> Iterator[Any]:
+    def _repeat(self, iterate: Callable[[int], Iterator[Any]], start: int) -> Iterator[Tree]:
         done, first = divmod(start, self.source.size()) if start else (0, 0)
         if done:
             self.source.skip_passes(done)
         for _ in itertools.count() if self._count < 0 else range(done, self._count):
-            met = False
-            for item in walk(first):
-                met = True
+            is_empty = True
+            for item in iterate(first):
+                is_empty = False
                 yield item
-            if not met:
-                return  # nothing to repeat: do not turn for ever
+            if is_empty:
+                return  # nothing to repeat: do not loop forever
             first = 0
 
 
 class CachePipeline(SameSpecPipeline):
-    """The elements of the first complete pass, kept in memory for all later ones."""
+    """The elements of the first complete iteration, cached in memory for all later ones."""
 
     def __init__(self, source: Pipeline):
         super().__init__(source)
-        self.seekable = (
-            source.seekable and not source.shuffles()
-        )  # the order of the first pass is not known elsewhere
-        self._kept: list | None = None
+        # The order of a shuffled first iteration cannot be restored in another process.
+        self.seekable = source.seekable and not source.shuffles()
+        self._cached: list[Any] | None = None
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        """Walk the row numbers in the order of the first pass."""
-        return self._keep(self.source.rows, start)
+        """Iterate over the row indices in the order of the first iteration."""
+        return self._cache(self.source.rows, start)
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the elements of the first pass."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the elements of the first iteration."""
         return (
             super().elements(start)
             if self.table is not None
-            else self._keep(self.source.elements, start)
+            else self._cache(self.source.elements, start)
         )
 
-    def _keep(self, walk: Any, start: int) -> Iterator[Any]:
-        if start:  # not a complete pass: nothing to keep
-            yield from walk(start)
+    def _cache(self, iterate: Callable[[int], Iterator[Any]], start: int) -> Iterator[Any]:
+        if start:  # not a complete iteration: it is not cached
+            yield from iterate(start)
             return
-        if self._kept is not None:
-            yield from self._kept
+        if self._cached is not None:
+            yield from self._cached
             return
-        kept = []
-        for item in walk():
-            kept.append(item)
+        items = []
+        for item in iterate(0):
+            items.append(item)
             yield item
-        self._kept = kept
+        self._cached = items
 
 
-class Chained(SameSpecPipeline):
+class ConcatenatePipeline(SameSpecPipeline):
     """The elements of one pipeline, then those of another."""
 
-    def __init__(self, source: Pipeline, then: Pipeline):
+    def __init__(self, source: Pipeline, other: Pipeline):
         super().__init__(source)
         self.table = None
-        self.seekable = source.seekable and then.seekable and source.size() >= 0
-        self._then = then
+        self.seekable = source.seekable and other.seekable and source.size() >= 0
+        self._other = other
 
     def inputs(self) -> list[Pipeline]:
-        """Return both."""
-        return [self.source, self._then]
+        """Return both sources."""
+        return [self.source, self._other]
 
     def size(self) -> int:
-        """Return the sum."""
-        sizes = (self.source.size(), self._then.size())
+        """Return the sum of the sizes."""
+        sizes = (self.source.size(), self._other.size())
         if INFINITE_CARDINALITY in sizes:
             return INFINITE_CARDINALITY
         return UNKNOWN_CARDINALITY if UNKNOWN_CARDINALITY in sizes else sum(sizes)
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk both."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over both, one after the other."""
         if not start:
-            return itertools.chain(self.source.elements(), self._then.elements())
-        later = start - self.source.size()
-        if later < 0:
-            return itertools.chain(self.source.elements(start), self._then.elements())
+            return itertools.chain(self.source.elements(), self._other.elements())
+        remaining = start - self.source.size()
+        if remaining < 0:
+            return itertools.chain(self.source.elements(start), self._other.elements())
         self.source.skip_passes(1)
-        return self._then.elements(later)
+        return self._other.elements(remaining)
 
 
 class ZipPipeline(Pipeline):
     """Elements of several pipelines side by side, until the shortest one ends."""
 
-    def __init__(self, structure: Any):
+    def __init__(self, structure: Tree):
         self._structure = structure
         self._parts: list[Pipeline] = leaves(structure)
         self.seekable = all(part.seekable for part in self._parts)
 
     def inputs(self) -> list[Pipeline]:
-        """Return all of them."""
+        """Return all sources."""
         return self._parts
 
     def size(self) -> int:
@@ -258,20 +256,20 @@ class ZipPipeline(Pipeline):
             (size for size in sizes if size != INFINITE_CARDINALITY), default=INFINITE_CARDINALITY
         )
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk all of them together."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over all sources together."""
         for row in zip(*(part.elements(start) for part in self._parts), strict=False):
-            found = iter(row)
-            yield map_leaves(lambda _, found=found: next(found), self._structure)
+            parts = iter(row)
+            yield map_leaves(lambda _, parts=parts: next(parts), self._structure)
 
-    def sample(self, batch: int) -> Any:
+    def sample(self, batch: int) -> Tree:
         """Return samples side by side."""
         return map_leaves(lambda part: part.sample(batch), self._structure)
 
 
-def zipped(structure: Any) -> Pipeline:
-    """Put pipelines side by side. Whole arrays in order stay arrays, so that later steps can work
-    on blocks.
+def zip_pipelines(structure: Tree) -> Pipeline:
+    """Return pipelines side by side. Complete arrays in order stay arrays, so that later pipelines
+    can work on blocks.
     """
     parts = leaves(structure)
     if not all(part.in_order for part in parts):
@@ -286,7 +284,7 @@ def zipped(structure: Any) -> Pipeline:
 
 
 class RangePipeline(Pipeline):
-    """Whole numbers from `start` on, in steps, up to `stop` (for ever if that is None)."""
+    """Integers from `start` in steps of `step`, up to `stop` (infinitely many if it is None)."""
 
     seekable = True
 
@@ -294,23 +292,23 @@ class RangePipeline(Pipeline):
         self._start, self._stop, self._step = start, stop, step
 
     def size(self) -> int:
-        """Return how many there are."""
+        """Return the number of integers."""
         return (
             INFINITE_CARDINALITY
             if self._stop is None
             else len(range(self._start, self._stop, self._step))
         )
 
-    def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk the numbers."""
+    def elements(self, start: int = 0) -> Iterator[Tree]:
+        """Iterate over the integers."""
         first = self._start + start * self._step
         if self._stop is None:
             return map(np.int32, itertools.count(first, self._step))
         return map(np.int32, range(first, self._stop, self._step))
 
 
-def counted(start: int, stop: int | None, step: int = 1) -> Pipeline:
-    """Return the pipeline of a range of numbers: an array in memory unless that would be large."""
+def range_pipeline(start: int, stop: int | None, step: int = 1) -> Pipeline:
+    """Return the pipeline of a range of integers: an array in memory unless it would be large."""
     if stop is not None and len(range(start, stop, step)) <= 2**20:
-        return SlicesPipeline(owned(np.arange(start, stop, step, dtype=np.int64), "range"))
+        return SlicesPipeline(copy_array(np.arange(start, stop, step, dtype=np.int64), "range"))
     return RangePipeline(start, stop, step)
