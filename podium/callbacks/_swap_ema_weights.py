@@ -134,8 +134,6 @@ class SwapEMAWeights(Callback):
         return (
             (variable, slots["average"])
             for optimizer in optimizers
-            for variable, slots in zip(
-                optimizer._trainable_variables, optimizer._slots, strict=True
-            )
+            for variable, slots in optimizer._slots
             if "average" in slots
         )

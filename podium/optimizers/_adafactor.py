@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
-from podium.optimizers._argument_checks import number
+from podium.core.internal import check_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def adafactor(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Divide by a root mean square made of row and column means; limit the step, and scale it by
     the weights.
     """
@@ -61,12 +69,11 @@ class Adafactor(Optimizer):
                [2.7261, 4.2739]], dtype=float32)
     """
 
-    _rule = staticmethod(adafactor)
     _hyper = ("beta_2_decay", "epsilon_1", "epsilon_2", "clip_threshold", "relative_step")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         beta_2_decay: float = -0.8,
         epsilon_1: float = 1e-30,
         epsilon_2: float = 1e-3,
@@ -75,16 +82,19 @@ class Adafactor(Optimizer):
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.beta_2_decay = number("beta_2_decay", beta_2_decay, None, 0)
-        self.epsilon_1 = number("epsilon_1", epsilon_1, 0)
-        self.epsilon_2 = number("epsilon_2", epsilon_2, 0)
-        self.clip_threshold = number("clip_threshold", clip_threshold, 0)
+        self.beta_2_decay = check_number("beta_2_decay", beta_2_decay, None, 0)
+        self.epsilon_1 = check_number("epsilon_1", epsilon_1, 0)
+        self.epsilon_2 = check_number("epsilon_2", epsilon_2, 0)
+        self.clip_threshold = check_number("clip_threshold", clip_threshold, 0)
         self.relative_step = bool(relative_step)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return adafactor
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("row", "column", "velocity")]
 
-    def _new_slot(self, variable: Variable, name: str) -> Variable | None:
+    def _make_slot(self, variable: Variable, name: str) -> Variable | None:
         if name not in ("row", "column"):
             return self.add_variable_from_reference(variable, name)
         stem, shape = variable.path.replace("/", "_"), variable.shape

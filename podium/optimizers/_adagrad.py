@@ -4,19 +4,27 @@ ones.
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
+import jax
 import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Variable
-from podium.optimizers._argument_checks import number
+from podium.core.internal import check_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def adagrad(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Divide by the root of the sum of all squared gradients."""
     accumulator = slots["accumulator"] + jnp.square(gradient)
     return value - learning_rate * gradient / jnp.sqrt(accumulator + hyper.epsilon), {
@@ -36,38 +44,46 @@ class Adagrad(Optimizer):
 
     Example:
         >>> w = podium.Variable([1.0])
-        >>> podium.optimizers.Adagrad(0.1, initial_accumulator_value=0.0).apply([podium.Tensor([4.0])], [w])
+        >>> optimizer = podium.optimizers.Adagrad(0.1, initial_accumulator_value=0.0)
+        >>> optimizer.apply([podium.Tensor([4.0])], [w])
         >>> w.numpy()
         array([0.9], dtype=float32)
     """
 
-    _rule = staticmethod(adagrad)
     _hyper = ("initial_accumulator_value", "epsilon")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         initial_accumulator_value: float = 0.1,
         epsilon: float = 1e-7,
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.initial_accumulator_value = number(
+        self.initial_accumulator_value = check_number(
             "initial_accumulator_value", initial_accumulator_value, 0
         )
-        self.epsilon = number("epsilon", epsilon, 0)
+        self.epsilon = check_number("epsilon", epsilon, 0)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return adagrad
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("accumulator",)]
 
-    def _new_slot(self, variable: Variable, name: str) -> Variable | None:
+    def _make_slot(self, variable: Variable, name: str) -> Variable | None:
         first = self.initial_accumulator_value if name == "accumulator" else 0.0
         return self.add_variable_from_reference(variable, name, initializers.Constant(first))
 
 
 def adadelta(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Scale steps by the root mean square of recent steps over that of recent gradients."""
     rho, epsilon = hyper.rho, hyper.epsilon
     squares = rho * slots["accumulated_grad"] + (1 - rho) * jnp.square(gradient)
@@ -96,19 +112,21 @@ class Adadelta(Optimizer):
         array([0.9553], dtype=float32)
     """
 
-    _rule = staticmethod(adadelta)
     _hyper = ("rho", "epsilon")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         rho: float = 0.95,
         epsilon: float = 1e-7,
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.rho = number("rho", rho, 0, 1)
-        self.epsilon = number("epsilon", epsilon, 0)
+        self.rho = check_number("rho", rho, 0, 1)
+        self.epsilon = check_number("epsilon", epsilon, 0)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return adadelta
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("accumulated_grad", "accumulated_delta_var")]

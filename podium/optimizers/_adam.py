@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+import jax
 import jax.numpy as jnp
 
-from podium.optimizers._argument_checks import fraction, number
+from podium.core import Variable
+from podium.core.internal import check_number
+from podium.optimizers._argument_checks import check_decay_rate
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def adam(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Step by the mean gradient over the root mean square; epsilon is added before the correction
     of early steps.
     """
@@ -26,12 +36,34 @@ def adam(
     return value - m * rate / (jnp.sqrt(v) + hyper.epsilon), new
 
 
-def power(beta: float, step: Any) -> Any:
-    """Return `beta ** step` in the type of the step."""
+def power(beta: float, step: jax.Array) -> jax.Array:
+    """Return `beta ** step` in the dtype of the step."""
     return jnp.power(jnp.asarray(beta, step.dtype), step)
 
 
-class Adam(Optimizer):
+class AdamFamily(Optimizer):
+    """The hyperparameters that Adam and its variants share. Abstract: it has no rule."""
+
+    _hyper: tuple[str, ...] = ("beta_1", "beta_2", "epsilon")
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **options: Unpack[Options],
+    ):
+        super().__init__(learning_rate, **options)
+        self.beta_1 = check_decay_rate("beta_1", beta_1)
+        self.beta_2 = check_decay_rate("beta_2", beta_2)
+        self.epsilon = check_number("epsilon", epsilon, 0)
+
+    def _slot_groups(self) -> list[tuple[str, ...]]:
+        return [("momentum", "velocity")]
+
+
+class Adam(AdamFamily):
     """Running means of the gradient and of its square: the usual first choice.
 
     Args:
@@ -49,23 +81,22 @@ class Adam(Optimizer):
         array([0.9, 2.1], dtype=float32)
     """
 
-    _rule = staticmethod(adam)
     _hyper: tuple[str, ...] = ("beta_1", "beta_2", "epsilon", "amsgrad")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         amsgrad: bool = False,
         **options: Unpack[Options],
     ):
-        super().__init__(learning_rate, **options)
-        self.beta_1 = fraction("beta_1", beta_1)
-        self.beta_2 = fraction("beta_2", beta_2)
-        self.epsilon = number("epsilon", epsilon, 0)
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
         self.amsgrad = bool(amsgrad)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return adam
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum", "velocity")] + ([("velocity_hat",)] if self.amsgrad else [])
@@ -92,7 +123,7 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         weight_decay: float = 0.004,
         beta_1: float = 0.9,
         beta_2: float = 0.999,

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
+import jax
 import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Variable
-from podium.optimizers._argument_checks import number
+from podium.core.internal import check_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def ftrl(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Minimize the linear term so far plus penalties; with an L1 penalty, small weights become
     exactly zero.
     """
@@ -52,7 +60,6 @@ class Ftrl(Optimizer):
         array([-0.0829,  0.    ], dtype=float32)
     """
 
-    _rule = staticmethod(ftrl)
     _hyper = (
         "learning_rate_power",
         "initial_accumulator_value",
@@ -64,7 +71,7 @@ class Ftrl(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0,
@@ -75,24 +82,27 @@ class Ftrl(Optimizer):
     ):
         super().__init__(learning_rate, **options)
         shrinkage = l2_shrinkage_regularization_strength
-        self.learning_rate_power = number("learning_rate_power", learning_rate_power, None, 0)
-        self.initial_accumulator_value = number(
+        self.learning_rate_power = check_number("learning_rate_power", learning_rate_power, None, 0)
+        self.initial_accumulator_value = check_number(
             "initial_accumulator_value", initial_accumulator_value, 0
         )
-        self.l1_regularization_strength = number(
+        self.l1_regularization_strength = check_number(
             "l1_regularization_strength", l1_regularization_strength, 0
         )
-        self.l2_regularization_strength = number(
+        self.l2_regularization_strength = check_number(
             "l2_regularization_strength", l2_regularization_strength, 0
         )
-        self.l2_shrinkage_regularization_strength = number(
+        self.l2_shrinkage_regularization_strength = check_number(
             "l2_shrinkage_regularization_strength", shrinkage, 0
         )
-        self.beta = number("beta", beta)
+        self.beta = check_number("beta", beta)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return ftrl
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("accumulator", "linear")]
 
-    def _new_slot(self, variable: Variable, name: str) -> Variable | None:
+    def _make_slot(self, variable: Variable, name: str) -> Variable | None:
         first = self.initial_accumulator_value if name == "accumulator" else 0.0
         return self.add_variable_from_reference(variable, name, initializers.Constant(first))

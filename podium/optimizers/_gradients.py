@@ -1,25 +1,31 @@
-"""Gradients beside their variables: which pairs can be used, and what to say about the others."""
+"""Gradients matched with their variables: which pairs are valid, and messages for the others."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+import jax
+
+from podium._typing import TensorLike
 from podium.core import Variable, convert_to_tensor, warn_user
 from podium.core.internal import read_array
 from podium.optimizers._transforms import wide_dtype
 
 
-def checked_pairs(
-    name: str, grads: list, variables: list[Variable], warned: set[str]
-) -> tuple[list, list[Variable]]:
-    """Return bare gradients in the type of the update, and their variables, without those that have
-    no gradient.
+def match_gradients(
+    name: str,
+    grads: Sequence[TensorLike | None],
+    variables: list[Variable],
+    warned: set[str],
+) -> tuple[list[jax.Array], list[Variable]]:
+    """Return gradients as arrays in the dtype of the update, and their variables, without those
+    whose gradient is None.
 
     Args:
         name: The optimizer's name, for messages.
         grads: Gradients or None.
-        variables: As many variables.
-        warned: Paths of variables that a warning has named; it grows, so that each is named once.
+        variables: A variable for each of them.
+        warned: Paths of variables that a warning has named; extended, so that each is named once.
     """
     missing = [
         variable.path
@@ -39,14 +45,14 @@ def checked_pairs(
             "they are. If that is not meant, check that the loss depends on them."
         )
     pairs = [
-        (_bare_gradient(name, gradient, variable), variable)
+        (_to_array(name, gradient, variable), variable)
         for gradient, variable in zip(grads, variables, strict=True)
         if gradient is not None
     ]
     return [gradient for gradient, _ in pairs], [variable for _, variable in pairs]
 
 
-def _bare_gradient(name: str, gradient: Any, variable: Variable) -> Any:
+def _to_array(name: str, gradient: TensorLike, variable: Variable) -> jax.Array:
     array = read_array(convert_to_tensor(gradient))
     if array.shape != variable.shape:
         raise ValueError(

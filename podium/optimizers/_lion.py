@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
+import jax
 import jax.numpy as jnp
 
-from podium.optimizers._argument_checks import number
+from podium.core import Variable
+from podium.core.internal import check_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def lion(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Step by the sign of a mean of momentum and gradient; the momentum follows more slowly."""
     momentum = slots["momentum"]
     beta_1, beta_2 = (
@@ -39,24 +48,26 @@ class Lion(Optimizer):
         array([0.9, 2.1], dtype=float32)
     """
 
-    _rule = staticmethod(lion)
     _hyper = ("beta_1", "beta_2")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.99,
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.beta_1 = number("beta_1", beta_1, 0, 1)
-        self.beta_2 = number("beta_2", beta_2, 0, 1)
+        self.beta_1 = check_number("beta_1", beta_1, 0, 1)
+        self.beta_2 = check_number("beta_2", beta_2, 0, 1)
         if self.beta_1 == 0:
             raise ValueError(
                 "beta_1=0.0 was given to Lion; a number above 0 was expected, or it would "
                 "ignore its momentum."
             )
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return lion
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum",)]

@@ -9,13 +9,12 @@ import jax.numpy as jnp
 
 from podium import initializers
 from podium.core import Tensor, Variable, dispatch
-from podium.core.internal import override
+from podium.core.internal import check_int, check_number, override
 from podium.optimizers import _transforms
-from podium.optimizers._argument_checks import number, whole_number
-from podium.optimizers._gradients import checked_pairs
+from podium.optimizers._gradients import match_gradients
 from podium.optimizers._optimizer import Optimizer
-from podium.optimizers._optimizer_state import VariableList
 from podium.optimizers._registry import add_optimizer, deserialize, get, serialize
+from podium.optimizers._slots import VariableList
 
 
 @add_optimizer
@@ -73,8 +72,10 @@ class LossScaleOptimizer(Optimizer):
             )
         self.inner_optimizer = inner
         self.inner_optimizer.loss_scale_factor = None  # gradients would be divided twice
-        self.initial_scale = number("initial_scale", initial_scale, 0)
-        self.dynamic_growth_steps = whole_number("dynamic_growth_steps", dynamic_growth_steps, 1)
+        self.initial_scale = check_number("initial_scale", initial_scale, 0)
+        self.dynamic_growth_steps = check_int(
+            "dynamic_growth_steps", dynamic_growth_steps, 1, type_error=ValueError
+        )
         self.step_counter: Variable | None = None
         self.dynamic_scale: Variable | None = None
 
@@ -132,8 +133,8 @@ class LossScaleOptimizer(Optimizer):
         if not (grads := list(grads)):
             return
         with override(tapes=(), autocast_dtype=None, bare_arrays=False):
-            variables = self._known_variables(grads, trainable_variables)
-            gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
+            variables = self._build_missing(grads, trainable_variables)
+            gradients, variables = match_gradients(self.name, grads, variables, self._warned)
             finite = _transforms.all_finite(gradients)
             assert self.dynamic_scale is not None
             scale = self.dynamic_scale.read()

@@ -8,14 +8,14 @@ from typing import Any
 
 from podium.core import Tensor, Variable
 from podium.core.internal import override
-from podium.optimizers._gradients import checked_pairs
+from podium.optimizers._gradients import match_gradients
 from podium.optimizers._loss_scale import LossScaleOptimizer
 from podium.optimizers._optimizer import Optimizer
-from podium.optimizers._optimizer_state import VariableList
 from podium.optimizers._registry import add_optimizer, deserialize, serialize
+from podium.optimizers._slots import VariableList
 
 
-class OptimizerMap(MutableMapping):
+class OptimizerMap(MutableMapping[str, Optimizer]):
     """Which optimizer changes which variable: patterns for paths, and a default.
 
     Args:
@@ -24,8 +24,9 @@ class OptimizerMap(MutableMapping):
             all of it.
 
     Example:
-        >>> chosen = podium.optimizers.OptimizerMap(podium.optimizers.SGD(), {"encoder/.*": podium.optimizers.Adam()})
-        >>> chosen["encoder/kernel"].name, chosen["decoder/kernel"].name
+        >>> sgd, adam = podium.optimizers.SGD(), podium.optimizers.Adam()
+        >>> optimizers = podium.optimizers.OptimizerMap(sgd, {"encoder/.*": adam})
+        >>> optimizers["encoder/kernel"].name, optimizers["decoder/kernel"].name
         ('adam', 'sgd')
     """
 
@@ -120,7 +121,9 @@ class MultiOptimizer(Optimizer):
     Example:
         >>> slow, fast = podium.optimizers.SGD(0.1), podium.optimizers.SGD(1.0)
         >>> w, b = podium.Variable(1.0, name="w"), podium.Variable(1.0, name="b")
-        >>> both = podium.optimizers.MultiOptimizer(lambda variable: fast if variable.name == "b" else slow)
+        >>> def choose(variable):
+        ...     return fast if variable.name == "b" else slow
+        >>> both = podium.optimizers.MultiOptimizer(choose)
         >>> both.apply([podium.Tensor(0.5), podium.Tensor(0.5)], [w, b])
         >>> round(float(w), 4), float(b)
         (0.95, 0.5)
@@ -145,9 +148,9 @@ class MultiOptimizer(Optimizer):
         self._chosen: list[Optimizer] = []  # one for each variable
         if isinstance(optimizer_map, OptimizerMap):
             for optimizer in (*optimizer_map.values(), optimizer_map.default_optimizer):
-                self._take(optimizer)
+                self._add_inner(optimizer)
 
-    def _take(self, optimizer: Optimizer) -> None:
+    def _add_inner(self, optimizer: Optimizer) -> None:
         _check_inner(optimizer, "optimizer_map")
         optimizer.loss_scale_factor = self.loss_scale_factor
         if not any(optimizer is known for known in self._inner):
@@ -182,14 +185,16 @@ class MultiOptimizer(Optimizer):
         """Choose an optimizer for each variable, and make their state."""
         variables = list(var_list)
         for variable in variables:
-            if id(variable) not in self._index:
+            if variable not in self._slots:
                 self._chosen.append(self._optimizer_map(variable))
-                self._take(self._chosen[-1])
+                self._add_inner(self._chosen[-1])
         super().build(variables)
-        for optimizer, own in self._sorted(variables):
+        for optimizer, own in self._group_by_optimizer(variables):
             optimizer.build(own)
 
-    def _sorted(self, variables: Sequence[Variable]) -> list[tuple[Optimizer, list[Variable]]]:
+    def _group_by_optimizer(
+        self, variables: Sequence[Variable]
+    ) -> list[tuple[Optimizer, list[Variable]]]:
         """Return each optimizer that has something to do, with its variables."""
         chosen = [
             (self._chosen[self._get_variable_index(variable)], variable) for variable in variables
@@ -212,26 +217,26 @@ class MultiOptimizer(Optimizer):
         if not (grads := list(grads)):
             return
         with override(tapes=(), autocast_dtype=None, bare_arrays=False):
-            variables = self._known_variables(grads, trainable_variables)
-            gradients, variables = checked_pairs(self.name, grads, variables, self._warned)
+            variables = self._build_missing(grads, trainable_variables)
+            gradients, variables = match_gradients(self.name, grads, variables, self._warned)
             of = {
                 id(variable): gradient
                 for variable, gradient in zip(variables, gradients, strict=True)
             }
-            for optimizer, own in self._sorted(variables):
+            for optimizer, own in self._group_by_optimizer(variables):
                 optimizer.apply([of[id(variable)] for variable in own], own)
             self._iterations.assign(Tensor(self._iterations.read() + 1))
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
         """Let each optimizer take the step of gradients that wait; see `Optimizer.flush`."""
-        for optimizer, own in self._sorted(
+        for optimizer, own in self._group_by_optimizer(
             list(self._trainable_variables if var_list is None else var_list)
         ):
             optimizer.flush(own)
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
         """Set variables to the moving averages of their optimizers, where those keep them."""
-        for optimizer, own in self._sorted(list(var_list)):
+        for optimizer, own in self._group_by_optimizer(list(var_list)):
             optimizer.finalize_variable_values(own)
 
     def get_config(self) -> dict[str, Any]:

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
+from podium.core.internal import check_int, check_number
 from podium.optimizers._adam import power
-from podium.optimizers._argument_checks import fraction, number, optional, whole_number
+from podium.optimizers._argument_checks import check_decay_rate, check_optional_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def muon(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Step along the momentum with all its singular values near 1."""
     momentum = slots["momentum"]
     momentum = momentum + (gradient + momentum * (hyper.momentum - 1))
     direction = gradient + hyper.momentum * momentum if hyper.nesterov else momentum
-    move = learning_rate * orthogonalized(direction, hyper)
+    move = learning_rate * orthogonalize(direction, hyper)
     if hyper.rms_rate is not None:
         move = move * jnp.sqrt(jnp.asarray(max(value.shape), value.dtype)) * hyper.rms_rate
     return value - move, {"momentum": momentum}
 
 
-def orthogonalized(x: Any, hyper: Any) -> Any:
+def orthogonalize(x: jax.Array, hyper: Hyperparameters) -> jax.Array:
     """Bring the singular values of a matrix near 1, by Newton-Schulz steps with a fifth-degree
     polynomial.
     """
@@ -41,8 +49,13 @@ def orthogonalized(x: Any, hyper: Any) -> Any:
 
 
 def muon_adam(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Take Adam's step, for variables that are no matrices."""
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.adam_beta_1)
@@ -87,15 +100,23 @@ class Muon(Optimizer):
                [ 0.  , -0.11]], dtype=float32)
     """
 
-    _rule = staticmethod(muon)
     _hyper = (
-        "adam_beta_1", "adam_beta_2", "epsilon", "muon_a", "muon_b", "muon_c", "adam_lr_ratio", "momentum", "ns_steps",
-        "nesterov", "rms_rate",
-    )  # fmt: skip
+        "adam_beta_1",
+        "adam_beta_2",
+        "epsilon",
+        "muon_a",
+        "muon_b",
+        "muon_c",
+        "adam_lr_ratio",
+        "momentum",
+        "ns_steps",
+        "nesterov",
+        "rms_rate",
+    )
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         adam_beta_1: float = 0.9,
         adam_beta_2: float = 0.999,
         adam_weight_decay: float | None = 0.004,
@@ -114,22 +135,22 @@ class Muon(Optimizer):
         **options: Any,
     ):
         super().__init__(learning_rate, weight_decay=weight_decay, **options)
-        self.adam_beta_1 = fraction("adam_beta_1", adam_beta_1)
-        self.adam_beta_2 = fraction("adam_beta_2", adam_beta_2)
-        self.adam_weight_decay = optional(number, "adam_weight_decay", adam_weight_decay, 0)
-        self.epsilon = number("epsilon", epsilon, 0)
+        self.adam_beta_1 = check_decay_rate("adam_beta_1", adam_beta_1)
+        self.adam_beta_2 = check_decay_rate("adam_beta_2", adam_beta_2)
+        self.adam_weight_decay = check_optional_number("adam_weight_decay", adam_weight_decay)
+        self.epsilon = check_number("epsilon", epsilon, 0)
         self.exclude_layers = list(exclude_layers or [])
         self.exclude_embeddings = bool(exclude_embeddings)
         self.muon_a, self.muon_b, self.muon_c = (
-            number("muon_a", muon_a),
-            number("muon_b", muon_b),
-            number("muon_c", muon_c),
+            check_number("muon_a", muon_a),
+            check_number("muon_b", muon_b),
+            check_number("muon_c", muon_c),
         )
-        self.adam_lr_ratio = number("adam_lr_ratio", adam_lr_ratio, 0)
-        self.momentum = number("momentum", momentum, 0, 1)
-        self.ns_steps = whole_number("ns_steps", ns_steps, 1)
+        self.adam_lr_ratio = check_number("adam_lr_ratio", adam_lr_ratio, 0)
+        self.momentum = check_number("momentum", momentum, 0, 1)
+        self.ns_steps = check_int("ns_steps", ns_steps, 1, type_error=ValueError)
         self.nesterov = bool(nesterov)
-        self.rms_rate = optional(number, "rms_rate", rms_rate, 0)
+        self.rms_rate = check_optional_number("rms_rate", rms_rate)
 
     def _goes_to_adam(self, variable: Variable) -> bool:
         if variable.ndim != 2 or (self.exclude_embeddings and "embedding" in variable.path.lower()):
@@ -139,12 +160,12 @@ class Muon(Optimizer):
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum", "velocity")]
 
-    def _new_slot(self, variable: Variable, name: str) -> Variable | None:
+    def _make_slot(self, variable: Variable, name: str) -> Variable | None:
         if name == "velocity" and not self._goes_to_adam(variable):
             return None
         return self.add_variable_from_reference(variable, name)
 
-    def _rule_of(self, variable: Variable) -> Callable:
+    def _rule_of(self, variable: Variable) -> Rule:
         return muon_adam if self._goes_to_adam(variable) else muon
 
     def _weight_decay_of(self, variable: Variable) -> float | None:

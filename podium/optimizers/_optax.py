@@ -7,20 +7,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 
+from podium._typing import Tree
 from podium.core import Tensor, Variable, snake_case
 from podium.core.internal import override
+from podium.optimizers._learning_rate import assign_learning_rate
 from podium.optimizers._optimizer import Optimizer
-from podium.optimizers._optimizer_state import assign_rate
+from podium.optimizers._pipeline import Update
 from podium.optimizers._transforms import select
 
 
-def is_transformation(value: Any) -> bool:
-    """Tell whether a value is an optax GradientTransformation: a named tuple of `init` and
+class Transformation(Protocol):
+    """An optax GradientTransformation: a pair of pure functions."""
+
+    def init(self, params: Tree) -> Tree: ...
+
+    def update(
+        self, updates: Tree, state: Tree, params: Tree | None = None
+    ) -> tuple[Tree, Tree]: ...
+
+
+def is_transformation(value: object) -> bool:
+    """Return whether a value is an optax GradientTransformation: a named tuple of `init` and
     `update`.
     """
     return (
@@ -44,7 +56,8 @@ class OptaxOptimizer(Optimizer):
 
     Example:
         >>> import optax
-        >>> optimizer = podium.optimizers.OptaxOptimizer(optax.inject_hyperparams(optax.sgd)(learning_rate=0.5))
+        >>> sgd = optax.inject_hyperparams(optax.sgd)(learning_rate=0.5)
+        >>> optimizer = podium.optimizers.OptaxOptimizer(sgd)
         >>> w = podium.Variable(1.0)
         >>> optimizer.apply([podium.Tensor(1.0)], [w])
         >>> optimizer.learning_rate = 0.25
@@ -53,7 +66,7 @@ class OptaxOptimizer(Optimizer):
         0.25
     """
 
-    def __init__(self, transformation: Any, **options: Any):
+    def __init__(self, transformation: Transformation, **options: Any):
         if not is_transformation(transformation):
             raise TypeError(
                 f"transformation={transformation!r} was given; an optax GradientTransformation "
@@ -63,7 +76,7 @@ class OptaxOptimizer(Optimizer):
         self._structure: Any = None  # of the transformation's state; its leaves are in _state
         self._state: list[Any] = []  # a Variable for each array, anything else as it is
         self._names: list[str] = []  # the keys under which the transformation knows the variables
-        super().__init__(None, **options)
+        super().__init__(0.0, **options)  # the rate is part of the transformation
         if self.weight_decay is not None:
             raise ValueError(
                 f"weight_decay={self.weight_decay!r} was given for an optax transformation; put it "
@@ -71,7 +84,7 @@ class OptaxOptimizer(Optimizer):
                 "`optax.adamw`."
             )
 
-    def _kept_rate(self, learning_rate: Any) -> Any:
+    def _make_learning_rate(self, learning_rate: Any) -> Any:
         """Find the injected learning rate, so that it can be read and set before the first
         update.
         """
@@ -110,7 +123,7 @@ class OptaxOptimizer(Optimizer):
                 "`optax.inject_hyperparams(optax.adam)(learning_rate=0.001)`, where the rate is a "
                 "number."
             )
-        assign_rate(self._learning_rate, learning_rate)
+        assign_learning_rate(self._learning_rate, learning_rate)
 
     def build(self, var_list: Iterable[Variable]) -> None:
         """Make the transformation's state for all variables, once."""
@@ -148,38 +161,39 @@ class OptaxOptimizer(Optimizer):
     def _variable_of(self, value: jax.Array, name: str) -> Variable:
         return self.add_variable(value.shape, lambda shape, dtype: value, value.dtype, name=name)
 
-    def _rate(self, iteration: Any) -> Any:
+    def _read_learning_rate(self, iteration: jax.Array) -> jax.Array | None:
         return None  # it is part of the transformation's state
 
-    def _step(
-        self, gradients: list, variables: list[Variable], rate: Any, iteration: Any, due: Any
-    ) -> None:
-        given = {
-            id(variable): gradient for variable, gradient in zip(variables, gradients, strict=True)
+    def _take_step(self, update: Update) -> Update:
+        gradients = {
+            id(variable): gradient
+            for variable, gradient in zip(update.variables, update.gradients, strict=True)
         }
         named = list(zip(self._names, self._trainable_variables, strict=True))
         values = {name: variable.read() for name, variable in named}
-        everything = {
-            name: given[id(variable)].astype(values[name].dtype)
-            if id(variable) in given
+        all_gradients = {
+            name: gradients[id(variable)].astype(values[name].dtype)
+            if id(variable) in gradients
             else jnp.zeros_like(values[name])
             for name, variable in named
         }
         old = [leaf.read() if isinstance(leaf, Variable) else leaf for leaf in self._state]
         state = jax.tree.unflatten(self._structure, old)
-        with jax.numpy_dtype_promotion(
-            "standard"
-        ):  # optax mixes types, whatever mode the user asked for
-            new_values, new_state = _transformed(self.transformation, everything, state, values)
+        # optax mixes dtypes, whatever promotion mode is set.
+        with jax.numpy_dtype_promotion("standard"):
+            new_values, new_state = _apply_transformation(
+                self.transformation, all_gradients, state, values
+            )
         new = jax.tree.leaves(new_state)
-        if due is not None:
-            new_values, new = select(due, (new_values, new), (values, old))
+        if update.due is not None:
+            new_values, new = select(update.due, (new_values, new), (values, old))
         for leaf, value in zip(self._state, new, strict=True):
             if isinstance(leaf, Variable):
                 leaf.assign(Tensor(value))
         for name, variable in named:
-            if id(variable) in given:
+            if id(variable) in gradients:
                 variable.assign(Tensor(new_values[name]))
+        return update
 
     def get_config(self) -> dict[str, Any]:
         """Refused: a transformation is made of functions, which no config can hold."""
@@ -191,9 +205,12 @@ class OptaxOptimizer(Optimizer):
 
 
 @functools.partial(jax.jit, static_argnums=0, inline=True)
-def _transformed(
-    transformation: Any, gradients: dict, state: Any, values: dict
-) -> tuple[dict, Any]:
+def _apply_transformation(
+    transformation: Transformation,
+    gradients: dict[str, jax.Array],
+    state: Tree,
+    values: dict[str, jax.Array],
+) -> tuple[dict[str, jax.Array], Tree]:
     updates, state = transformation.update(gradients, state, values)
     return {
         name: (value + updates[name].astype(value.dtype)) for name, value in values.items()
@@ -201,7 +218,7 @@ def _transformed(
 
 
 def _is_injected_rate(path: Any, state: Any) -> bool:
-    """Tell whether a leaf is a learning rate injected as a number; one that follows a schedule is
+    """Return whether a leaf is a learning rate injected as a number; one that follows a schedule is
     set by the schedule.
     """
     keys = [getattr(key, "name", getattr(key, "key", getattr(key, "idx", None))) for key in path]
@@ -212,7 +229,7 @@ def _is_injected_rate(path: Any, state: Any) -> bool:
     return "learning_rate" not in getattr(state, "hyperparams_states", {})
 
 
-def from_optax(transformation: Any, **options: Any) -> OptaxOptimizer:
+def from_optax(transformation: Transformation, **options: Any) -> OptaxOptimizer:
     """Make an optimizer of an optax transformation; the same as `OptaxOptimizer(transformation,
     ...)`.
 

@@ -9,10 +9,12 @@ from podium.core import Family, custom_object_scope, get_registered_object
 from podium.optimizers._adafactor import Adafactor
 from podium.optimizers._adagrad import Adadelta, Adagrad
 from podium.optimizers._adam import Adam, AdamW
-from podium.optimizers._adam_relatives import Adamax, Lamb, Nadam
+from podium.optimizers._adamax import Adamax
 from podium.optimizers._ftrl import Ftrl
+from podium.optimizers._lamb import Lamb
 from podium.optimizers._lion import Lion
 from podium.optimizers._muon import Muon
+from podium.optimizers._nadam import Nadam
 from podium.optimizers._optax import OptaxOptimizer, is_transformation
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._rmsprop import RMSprop
@@ -52,7 +54,8 @@ def get(identifier: Any) -> Optimizer | None:
     """Return the optimizer that the argument `optimizer` means.
 
     Args:
-        identifier: A name in any case (`"adam"`), a config, a class, an instance, an optax transformation, or None.
+        identifier: A name in any case (`"adam"`), a config, a class, an instance, an optax
+            transformation, or None.
 
     Returns:
         An optimizer, or None for None.
@@ -62,9 +65,9 @@ def get(identifier: Any) -> Optimizer | None:
         0.9
         >>> podium.optimizers.get("adm")
         Traceback (most recent call last):
-        ValueError: Unknown optimizer 'adm'. Did you mean 'adam'? Choices: 'adadelta', 'adafactor', 'adagrad', 'adam', \
-'adamax', 'adamw', 'ftrl', 'lamb', 'lion', 'lossscaleoptimizer', 'multioptimizer', 'muon', 'nadam', 'rmsprop', \
-'schedulefreeadamw', 'sgd'.
+        ValueError: Unknown optimizer 'adm'. Did you mean 'adam'? Choices: 'adadelta', \
+'adafactor', 'adagrad', 'adam', 'adamax', 'adamw', 'ftrl', 'lamb', 'lion', 'lossscaleoptimizer', \
+'multioptimizer', 'muon', 'nadam', 'rmsprop', 'schedulefreeadamw', 'sgd'.
     """
     if identifier is None or isinstance(identifier, Optimizer):
         return identifier
@@ -80,8 +83,8 @@ def get(identifier: Any) -> Optimizer | None:
         found = None
     if not isinstance(found, Optimizer):
         raise TypeError(
-            f"optimizer={identifier!r} was given; a name such as 'adam', an Optimizer, its class or config, or an optax "
-            "transformation was expected."
+            f"optimizer={identifier!r} was given; a name such as 'adam', an Optimizer, its class or "
+            "config, or an optax transformation was expected."
         )
     return found
 
@@ -104,7 +107,8 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
         custom_objects: Your own optimizers and schedules by name.
 
     Example:
-        >>> podium.optimizers.deserialize({"class_name": "Adam", "config": {"learning_rate": 0.5}}).get_config()["learning_rate"]
+        >>> config = {"class_name": "Adam", "config": {"learning_rate": 0.5}}
+        >>> float(podium.optimizers.deserialize(config).learning_rate)
         0.5
     """
     with custom_object_scope(custom_objects or {}):  # for schedules inside the config too
@@ -116,5 +120,5 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
 
 
 def _known_name(name: str) -> str:
-    """Return a name as the table has it: in lower case, and without the module that Keras 2 put in front."""
+    """Return a name as the registry has it: in lower case, without the module prefix of Keras 2."""
     return name if get_registered_object(name) is not None else name.rsplit(">", 1)[-1].lower()

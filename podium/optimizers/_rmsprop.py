@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
+import jax
 import jax.numpy as jnp
 
-from podium.optimizers._argument_checks import number
+from podium.core import Variable
+from podium.core.internal import check_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def rmsprop(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Divide by the root mean square of recent gradients; epsilon is inside the root."""
     rho, new = hyper.rho, {}
     new["velocity"] = power = rho * slots["velocity"] + (1 - rho) * jnp.square(gradient)
@@ -43,12 +52,11 @@ class RMSprop(Optimizer):
         array([0.684, 2.316], dtype=float32)
     """
 
-    _rule = staticmethod(rmsprop)
     _hyper = ("rho", "momentum", "epsilon", "centered")
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: LearningRate = 0.001,
         rho: float = 0.9,
         momentum: float = 0.0,
         epsilon: float = 1e-7,
@@ -56,10 +64,13 @@ class RMSprop(Optimizer):
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.rho = number("rho", rho, 0, 1)
-        self.momentum = number("momentum", momentum, 0, 1)
-        self.epsilon = number("epsilon", epsilon, 0)
+        self.rho = check_number("rho", rho, 0, 1)
+        self.momentum = check_number("momentum", momentum, 0, 1)
+        self.epsilon = check_number("epsilon", epsilon, 0)
         self.centered = bool(centered)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return rmsprop
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         groups: list[tuple[str, ...]] = [("velocity",)]

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
+import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
+from podium.core.internal import check_int, check_number
 from podium.optimizers._adam import power
-from podium.optimizers._argument_checks import fraction, number, whole_number
+from podium.optimizers._argument_checks import check_decay_rate
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def schedule_free_adamw(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Move z by Adam's step, x to the mean of all z, and the weights to a point between the two."""
     z, v = slots["momentum"], slots["velocity"]
     beta_1, beta_2 = (
@@ -49,12 +58,11 @@ class ScheduleFreeAdamW(Optimizer):
         array([0.9, 2.1], dtype=float32)
     """
 
-    _rule = staticmethod(schedule_free_adamw)
     _hyper = ("beta_1", "beta_2", "epsilon", "warmup_steps")
 
     def __init__(
         self,
-        learning_rate: Any = 0.0025,
+        learning_rate: LearningRate = 0.0025,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
@@ -62,20 +70,23 @@ class ScheduleFreeAdamW(Optimizer):
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.beta_1 = number("beta_1", beta_1, 0, 1)
-        self.beta_2 = fraction("beta_2", beta_2)
-        self.epsilon = number("epsilon", epsilon, 0)
-        self.warmup_steps = whole_number("warmup_steps", warmup_steps, 0)
+        self.beta_1 = check_number("beta_1", beta_1, 0, 1)
+        self.beta_2 = check_decay_rate("beta_2", beta_2)
+        self.epsilon = check_number("epsilon", epsilon, 0)
+        self.warmup_steps = check_int("warmup_steps", warmup_steps, 0, type_error=ValueError)
         if self.beta_1 == 0:
             raise ValueError(
                 "beta_1=0.0 was given to ScheduleFreeAdamW; a number above 0 was expected: it "
                 "divides by it."
             )
 
+    def _rule_of(self, variable: Variable) -> Rule:
+        return schedule_free_adamw
+
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum", "velocity")]
 
-    def _new_slot(self, variable: Variable, name: str) -> Variable | None:
+    def _make_slot(self, variable: Variable, name: str) -> Variable | None:
         if name != "momentum":
             return self.add_variable_from_reference(variable, name)
         # Called outside of every trace, where a variable has its value from before the step.

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Unpack
 
-from podium.optimizers._argument_checks import number
+import jax
+
+from podium.core import Variable
+from podium.core.internal import check_number
+from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer, Options
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
 
 
 def sgd(
-    gradient: Any, value: Any, slots: dict, learning_rate: Any, step: Any, hyper: Any
-) -> tuple[Any, dict]:
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
     """Step down the gradient. The learning rate is part of the momentum, so a change of it takes
     hold slowly.
     """
@@ -39,19 +49,21 @@ class SGD(Optimizer):
         array([0.71, 2.29], dtype=float32)
     """
 
-    _rule = staticmethod(sgd)
     _hyper = ("momentum", "nesterov")
 
     def __init__(
         self,
-        learning_rate: Any = 0.01,
+        learning_rate: LearningRate = 0.01,
         momentum: float = 0.0,
         nesterov: bool = False,
         **options: Unpack[Options],
     ):
         super().__init__(learning_rate, **options)
-        self.momentum = number("momentum", momentum, 0, 1)
+        self.momentum = check_number("momentum", momentum, 0, 1)
         self.nesterov = bool(nesterov)
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return sgd
 
     def _slot_groups(self) -> list[tuple[str, ...]]:
         return [("momentum",)] if self.momentum else []

@@ -1,61 +1,72 @@
-"""What happens to arrays in one update, as pure functions: unscaling, accumulating, clipping, a
-rule's step, averaging.
+"""The arithmetic of an update as pure functions of arrays: accumulating, clipping, a rule's step,
+averaging.
 
-They are compiled by themselves, so that an eager update costs one call per variable, and are
-inlined into the program of a compiled step, where each shape is traced once. Which Variables the
-arrays come from is `_optimizer.py`'s business.
+Each is jitted, so that an eager update costs one call per variable, and is inlined into the program
+of a compiled step, where each shape is traced once. `_pipeline.py` reads and assigns the Variables.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from podium._typing import DTypeLike, Tree
+
+# The slots of a variable by name, and the hyperparameters of a rule as a named tuple.
+Slots: TypeAlias = dict[str, jax.Array]
+Hyperparameters: TypeAlias = Any
+
+# (gradient, value, slots, learning_rate, step, hyperparameters) -> (new value, new slots)
+Rule: TypeAlias = Callable[
+    [jax.Array, jax.Array, Slots, jax.Array, jax.Array, Hyperparameters], tuple[jax.Array, Slots]
+]
 
 
 class Plan(NamedTuple):
-    """What is fixed when a variable is updated: constants of the compiled step."""
+    """What is constant while a variable is updated: static arguments of the compiled step."""
 
-    rule: Callable  # (gradient, value, slots, learning_rate, step, hyper) -> (value, slots)
-    hyper: Any  # a named tuple of the optimizer's own numbers
+    rule: Rule
+    hyper: Hyperparameters
     weight_decay: float | None
 
 
-def wide_dtype(dtype: Any) -> Any:
-    """Return the type to compute an update in: at least float32.
+def wide_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    """Return the dtype to compute an update in: at least float32.
 
-    Adam's 0.999 is 1 in bfloat16, and 1 - 0.999 ** step zero: in such types the rules would stand
-    still or divide by zero.
+    Adam's 0.999 is 1 in bfloat16, and 1 - 0.999 ** step is 0: in such dtypes the rules would make
+    no progress or divide by zero.
     """
-    return dtype if jnp.dtype(dtype).itemsize >= 4 else jnp.dtype("float32")
+    dtype = jnp.dtype(dtype)
+    return dtype if dtype.itemsize >= 4 else jnp.dtype("float32")
 
 
 @functools.partial(jax.jit, static_argnums=0, inline=True)
-def updated(
+def apply_rule(
     plan: Plan,
-    gradient: Any,
-    value: Any,
-    slots: dict,
-    shared: dict,
-    rate: Any,
-    iteration: Any,
-    due: Any,
-) -> tuple:
-    """Return a variable's value and slots after one step of the rule, each in the type it is kept
-    in.
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    shared: Slots,
+    rate: jax.Array,
+    iteration: jax.Array,
+    due: jax.Array | None,
+) -> tuple[jax.Array, Slots]:
+    """Return a variable's value and slots after one step of the rule, each in its own dtype.
 
     Args:
-        plan: Rule, hyperparameters, weight decay.
-        gradient: The gradient, clipped and all.
+        plan: Rule, hyperparameters and weight decay.
+        gradient: The gradient after clipping.
         value: The variable's value.
-        slots: Its own state by name.
+        slots: The variable's state by name.
         shared: State that all variables share, which the rule only reads.
         rate: The learning rate.
-        iteration: How many updates have been done.
-        due: Whether to change anything at all in this call, or None for always.
+        iteration: How many updates were made before.
+        due: Whether to change anything in this call, or None for always.
     """
     dtype = wide_dtype(value.dtype)
     wide = {name: slot.astype(dtype) for name, slot in (slots | shared).items()}
@@ -67,19 +78,24 @@ def updated(
         new.astype(value.dtype),
         {name: state[name].astype(slot.dtype) for name, slot in slots.items()},
     )
-    return (new, state) if due is None else select(due, (new, state), (value, slots))
+    if due is None:
+        return new, state
+    selected: tuple[jax.Array, Slots] = select(due, (new, state), (value, slots))
+    return selected
 
 
 @functools.partial(jax.jit, inline=True)
-def select(chosen: Any, new: Any, old: Any) -> Any:
-    """Return the arrays of `new` where `chosen` is true, and else those of `old`."""
+def select(chosen: jax.Array, new: Tree, old: Tree) -> Tree:
+    """Return the arrays of `new` where `chosen` is true, otherwise those of `old`."""
     return jax.tree.map(lambda a, b: jnp.where(chosen, a, b), new, old)
 
 
 @functools.partial(jax.jit, static_argnums=3, inline=True)
-def accumulated(gradients: list, sums: list, due: Any, count: int) -> tuple[list, list]:
-    """Add gradients to their sums. Returns the means, of use when `due`, and the sums to keep: zero
-    when `due`.
+def accumulate(
+    gradients: list[jax.Array], sums: list[jax.Array], due: jax.Array, count: int
+) -> tuple[list[jax.Array], list[jax.Array]]:
+    """Add gradients to their sums, and return the means, which are valid when `due`, and the new
+    sums, which are zero when `due`.
     """
     totals = [
         gradient + total.astype(gradient.dtype)
@@ -92,9 +108,12 @@ def accumulated(gradients: list, sums: list, due: Any, count: int) -> tuple[list
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2, 3), inline=True)
-def clipped(
-    gradients: list, clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
-) -> list:
+def clip(
+    gradients: list[jax.Array],
+    clipnorm: float | None,
+    clipvalue: float | None,
+    global_clipnorm: float | None,
+) -> list[jax.Array]:
     """Clip each gradient by its norm or its values, or all of them by their common norm."""
     if clipnorm:
         return [_clip_by_norm(gradient, clipnorm) for gradient in gradients]
@@ -110,31 +129,33 @@ def clipped(
     return gradients
 
 
-def _clip_by_norm(gradient: Any, clipnorm: float) -> Any:
+def _clip_by_norm(gradient: jax.Array, clipnorm: float) -> jax.Array:
     norm = jnp.sqrt(jnp.sum(jnp.square(gradient)))
     return gradient * clipnorm / jnp.maximum(norm, clipnorm)
 
 
 @functools.partial(jax.jit, static_argnums=(3, 4), inline=True)
-def averaged(
-    value: Any, average: Any, iteration: Any, momentum: float, frequency: int | None
-) -> tuple[Any, Any]:
-    """Take a value into its moving average; every `frequency` updates, the value becomes the
-    average.
+def average(
+    value: jax.Array,
+    moving_average: jax.Array,
+    iteration: jax.Array,
+    momentum: float,
+    frequency: int | None,
+) -> tuple[jax.Array, jax.Array]:
+    """Update the moving average of a value; every `frequency` updates, the value becomes the
+    average. Returns both.
     """
     dtype = wide_dtype(value.dtype)
-    weight = jnp.where(iteration == 0, 0.0, momentum).astype(
-        dtype
-    )  # the first value is taken whole
-    new = (weight * average.astype(dtype) + (1 - weight) * value.astype(dtype)).astype(
-        average.dtype
-    )
+    # The first value is taken as it is.
+    weight = jnp.where(iteration == 0, 0.0, momentum).astype(dtype)
+    new = weight * moving_average.astype(dtype) + (1 - weight) * value.astype(dtype)
+    new = new.astype(moving_average.dtype)
     if frequency is None:
         return value, new
     return jnp.where((iteration + 1) % frequency == 0, new, value), new
 
 
 @functools.partial(jax.jit, inline=True)
-def all_finite(gradients: list) -> Any:
-    """Tell whether every number of every gradient is finite."""
+def all_finite(gradients: list[jax.Array]) -> jax.Array:
+    """Return whether every element of every gradient is finite."""
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(gradient)) for gradient in gradients]))

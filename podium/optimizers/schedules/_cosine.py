@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium.core import Tensor, dispatch
-from podium.optimizers._argument_checks import number
+from podium.core.internal import check_number
 from podium.optimizers.schedules._decays import as_float, positive_steps
 from podium.optimizers.schedules._schedule import LearningRateSchedule
 
@@ -27,7 +27,9 @@ class CosineDecay(LearningRateSchedule):
         warmup_steps: How many steps the rise takes.
 
     Example:
-        >>> schedule = podium.optimizers.schedules.CosineDecay(0.0, 100, warmup_target=0.1, warmup_steps=10)
+        >>> schedule = podium.optimizers.schedules.CosineDecay(
+        ...     0.0, 100, warmup_target=0.1, warmup_steps=10
+        ... )
         >>> [round(float(schedule(step)), 4) for step in (0, 5, 10, 60, 110, 500)]
         [0.0, 0.05, 0.1, 0.05, 0.0, 0.0]
     """
@@ -41,14 +43,14 @@ class CosineDecay(LearningRateSchedule):
         warmup_target: float | None = None,
         warmup_steps: float = 0,
     ):
-        self.initial_learning_rate = number("initial_learning_rate", initial_learning_rate)
+        self.initial_learning_rate = check_number("initial_learning_rate", initial_learning_rate)
         self.decay_steps = positive_steps("decay_steps", decay_steps)
-        self.alpha = number("alpha", alpha)
+        self.alpha = check_number("alpha", alpha)
         self.name = name
         self.warmup_target = (
-            None if warmup_target is None else number("warmup_target", warmup_target, 0)
+            None if warmup_target is None else check_number("warmup_target", warmup_target, 0)
         )
-        number("warmup_steps", warmup_steps, 0)
+        check_number("warmup_steps", warmup_steps, 0)
         self.warmup_steps = warmup_steps
 
     def __call__(self, step: Any) -> Tensor:
@@ -110,11 +112,11 @@ class CosineDecayRestarts(LearningRateSchedule):
         alpha: float = 0.0,
         name: str = "SGDRDecay",
     ):
-        self.initial_learning_rate = number("initial_learning_rate", initial_learning_rate)
+        self.initial_learning_rate = check_number("initial_learning_rate", initial_learning_rate)
         self.first_decay_steps = positive_steps("first_decay_steps", first_decay_steps)
-        self.t_mul = number("t_mul", t_mul, 1)
-        self.m_mul = number("m_mul", m_mul)
-        self.alpha = number("alpha", alpha)
+        self.t_mul = check_number("t_mul", t_mul, 1)
+        self.m_mul = check_number("m_mul", m_mul)
+        self.alpha = check_number("alpha", alpha)
         self.name = name
 
     def __call__(self, step: Any) -> Tensor:

@@ -10,13 +10,13 @@ from typing import Any
 import jax.numpy as jnp
 
 from podium.core import Tensor, dispatch, floatx
-from podium.optimizers._argument_checks import number
+from podium.core.internal import check_number
 from podium.optimizers.schedules._schedule import LearningRateSchedule
 
 
 def positive_steps(argument: str, value: Any) -> Any:
     """Return a number of steps, whole or not, if it is above zero."""
-    if number(argument, value) <= 0:
+    if check_number(argument, value) <= 0:
         raise ValueError(
             f"{argument}={value!r} was given to a schedule; a number of steps above 0 was expected."
         )
@@ -39,7 +39,9 @@ class ExponentialDecay(LearningRateSchedule):
         name: A name.
 
     Example:
-        >>> schedule = podium.optimizers.schedules.ExponentialDecay(0.1, decay_steps=100, decay_rate=0.5)
+        >>> schedule = podium.optimizers.schedules.ExponentialDecay(
+        ...     0.1, decay_steps=100, decay_rate=0.5
+        ... )
         >>> [round(float(schedule(step)), 4) for step in (0, 50, 100)]
         [0.1, 0.0707, 0.05]
     """
@@ -52,9 +54,9 @@ class ExponentialDecay(LearningRateSchedule):
         staircase: bool = False,
         name: str = "ExponentialDecay",
     ):
-        self.initial_learning_rate = number("initial_learning_rate", initial_learning_rate)
+        self.initial_learning_rate = check_number("initial_learning_rate", initial_learning_rate)
         self.decay_steps = positive_steps("decay_steps", decay_steps)
-        self.decay_rate = number("decay_rate", decay_rate)
+        self.decay_rate = check_number("decay_rate", decay_rate)
         self.staircase = staircase
         self.name = name
 
@@ -92,7 +94,9 @@ class InverseTimeDecay(LearningRateSchedule):
         name: A name.
 
     Example:
-        >>> schedule = podium.optimizers.schedules.InverseTimeDecay(0.1, decay_steps=10, decay_rate=1.0)
+        >>> schedule = podium.optimizers.schedules.InverseTimeDecay(
+        ...     0.1, decay_steps=10, decay_rate=1.0
+        ... )
         >>> [round(float(schedule(step)), 4) for step in (0, 10, 30)]
         [0.1, 0.05, 0.025]
     """
@@ -105,9 +109,9 @@ class InverseTimeDecay(LearningRateSchedule):
         staircase: bool = False,
         name: str = "InverseTimeDecay",
     ):
-        self.initial_learning_rate = number("initial_learning_rate", initial_learning_rate)
+        self.initial_learning_rate = check_number("initial_learning_rate", initial_learning_rate)
         self.decay_steps = positive_steps("decay_steps", decay_steps)
-        self.decay_rate = number("decay_rate", decay_rate)
+        self.decay_rate = check_number("decay_rate", decay_rate)
         self.staircase = staircase
         self.name = name
 
@@ -145,7 +149,9 @@ class PolynomialDecay(LearningRateSchedule):
         name: A name.
 
     Example:
-        >>> schedule = podium.optimizers.schedules.PolynomialDecay(0.1, decay_steps=100, end_learning_rate=0.0)
+        >>> schedule = podium.optimizers.schedules.PolynomialDecay(
+        ...     0.1, decay_steps=100, end_learning_rate=0.0
+        ... )
         >>> [round(float(schedule(step)), 4) for step in (0, 25, 100, 200)]
         [0.1, 0.075, 0.0, 0.0]
     """
@@ -159,10 +165,10 @@ class PolynomialDecay(LearningRateSchedule):
         cycle: bool = False,
         name: str = "PolynomialDecay",
     ):
-        self.initial_learning_rate = number("initial_learning_rate", initial_learning_rate)
+        self.initial_learning_rate = check_number("initial_learning_rate", initial_learning_rate)
         self.decay_steps = positive_steps("decay_steps", decay_steps)
-        self.end_learning_rate = number("end_learning_rate", end_learning_rate)
-        self.power = number("power", power)
+        self.end_learning_rate = check_number("end_learning_rate", end_learning_rate)
+        self.power = check_number("power", power)
         self.cycle = cycle
         self.name = name
 
@@ -218,9 +224,10 @@ class PiecewiseConstantDecay(LearningRateSchedule):
                 f"than values was expected. boundaries={list(boundaries)}, values={list(values)}."
             )
         self.boundaries = [
-            edge if isinstance(edge, int) else number("boundaries", edge) for edge in boundaries
+            edge if isinstance(edge, int) else check_number("boundaries", edge)
+            for edge in boundaries
         ]
-        self.values = [number("values", value, 0) for value in values]
+        self.values = [check_number("values", value, 0) for value in values]
         if sorted(self.boundaries) != self.boundaries:
             raise ValueError(
                 f"PiecewiseConstantDecay was given boundaries={self.boundaries}; ascending steps "

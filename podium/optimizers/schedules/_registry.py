@@ -50,7 +50,8 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
         custom_objects: Your own schedules by name.
 
     Example:
-        >>> config = {"class_name": "CosineDecay", "config": {"initial_learning_rate": 0.1, "decay_steps": 10}}
+        >>> arguments = {"initial_learning_rate": 0.1, "decay_steps": 10}
+        >>> config = {"class_name": "CosineDecay", "config": arguments}
         >>> podium.optimizers.schedules.deserialize(config).decay_steps
         10
     """

@@ -19,7 +19,8 @@ class LearningRateSchedule:
         ...     def __init__(self, peak, steps):
         ...         self.peak, self.steps = peak, steps
         ...     def __call__(self, step):
-        ...         return self.peak * podium.ops.minimum(1.0, podium.ops.cast(step, "float32") / self.steps)
+        ...         fraction = podium.ops.cast(step, "float32") / self.steps
+        ...         return self.peak * podium.ops.minimum(1.0, fraction)
         >>> optimizer = podium.optimizers.SGD(Warmup(0.5, 10))
         >>> optimizer.iterations.assign(4)
         <podium.Tensor shape=(), dtype=int32, value=4>

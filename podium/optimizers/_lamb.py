@@ -1,0 +1,55 @@
+"""Lamb: Adam with a learning rate per variable, in proportion to its norm."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from podium.core import Variable
+from podium.optimizers._adam import AdamFamily, power
+from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+
+
+def lamb(
+    gradient: jax.Array,
+    value: jax.Array,
+    slots: Slots,
+    learning_rate: jax.Array,
+    step: jax.Array,
+    hyper: Hyperparameters,
+) -> tuple[jax.Array, Slots]:
+    """Take Adam's direction, as long as the weights are: each variable gets a learning rate of its
+    own.
+    """
+    m, v = slots["momentum"], slots["velocity"]
+    m = m + (gradient - m) * (1 - hyper.beta_1)
+    v = v + (jnp.square(gradient) - v) * (1 - hyper.beta_2)
+    spread = jnp.sqrt(v / (1.0 - power(hyper.beta_2, step))) + hyper.epsilon
+    move = m / (1.0 - power(hyper.beta_1, step)) / spread
+    weight_norm, move_norm = (
+        jnp.sqrt(jnp.sum(jnp.square(value))),
+        jnp.sqrt(jnp.sum(jnp.square(move))),
+    )
+    ratio = jnp.where((weight_norm > 0) & (move_norm > 0), weight_norm / move_norm, 1.0)
+    return value - ratio * learning_rate * move, {"momentum": m, "velocity": v}
+
+
+class Lamb(AdamFamily):
+    """Adam with steps in proportion to the norm of each variable: for very large batches.
+
+    Args:
+        learning_rate: A number, a schedule or a function.
+        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
+        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
+        epsilon: A small number that keeps the division finite.
+        **options: What all optimizers take; see `Optimizer`.
+
+    Example:
+        >>> w = podium.Variable([3.0, 4.0])
+        >>> podium.optimizers.Lamb(0.1).apply([podium.Tensor([1.0, -1.0])], [w])
+        >>> w.numpy().round(4)
+        array([2.6464, 4.3536], dtype=float32)
+    """
+
+    def _rule_of(self, variable: Variable) -> Rule:
+        return lamb
