@@ -83,8 +83,8 @@ def get(identifier: Any) -> Optimizer | None:
         found = None
     if not isinstance(found, Optimizer):
         raise TypeError(
-            f"optimizer={identifier!r} was given; a name such as 'adam', an Optimizer, its class or "
-            "config, or an optax transformation was expected."
+            f"optimizer={identifier!r} was given; a name such as 'adam', an Optimizer, its class "
+            "or config, or an optax transformation was expected."
         )
     return found
 
