@@ -23,7 +23,7 @@ from podium.callbacks._callback import Callback
 from podium.callbacks._checkpointable_run import CheckpointableRun
 from podium.callbacks._console import write_stdout
 from podium.saving import CheckpointManager
-from podium.saving.internal import Contents, dump, encoded
+from podium.saving.internal import CheckpointContents, dump_json, encode
 
 
 class BackupAndRestore(Callback):
@@ -217,7 +217,7 @@ class BackupAndRestore(Callback):
         self._verified, self._signalled = not self.verify_resume, False
         if checkpoint is not None:
             source = f"Checkpoint {checkpoint.step} in {self.backup_dir!r}"
-            run.resume_from(Contents(checkpoint.arrays, checkpoint.state), source)
+            run.resume_from(CheckpointContents(checkpoint.arrays, checkpoint.state), source)
             self._report(f"resuming from checkpoint {checkpoint.step}")
         if self.on_sigterm and threading.current_thread() is threading.main_thread():
             self._handler, self._handles = signal.signal(signal.SIGTERM, self._on_signal), True
@@ -253,7 +253,7 @@ class BackupAndRestore(Callback):
         by_time = self.seconds is not None and time.monotonic() - self._saved_at >= self.seconds
         return by_steps or by_time
 
-    def _save(self, contents: Contents) -> None:
+    def _save(self, contents: CheckpointContents) -> None:
         number, self._serial = self._serial, self._serial + 1
         self._manager.save(number, contents.arrays, contents.state)
         if self._max_steps is not None:
@@ -264,7 +264,7 @@ class BackupAndRestore(Callback):
             self._verified = True
             self._verify(number, contents)
 
-    def _verify(self, number: int, contents: Contents) -> None:
+    def _verify(self, number: int, contents: CheckpointContents) -> None:
         self._manager.wait()
         checkpoint = self._manager.restore(step=number)
         assert checkpoint is not None and self._run is not None
@@ -274,7 +274,7 @@ class BackupAndRestore(Callback):
                 raise RuntimeError(f"verify_resume: {path!r} of {source} is not what was saved.")
         if _to_bytes(checkpoint.state) != _to_bytes(contents.state):
             raise RuntimeError(f"verify_resume: the state in {source} is not what was saved.")
-        self._run.verify(Contents(checkpoint.arrays, checkpoint.state), source)
+        self._run.verify(CheckpointContents(checkpoint.arrays, checkpoint.state), source)
         self._report(f"verified that a run can be resumed from checkpoint {number}")
 
     def _report(self, text: str) -> None:
@@ -291,7 +291,7 @@ class BackupAndRestore(Callback):
             self._watchdog.daemon = True
             self._watchdog.start()
 
-    def _exit_process(self, contents: Contents | None) -> None:
+    def _exit_process(self, contents: CheckpointContents | None) -> None:
         if contents is not None and not self.model.stop_training:
             self._save(contents)
             self._manager.wait()
@@ -304,7 +304,7 @@ class BackupAndRestore(Callback):
 
 def _to_bytes(state: object) -> tuple[str, list[bytes]]:
     arrays: dict[str, Any] = {}
-    return dump(encoded(state, arrays)), [array.tobytes() for array in arrays.values()]
+    return dump_json(encode(state, arrays)), [array.tobytes() for array in arrays.values()]
 
 
 def _check_not_from_keras(folder: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from podium.saving.internal import is_plain
+from podium.saving.internal import is_encodable
 
 _NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_is_resuming"})
 
@@ -27,5 +27,5 @@ def plain_attributes(callback: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(callback).items()
-        if name not in arguments and name not in _NOT_STATE and is_plain(value)
+        if name not in arguments and name not in _NOT_STATE and is_encodable(value)
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from podium.saving.internal import Contents
+from podium.saving.internal import CheckpointContents
 
 
 class CheckpointableRun(Protocol):
@@ -32,7 +32,7 @@ class CheckpointableRun(Protocol):
     def enable_verification(self) -> None:
         """Keep a batch for `verify`; for `run_context`."""
 
-    def resume_from(self, contents: Contents, source: str) -> None:
+    def resume_from(self, contents: CheckpointContents, source: str) -> None:
         """Resume the run from a checkpoint when `fit` begins; for `run_context`.
 
         Args:
@@ -40,15 +40,15 @@ class CheckpointableRun(Protocol):
             source: Describes the checkpoint in messages.
         """
 
-    def state(self) -> Contents:
+    def state(self) -> CheckpointContents:
         """Return all that is needed to resume the run from the latest safepoint."""
 
-    def interrupted_state(self) -> Contents | None:
+    def interrupted_state(self) -> CheckpointContents | None:
         """Return all that is needed to resume a run that is interrupted now; during a validation,
         from before it. None where a run cannot be resumed.
         """
 
-    def verify(self, contents: Contents, source: str) -> None:
+    def verify(self, contents: CheckpointContents, source: str) -> None:
         """Run one step twice from a state, compare the results, and restore the state.
 
         Raises:

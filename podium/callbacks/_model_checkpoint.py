@@ -13,7 +13,7 @@ from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import closest_match, warn_user
 from podium.layers import Layer
-from podium.saving.internal import FOREIGN, check_suffix
+from podium.saving.internal import UNSUPPORTED_SUFFIXES, check_suffix
 
 _SUFFIXES = (
     ".weights.h5",
@@ -156,7 +156,9 @@ class ModelCheckpoint(MonitorCallback):
     def _check_suffix(self) -> None:
         if not self.save_weights_only:
             check_suffix("ModelCheckpoint", self.filepath)
-        elif self.filepath.endswith(".keras") or self.filepath.lower().endswith(FOREIGN):
+        elif self.filepath.endswith(".keras") or self.filepath.lower().endswith(
+            UNSUPPORTED_SUFFIXES
+        ):
             raise ValueError(
                 f"ModelCheckpoint was given filepath={self.filepath!r} and "
                 "save_weights_only=True; weights are not written in "

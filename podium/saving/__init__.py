@@ -1,4 +1,4 @@
-"""Models in files, objects as plain data, and names that files may use for your own classes."""
+"""Saving and loading of models, weights and checkpoints, and configs of objects."""
 
 from podium.core import custom_object_scope as CustomObjectScope
 from podium.core import custom_object_scope as custom_object_scope

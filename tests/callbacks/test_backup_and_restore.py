@@ -185,7 +185,7 @@ def test_a_damaged_checkpoint_is_skipped_for_the_one_before(tmp_path):
     newest = manager.all_steps()[-1]
     os.truncate(tmp_path / "backup" / f"checkpoint-{newest:08d}" / "arrays.safetensors", 99)
     with pytest.warns(
-        UserWarning, match=rf"checkpoint {newest} is damaged: .*Checkpoint {newest - 1} is taken"
+        UserWarning, match=rf"checkpoint {newest} is damaged: .*Checkpoint {newest - 1} is used"
     ):
         assert outcome(tmp_path, *run(tmp_path, backup={"save_freq": 2})) == whole
 

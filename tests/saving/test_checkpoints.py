@@ -94,7 +94,7 @@ def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp
         "fit the checksum",
         "checkpoint 3 is incomplete: it has no manifest.json",
         "checkpoint 2 is damaged: arrays.safetensors has 10 bytes",
-        "Checkpoint 1 is taken",
+        "Checkpoint 1 is used",
     ):
         assert said in text
     assert sorted(found.skipped) == [2, 3, 4] and manager.latest_step() == 1
@@ -117,7 +117,7 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path):
         (path / name).write_bytes(content)
         try:
             found = _checkpoint_directory.read(str(path))
-        except _checkpoint_directory.Damaged:
+        except _checkpoint_directory.DamagedCheckpointError:
             pass
         else:  # a space of the manifest's became another one
             assert found.arrays["a"].tolist() == [0, 1, 2, 3, 4] and found.state["c"] == [1, 2], (
@@ -233,7 +233,7 @@ def test_two_processes_do_not_save_into_one_directory(tmp_path):
 
 
 def test_data_that_is_not_plain_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(TypeError, match="is no plain data"):
+    with pytest.raises(TypeError, match="is not plain data"):
         CheckpointManager(tmp_path / "new").save(0, {"a": np.ones(1)}, state={"model": object()})
     assert os.listdir(tmp_path / "new") == []
 
@@ -243,7 +243,7 @@ def test_links_are_not_followed(tmp_path):
     path = tmp_path / "checkpoint-00000000" / "arrays.safetensors"
     shutil.move(path, tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match=r"nobody can read its arrays\.safetensors"):
+    with pytest.raises(ValueError, match=r"the system cannot read its arrays\.safetensors"):
         CheckpointManager(tmp_path).restore()
 
 

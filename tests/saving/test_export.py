@@ -98,7 +98,9 @@ def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch):
     ):
         model.export(tmp_path / "m")
     model(np.ones((2, 3), "float32"))
-    with pytest.raises(ValueError, match="'branching' cannot be exported with an open batch size"):
+    with pytest.raises(
+        ValueError, match="'branching' cannot be exported with a variable batch size"
+    ):
         model.export(tmp_path / "m", input_signature=[podium.TensorSpec((None, 3))])
     model.export(tmp_path / "m", input_signature=[podium.TensorSpec((2, 3))])
     assert podium.saving.load_exported(tmp_path / "m")(np.ones((2, 3), "float32"))[0, 0] == 2

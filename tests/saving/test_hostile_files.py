@@ -122,7 +122,7 @@ def deep(config):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (add("Lambda", name="l", function=CODE), "holds the code of a function.*not safe"),
+        (add("Lambda", name="l", function=CODE), "contains the code of a function.*not safe"),
         (add("TimeDistributed", name="t", layer=NESTED), "not safe"),
         (
             add("Lambda", name="l", function=["code", None, None], function_type="lambda"),
@@ -145,7 +145,7 @@ def deep(config):
         (add("Dense.__init__.__globals__"), "not registered"),
         (add("podium.layers.Dense"), "not registered"),
         (add("__import__", module="builtins"), "'__import__'.*not registered"),
-        (add("_ROOMS", module="podium.saving.serialization._serialization"), "not registered"),
+        (add("PACKAGES", module="podium.saving.serialization._packages"), "not registered"),
         (
             add("Unheard", module="keras.layers"),
             "'Unheard' of module 'keras.layers', which is not registered",
@@ -498,7 +498,7 @@ def entry(shape=(12,), offsets=(0, 48), dtype="F32"):
         (tensors({"a": entry((1,), (0, 4)), "b": entry((1,), (44, 48))}), "hole"),
         (tensors({"a": entry((100,))}), "size of 400 bytes"),
         (tensors({"a": entry((1 << 62, 16))}), "size of"),
-        (tensors({"a": entry((-12,))}), "whole numbers"),
+        (tensors({"a": entry((-12,))}), "a list of ints"),
         (tensors({"a": entry((12,), (48, 0))}), "offsets"),
         (tensors({"a": entry(dtype="PICKLE")}), "unknown dtype 'PICKLE'"),
         (tensors({"a": entry((1000,), (0, 4000))}), "truncated"),

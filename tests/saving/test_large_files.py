@@ -11,7 +11,7 @@ import pytest
 
 import podium
 from podium.saving.io import _array_io, _direct_io
-from podium.saving.io._digests import PART
+from podium.saving.io._digests import CHUNK_BYTES
 
 NAMES = ("m.keras", "m.h5", "w.weights.h5", "w.h5", "w.safetensors")
 WIDTH = 1500  # a kernel of 9 MB
@@ -61,18 +61,18 @@ def refuse_to_write(monkeypatch):
 def test_bytes_arrive_at_any_offset_whatever_the_system_refuses(tmp_path, monkeypatch, hindrance):
     if hindrance:
         hindrance(monkeypatch)
-    content = np.random.default_rng(1).integers(0, 256, 2 * PART + 12345, "u1")
+    content = np.random.default_rng(1).integers(0, 256, 2 * CHUNK_BYTES + 12345, "u1")
     runs = [
         (5, 100),
         (4096, 4096),
-        (3 * 4096 + 7, PART + 4096),
-        (2 * PART, PART - 1),
-        (3 * PART + 3, 4090),
+        (3 * 4096 + 7, CHUNK_BYTES + 4096),
+        (2 * CHUNK_BYTES, CHUNK_BYTES - 1),
+        (3 * CHUNK_BYTES + 3, 4090),
     ]
-    expected = np.zeros(3 * PART + 3 + 4090, "u1")
+    expected = np.zeros(3 * CHUNK_BYTES + 3 + 4090, "u1")
     with (
         open(tmp_path / "file", "xb") as file,
-        _direct_io.LargeWriter(file, 2 * PART, len(expected)) as out,
+        _direct_io.LargeWriter(file, 2 * CHUNK_BYTES, len(expected)) as out,
     ):
         for offset, length in runs:
             out.write(offset, content[:length].data)
@@ -93,9 +93,9 @@ def test_a_full_disk_is_told_and_no_descriptor_is_left(tmp_path, monkeypatch):
             broken.setattr(os, name, full)
             with (
                 pytest.raises(OSError, match="No space left"),
-                _direct_io.LargeWriter(file, 2 * PART, 2 * PART) as out,
+                _direct_io.LargeWriter(file, 2 * CHUNK_BYTES, 2 * CHUNK_BYTES) as out,
             ):
-                out.write(0, np.zeros(2 * PART, "u1").data)
+                out.write(0, np.zeros(2 * CHUNK_BYTES, "u1").data)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -123,16 +123,16 @@ def test_a_large_model_comes_back_and_a_flipped_bit_is_noticed(model, tmp_path, 
 
 def test_digests_on_threads_are_those_of_the_whole(tmp_path):
     arrays = [np.arange(size, dtype="float32") for size in (3, 3_000_000, 0, 2_500_001)]
-    pieces, place = [], 3
+    items, offset = [], 3
     for number, array in enumerate(arrays):
-        pieces.append(_array_io.Piece(f"a{number}", array, place))
-        place += array.nbytes
+        items.append(_array_io.ArrayToWrite(f"a{number}", array, offset))
+        offset += array.nbytes
     with open(tmp_path / "file", "xb") as file:
-        notes = _array_io.write_pieces(file, pieces, with_crc32=True)
-    for piece, note in zip(pieces, notes, strict=True):
-        head = f"{piece.name} float32 {piece.array.shape}\n".encode()
+        results = _array_io.write_arrays(file, items, with_crc32=True)
+    for item, result in zip(items, results, strict=True):
+        head = f"{item.name} float32 {item.array.shape}\n".encode()
         assert (
-            note.sha256
-            == hashlib.sha256(head + piece.array.tobytes()).hexdigest()
-            == _array_io.sha256_of(*piece[:2])
+            result.sha256
+            == hashlib.sha256(head + item.array.tobytes()).hexdigest()
+            == _array_io.array_sha256(*item[:2])
         )

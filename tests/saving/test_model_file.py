@@ -208,7 +208,7 @@ def test_a_lambda_is_handed_in_under_the_name_of_its_layer(tmp_path):
     with pytest.warns(UserWarning, match="'plus' runs a `lambda`, which is not written"):
         model.save(tmp_path / "m.keras")
     with pytest.raises(
-        ValueError, match=r"'plus' holds the code of a function.*not safe.*custom_objects"
+        ValueError, match=r"'plus' contains the code of a function.*not safe.*custom_objects"
     ):
         podium.models.load_model(tmp_path / "m.keras")
     other = podium.models.load_model(tmp_path / "m.keras", custom_objects={"plus": lambda x: x + 1})
@@ -335,7 +335,7 @@ def test_code_and_foreign_names_in_configs_are_refused(tmp_path):
     }
     refused(
         changed(tmp_path, lambda c: c["config"]["layers"].append(added)),
-        "Lambda layer 'f' holds the code.*not safe",
+        "Lambda layer 'f' contains the code.*not safe",
     )
     refused(
         changed(tmp_path, lambda c: layer(c)["config"].update(activation=body)),

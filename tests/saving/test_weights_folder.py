@@ -36,7 +36,7 @@ def test_weights_come_back_and_only_the_last_ones_are_kept(tmp_path):
         variable.path for variable in other.weights
     ]
     assert_same(other, second)
-    with pytest.raises(FileExistsError, match="holds weights, and overwrite=False"):
+    with pytest.raises(FileExistsError, match="has weights, and overwrite=False"):
         first.save_weights(f"{tmp_path}/w/", overwrite=False)
 
 
@@ -77,7 +77,7 @@ def test_other_things_in_the_place_are_left_alone(tmp_path):
     model = make_model()
     CheckpointManager(tmp_path / "run").save(3, {"a": np.ones(2)}, state={"a": np.ones(1)})
     for path in (f"{tmp_path}/run/", f"{tmp_path}/run", f"{tmp_path}/run/checkpoint-00000003/"):
-        with pytest.raises(ValueError, match="Give the weights a directory of their own"):
+        with pytest.raises(ValueError, match="Use another directory for the weights"):
             model.save_weights(path)
     assert os.listdir(tmp_path / "run") == ["checkpoint-00000003"]
     (tmp_path / "file").write_text("mine")

@@ -20,7 +20,7 @@ from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, StepsAutotuner
 from podium.models.training._validator import Validator
-from podium.saving.internal import Contents
+from podium.saving.internal import CheckpointContents
 from podium.state import restore, snapshot, variables_by_path
 
 _OTHER_DATA = (
@@ -68,14 +68,14 @@ class TrainingRun:
         self._max_steps = validator.steps_between
         self._autotuner: StepsAutotuner
         self._exits: contextlib.ExitStack
-        self._checkpoint: tuple[Contents, str] | None = None  # to resume from
+        self._checkpoint: tuple[CheckpointContents, str] | None = None  # to resume from
         self._resumed_epoch: int | None = None  # an epoch that is resumed in its middle
         self._epoch_logs: Any = None  # of the epoch so far, as saved
         self._values: Any = None  # of the latest execution
         self._position: dict[str, Any] = {}  # in the data, after it
         self._num_steps = 0  # up to it
         self._between_steps = False
-        self._before_validation: Contents | None = None
+        self._before_validation: CheckpointContents | None = None
         self._verification_batch: Tree = None
 
     def __enter__(self) -> TrainingRun:
@@ -249,18 +249,18 @@ class TrainingRun:
         """Keep a batch for `verify`."""
         self._verification_batch = self._data.peek()
 
-    def resume_from(self, contents: Contents, source: str) -> None:
+    def resume_from(self, contents: CheckpointContents, source: str) -> None:
         """Resume the run from a checkpoint when `fit` begins; callbacks append to their files."""
         self._checkpoint = contents, source
         self._set_resumes(True)
 
-    def state(self) -> Contents:
+    def state(self) -> CheckpointContents:
         """Return all that is needed to resume the run from the latest safepoint."""
         if self.stage == "begin":
-            return Contents({}, {"fresh": True, "callbacks": self._callbacks.get_state()})
+            return CheckpointContents({}, {"fresh": True, "callbacks": self._callbacks.get_state()})
         return self._collect_state(epoch_ended=self.stage == "epoch_end")
 
-    def interrupted_state(self) -> Contents | None:
+    def interrupted_state(self) -> CheckpointContents | None:
         """Return all that is needed to resume a run that is interrupted now; during a validation,
         from before it. None where a run cannot be resumed.
         """
@@ -275,7 +275,7 @@ class TrainingRun:
             return None
         return self._collect_state(epoch_ended=False)
 
-    def verify(self, contents: Contents, source: str) -> None:
+    def verify(self, contents: CheckpointContents, source: str) -> None:
         """Run one step twice from a state, compare the results, and restore the state.
 
         Raises:
@@ -301,12 +301,12 @@ class TrainingRun:
 
     # --- state
 
-    def _collect_state(self, epoch_ended: bool) -> Contents:
+    def _collect_state(self, epoch_ended: bool) -> CheckpointContents:
         logs = self._epoch_logs if epoch_ended else None
         if not epoch_ended and self._values is not None:
             logs = running_logs(self._values).copy()
         # The keys are those of files that exist.
-        return Contents(
+        return CheckpointContents(
             snapshot(self._variables()),
             {
                 "fresh": False,
@@ -321,7 +321,7 @@ class TrainingRun:
             },
         )
 
-    def _restore_variables(self, contents: Contents, source: str) -> None:
+    def _restore_variables(self, contents: CheckpointContents, source: str) -> None:
         restore(self._variables(), contents.arrays, source)
 
     def _restore_callbacks(self, states: dict[str, Any], source: str) -> None:

@@ -1,13 +1,13 @@
-"""One checkpoint on the disk: a folder that is absent, or complete and verified.
+"""One checkpoint on the disk: a directory that is absent, or complete and verified.
 
-    manifest.json            sizes and digests of all other files, and of itself; written last. Of
-    files of arrays it has the
-                             digest of the header, which has those of the arrays
-    arrays.safetensors       the arrays by path; or `arrays/`, written by Orbax, with `arrays.json`
-    for their paths state.json               plain data, with its own arrays in `state.safetensors`
+    manifest.json        Sizes and digests of all other files, and of itself; written last. For a
+                         file of arrays, the digest of its header, which has those of the arrays.
+    arrays.safetensors   The arrays by path; or `arrays/`, written by Orbax, with their paths in
+                         `arrays.json`.
+    state.json           Plain data, with its own arrays in `state.safetensors`.
 
-It is written under another name in the same folder, flushed, and renamed. `_checkpoint_manager.py`
-owns a row of them.
+It is written under a temporary name in the same directory, flushed and renamed.
+`_checkpoint_manager.py` owns a series of them.
 """
 
 from __future__ import annotations
@@ -20,180 +20,187 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import jax
-import numpy as np
 
+from podium._typing import Array
 from podium.saving.checkpoints import _orbax
 from podium.saving.formats._safetensors import (
-    check_tensors,
+    list_tensors,
     read_tensors,
-    stored_tensors,
-    unknown_types,
+    unsupported_dtypes,
+    verify_tensors,
     write_tensors,
 )
-from podium.saving.io._atomic_write import flush_folder
-from podium.saving.io._errors import Unfit
-from podium.saving.serialization._json_codec import decoded, encoded
-from podium.saving.serialization._strict_json import BadJson, dump, parse
+from podium.saving.io._array_io import NumpyArray
+from podium.saving.io._atomic_write import sync_directory
+from podium.saving.io._errors import InvalidFileError
+from podium.saving.serialization._json_codec import decode, encode
+from podium.saving.serialization._strict_json import InvalidJsonError, dump_json, parse_json
 
 MANIFEST, STATE, STATE_ARRAYS, ARRAYS, NAMES = (
     "manifest.json", "state.json", "state.safetensors", "arrays.safetensors", "arrays.json",
 )  # fmt: skip
 ORBAX = "arrays"
-_KIND, _EARLIER = (
-    "podium checkpoint 2",
-    "podium checkpoint 1",
-)  # the earlier kind has digests of whole files alone
+_KIND = "podium checkpoint 2"
+_EARLIER_KIND = "podium checkpoint 1"  # with digests of whole files only
 
 
-class Damaged(ValueError):
-    """A checkpoint is not what its manifest says, or has none."""
+class DamagedCheckpointError(ValueError):
+    """A checkpoint does not match its manifest, or has none."""
 
 
-class Contents(NamedTuple):
-    """What a checkpoint holds: arrays by path, and plain data."""
+class CheckpointContents(NamedTuple):
+    """The contents of a checkpoint: arrays by path, and plain data."""
 
     arrays: dict[str, Any]
     state: Any
 
 
-def write(path: str, contents: Contents, with_orbax: bool) -> None:
-    """Write a checkpoint. At any instant there is none at `path`, or a whole one.
+def write(path: str, contents: CheckpointContents, with_orbax: bool) -> None:
+    """Write a checkpoint. At any time there is none at `path`, or a complete one.
+
+    Args:
+        path: The directory of the checkpoint.
+        contents: What to write.
+        with_orbax: Whether Orbax writes the arrays.
 
     Raises:
-        OSError: It cannot be written; what was written of it is gone again.
-        TypeError: Something in it is neither an array of numbers nor plain data.
+        OSError: It cannot be written; incomplete files are deleted.
+        TypeError: Something in it is neither a numeric array nor plain data.
     """
     if os.path.lexists(path):
         raise FileExistsError(
             f"There is a checkpoint at {path!r} already. Save under another number."
         )
-    beside = beside_name(path)
-    first = jax.process_index() == 0
-    apart: dict[str, np.ndarray] = {}
-    state = dump(
-        encoded(contents.state, apart)
-    ).encode()  # before anything is written: it may be refused
-    for name, kind in unknown_types({**contents.arrays, **apart}).items():
-        raise TypeError(f"{name!r} has dtype {kind}, which checkpoints do not hold.")
-    files: dict[str, list] = {}  # what the manifest says of those that were written here
+    temporary = temporary_name(path)
+    is_first = jax.process_index() == 0
+    state_arrays: dict[str, NumpyArray] = {}
+    # Before anything is written, because it may raise.
+    state = dump_json(encode(contents.state, state_arrays)).encode()
+    for name, dtype in unsupported_dtypes({**contents.arrays, **state_arrays}).items():
+        raise TypeError(f"{name!r} has dtype {dtype}, which checkpoints do not support.")
+    files: dict[str, _Entry] = {}  # entries of the manifest for files written by this process
     try:
-        if first:
-            os.mkdir(beside)
-            files[STATE] = _write_file(os.path.join(beside, STATE), state)
-            if apart:
-                files[STATE_ARRAYS] = _write_arrays(os.path.join(beside, STATE_ARRAYS), apart)
-        alone = {
+        if is_first:
+            os.mkdir(temporary)
+            files[STATE] = _write_file(os.path.join(temporary, STATE), state)
+            if state_arrays:
+                path_of_arrays = os.path.join(temporary, STATE_ARRAYS)
+                files[STATE_ARRAYS] = _write_arrays(path_of_arrays, state_arrays)
+        local = {
             name: array
             for name, array in contents.arrays.items()
             if not (with_orbax and _orbax.can_write(array))
         }
         if with_orbax:
-            shared = {name: array for name, array in contents.arrays.items() if name not in alone}
+            shared = {name: array for name, array in contents.arrays.items() if name not in local}
             _orbax.synchronize("podium checkpoint begun")
-            _orbax.write(os.path.join(beside, ORBAX), list(shared.values()))
-            if first:
-                files[NAMES] = _write_file(os.path.join(beside, NAMES), dump(list(shared)).encode())
-        if first and (alone or not with_orbax):
-            files[ARRAYS] = _write_arrays(os.path.join(beside, ARRAYS), alone)
-        if first:
-            _write_manifest(beside, files)
-            os.rename(beside, path)
-            flush_folder(os.path.dirname(path))
+            _orbax.write(os.path.join(temporary, ORBAX), list(shared.values()))
+            if is_first:
+                files[NAMES] = _write_file(
+                    os.path.join(temporary, NAMES), dump_json(list(shared)).encode()
+                )
+        if is_first and (local or not with_orbax):
+            files[ARRAYS] = _write_arrays(os.path.join(temporary, ARRAYS), local)
+        if is_first:
+            _write_manifest(temporary, files)
+            os.rename(temporary, path)
+            sync_directory(os.path.dirname(path))
         if with_orbax:
             _orbax.synchronize("podium checkpoint written")
     except BaseException as error:
-        if first:
-            shutil.rmtree(beside, ignore_errors=True)
+        if is_first:
+            shutil.rmtree(temporary, ignore_errors=True)
         if isinstance(error, OSError):
             error.add_note(
-                f"The checkpoint {path!r} was not written. Those written before are as they were."
+                f"The checkpoint {path!r} was not written. Earlier checkpoints are unchanged."
             )
         raise
 
 
-def beside_name(path: str) -> str:
-    """Return the name under which a checkpoint is written: of all processes the same, if there are
-    several.
+def temporary_name(path: str) -> str:
+    """Return the name under which a checkpoint is written; the same one in all processes of a
+    run.
     """
     token = secrets.token_hex(4) if jax.process_count() == 1 else "shared"
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{token}.tmp")
 
 
-def read(path: str, shardings: Callable[[str], Any] | None = None) -> Contents:
+def read(path: str, shardings: Callable[[str], Any] | None = None) -> CheckpointContents:
     """Read a checkpoint, and compare every byte with the manifest.
 
     Args:
-        path: The folder.
-        shardings: Where an array of some path shall be placed, for those that Orbax wrote.
+        path: The directory.
+        shardings: Returns the sharding for a path, for arrays that Orbax wrote.
 
     Raises:
-        Damaged: It is not whole.
+        DamagedCheckpointError: It is not complete.
     """
-    files = _listed(path)
+    files = _read_manifest(path)
     try:
-        apart, alone = (
+        state_arrays, local = (
             {} if name not in files else _read_arrays(path, name, files[name])
             for name in (STATE_ARRAYS, ARRAYS)
         )
-        state = decoded(parse(_read_file(path, STATE, files[STATE])), apart)
+        state = decode(parse_json(_read_file(path, STATE, files[STATE])), state_arrays)
         if NAMES not in files and ARRAYS in files:
-            return Contents(alone, state)
+            return CheckpointContents(local, state)
         for name in files:
             if name.startswith(f"{ORBAX}/"):
                 _verify(path, name, files[name])
-        names = parse(_read_file(path, NAMES, files[NAMES]))
-    except (BadJson, KeyError) as error:
-        raise Damaged(f"cannot be read: {error}") from error
-    except Damaged:
+        names = parse_json(_read_file(path, NAMES, files[NAMES]))
+    except (InvalidJsonError, KeyError) as error:
+        raise DamagedCheckpointError(f"cannot be read: {error}") from error
+    except DamagedCheckpointError:
         raise
     except ValueError as error:
-        raise Damaged(f"cannot be read: it {error}") from error
-    placed = [None if shardings is None else shardings(name) for name in names]
-    return Contents(
-        {**alone, **dict(zip(names, _orbax.read(os.path.join(path, ORBAX), placed), strict=True))},
-        state,
-    )
+        raise DamagedCheckpointError(f"cannot be read: it {error}") from error
+    targets = [None if shardings is None else shardings(name) for name in names]
+    shared = zip(names, _orbax.read(os.path.join(path, ORBAX), targets), strict=True)
+    return CheckpointContents({**local, **dict(shared)}, state)
 
 
-def read_state(path: str) -> Any:
-    """Read the plain data of a checkpoint that has no arrays in it.
+def read_plain_state(path: str) -> Any:
+    """Read the plain data of a checkpoint, which must not contain arrays.
 
     Raises:
-        Damaged: It is not whole, or has some.
+        DamagedCheckpointError: It is not complete, or contains arrays.
     """
     try:
-        return decoded(parse(_read_file(path, STATE, _listed(path)[STATE])), {})
-    except (BadJson, KeyError, ValueError) as error:
-        raise Damaged(f"cannot be read: {error}") from error
+        return decode(parse_json(_read_file(path, STATE, _read_manifest(path)[STATE])), {})
+    except (InvalidJsonError, KeyError, ValueError) as error:
+        raise DamagedCheckpointError(f"cannot be read: {error}") from error
 
 
 def verify(path: str) -> None:
     """Compare every byte of a checkpoint with its manifest.
 
     Raises:
-        Damaged: It is not whole.
+        DamagedCheckpointError: It is not complete.
     """
-    for name, listed in _listed(path).items():
-        _verify(path, name, listed)
+    for name, entry in _read_manifest(path).items():
+        _verify(path, name, entry)
 
 
 # --- files
 
 
-class _Listed(NamedTuple):
-    """What a manifest says of a file: its size, and a digest: of the header of a file of arrays,
-    otherwise of all of it.
+class _ManifestEntry(NamedTuple):
+    """What a manifest says of a file: its size, and the digest of the file, or of the header of a
+    file of arrays.
     """
 
     size: int
     sha256: str
-    header: int | None = None  # the length of the header
+    header_size: int | None = None
 
 
-def _write_file(path: str, content: bytes) -> list:
+_Entry = list[int | str]  # the same as JSON
+
+
+def _write_file(path: str, content: bytes) -> _Entry:
     with open(path, "xb") as file:
         file.write(content)
         file.flush()
@@ -201,7 +208,7 @@ def _write_file(path: str, content: bytes) -> list:
     return [len(content), hashlib.sha256(content).hexdigest()]
 
 
-def _write_arrays(path: str, arrays: Mapping[str, Any]) -> list:
+def _write_arrays(path: str, arrays: Mapping[str, Array]) -> _Entry:
     with open(path, "xb") as file:
         header = write_tensors(file, arrays)
         file.flush()
@@ -209,98 +216,100 @@ def _write_arrays(path: str, arrays: Mapping[str, Any]) -> list:
         return [os.fstat(file.fileno()).st_size, hashlib.sha256(header).hexdigest(), len(header)]
 
 
-def _write_manifest(folder: str, files: dict[str, list]) -> None:
-    for root, _, names in os.walk(folder):
+def _write_manifest(directory: str, files: dict[str, _Entry]) -> None:
+    for root, _, names in os.walk(directory):
         for name in sorted(names):
             path = os.path.join(root, name)
-            place = os.path.relpath(path, folder).replace(os.sep, "/")
-            if place not in files:  # Orbax wrote it
+            relative = os.path.relpath(path, directory).replace(os.sep, "/")
+            if relative not in files:  # Orbax wrote it
                 with open(path, "rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
                     os.fsync(file.fileno())
-                files[place] = [os.path.getsize(path), digest]
-        flush_folder(root)
-    about = {"kind": _KIND, "files": dict(sorted(files.items()))}
-    text = json.dumps({**about, "sha256": _digest_of(about)}, indent=1)
-    _write_file(os.path.join(folder, MANIFEST), text.encode())
-    flush_folder(folder)
+                files[relative] = [os.path.getsize(path), digest]
+        sync_directory(root)
+    manifest = {"kind": _KIND, "files": dict(sorted(files.items()))}
+    text = json.dumps({**manifest, "sha256": _digest_of(manifest)}, indent=1)
+    _write_file(os.path.join(directory, MANIFEST), text.encode())
+    sync_directory(directory)
 
 
-def _digest_of(about: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+def _digest_of(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def _listed(path: str) -> dict[str, _Listed]:
-    """Return the files that a checkpoint has, by its manifest."""
+def _read_manifest(path: str) -> dict[str, _ManifestEntry]:
+    """Return the entries of the manifest by file name."""
     try:
-        with _opened(path, MANIFEST) as file:
-            about = parse(file.read())
-        digest = about.pop("sha256")
-        files = {name: _Listed(*said) for name, said in about["files"].items()}
-        if about["kind"] not in (_KIND, _EARLIER):
-            raise Damaged(f"is of another kind, {about['kind']!r}")
-        if digest != _digest_of(about) or any(
+        with _open_regular(path, MANIFEST) as file:
+            manifest = parse_json(file.read())
+        digest = manifest.pop("sha256")
+        files = {name: _ManifestEntry(*entry) for name, entry in manifest["files"].items()}
+        if manifest["kind"] not in (_KIND, _EARLIER_KIND):
+            raise DamagedCheckpointError(f"is of another kind, {manifest['kind']!r}")
+        if digest != _digest_of(manifest) or any(
             ".." in name.split("/") or name.startswith("/") for name in files
         ):
-            raise Damaged("has a damaged manifest: its digest is another one")
-    except Damaged:
+            raise DamagedCheckpointError("has a damaged manifest: its digest does not match")
+    except DamagedCheckpointError:
         raise
-    except (BadJson, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise Damaged(f"has a damaged manifest: {error}") from error
+    except (InvalidJsonError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DamagedCheckpointError(f"has a damaged manifest: {error}") from error
     return files
 
 
-def _read_file(path: str, name: str, listed: _Listed) -> bytes:
-    """Return the bytes of a small file if they are those that were written."""
-    with _verified(path, name, listed) as file:
+def _read_file(path: str, name: str, entry: _ManifestEntry) -> bytes:
+    """Return the verified bytes of a small file."""
+    with _open_verified(path, name, entry) as file:
         file.seek(0)
         return file.read()
 
 
-def _read_arrays(path: str, name: str, listed: _Listed) -> dict[str, np.ndarray]:
-    """Return the arrays of a file if they are those that were written. They cannot be changed."""
-    with _verified(path, name, listed) as file:
-        stored = stored_tensors(file)
-        found = read_tensors(stored, stored)
-    for array in found.values():
+def _read_arrays(path: str, name: str, entry: _ManifestEntry) -> dict[str, NumpyArray]:
+    """Return the verified arrays of a file. They are read-only."""
+    with _open_verified(path, name, entry) as file:
+        stored = list_tensors(file)
+        arrays = read_tensors(stored, stored)
+    for array in arrays.values():
         array.flags.writeable = False
-    return found
+    return arrays
 
 
-def _verify(path: str, name: str, listed: _Listed) -> None:
+def _verify(path: str, name: str, entry: _ManifestEntry) -> None:
     """Compare every byte of a file with what was written."""
-    with _verified(path, name, listed) as file:
-        if listed.header is not None:
-            check_tensors(stored_tensors(file))
+    with _open_verified(path, name, entry) as file:
+        if entry.header_size is not None:
+            verify_tensors(list_tensors(file))
 
 
 @contextlib.contextmanager
-def _verified(path: str, name: str, listed: _Listed) -> Iterator[Any]:
-    """Open a file, after its size and its digest were compared. What turns out later is told in the
-    same way.
+def _open_verified(path: str, name: str, entry: _ManifestEntry) -> Iterator[BinaryIO]:
+    """Open a file after its size and its digest were compared. Damage that is found later raises
+    the same error.
     """
-    with _opened(path, name) as file:
-        if os.fstat(file.fileno()).st_size != listed.size:
-            raise Damaged(
-                f"is damaged: {name} has {os.fstat(file.fileno()).st_size} bytes, and "
-                f"{listed.size} were written"
+    with _open_regular(path, name) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size != entry.size:
+            raise DamagedCheckpointError(
+                f"is damaged: {name} has {size} bytes, and {entry.size} were written"
             )
         digest = (
-            hashlib.file_digest(file, "sha256")
-            if listed.header is None
-            else hashlib.sha256(file.read(listed.header))
+            hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+            if entry.header_size is None
+            else hashlib.sha256(file.read(entry.header_size))
         )
-        if digest.hexdigest() != listed.sha256:
-            raise Damaged(f"is damaged: the digest of {name} is not the one that was written")
+        if digest.hexdigest() != entry.sha256:
+            raise DamagedCheckpointError(
+                f"is damaged: the digest of {name} is not the one that was written"
+            )
         try:
             yield file
-        except Unfit as error:
-            raise Damaged(f"is damaged: {name} {error}") from error
+        except InvalidFileError as error:
+            raise DamagedCheckpointError(f"is damaged: {name} {error}") from error
 
 
 @contextlib.contextmanager
-def _opened(path: str, name: str) -> Iterator[Any]:
-    """Open an ordinary file of a checkpoint, no link."""
+def _open_regular(path: str, name: str) -> Iterator[BinaryIO]:
+    """Open a regular file of a checkpoint; links are not followed."""
     try:
         descriptor = os.open(
             os.path.join(path, name),
@@ -310,10 +319,10 @@ def _opened(path: str, name: str) -> Iterator[Any]:
         what = (
             "is incomplete: it has no"
             if isinstance(error, FileNotFoundError)
-            else "is damaged: nobody can read its"
+            else "is damaged: the system cannot read its"
         )
-        raise Damaged(f"{what} {name}") from error
+        raise DamagedCheckpointError(f"{what} {name}") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Damaged(f"is damaged: {name} is no ordinary file")
+            raise DamagedCheckpointError(f"is damaged: {name} is not an ordinary file")
         yield file

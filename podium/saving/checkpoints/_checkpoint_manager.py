@@ -1,7 +1,7 @@
-"""CheckpointManager: a row of checkpoints in one directory. It saves, keeps the last few, and
-restores the newest whole one.
+"""CheckpointManager: a series of checkpoints in one directory. It saves, keeps the last few, and
+restores the newest complete one.
 
-What one checkpoint looks like on the disk is `_checkpoint_directory.py`'s affair.
+The files of one checkpoint are the concern of `_checkpoint_directory.py`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,33 @@ from typing import Any, NamedTuple
 
 import jax
 
+from podium._typing import PathLike
 from podium.core import Variable, check_choice, warn_user
+from podium.core.internal import check_int
+from podium.saving._savable_model import SavableModel
 from podium.saving.checkpoints import _orbax
-from podium.saving.checkpoints._checkpoint_directory import Contents, Damaged, read, verify, write
-from podium.saving.io._file_lock import lock_folder
+from podium.saving.checkpoints._checkpoint_directory import (
+    CheckpointContents,
+    DamagedCheckpointError,
+    read,
+    verify,
+    write,
+)
+from podium.saving.io._atomic_write import lock_directory
 from podium.state import restore, sharding_by_path, snapshot, variables_by_path
 
-NAME = re.compile(r"checkpoint-(\d{1,18})")
+NAME_PATTERN = re.compile(r"checkpoint-(\d{1,18})")
 _TEMPORARY = re.compile(r"\.checkpoint-\d{1,18}\.[0-9a-z]+\.tmp")
 
 
 class Restored(NamedTuple):
-    """What `CheckpointManager.restore` found.
+    """The checkpoint that `CheckpointManager.restore` has restored.
 
     Attributes:
         step: The number of the checkpoint.
         arrays: Its arrays by path.
         state: The plain data that was saved with them.
-        skipped: What newer checkpoints were passed over, by number, and why.
+        skipped: The newer checkpoints that were skipped: number to reason.
 
     Example:
         >>> podium.saving.Restored(3, {}, None, {4: "is incomplete"}).step
@@ -47,23 +56,21 @@ class Restored(NamedTuple):
 
 
 class CheckpointManager:
-    """Keeps the last few checkpoints of a model in a directory, each absent or whole.
+    """Keeps the last few checkpoints of a model in a directory, each absent or complete.
 
-    A checkpoint is a folder with all state of a model by its paths: weights, optimizer slots,
-    seeds, sums of metrics; and plain data of yours. It is written under another name, flushed and
-    renamed, with a manifest of sizes and digests; a process that is killed while it saves leaves
-    the ones before as they were. `fit` does this by itself, for the whole run, with
-    `callbacks.BackupAndRestore`.
+    A checkpoint is a directory with all state of a model by path (weights, optimizer slots, seeds,
+    metric sums) and plain data of yours. It is written under a temporary name, flushed and renamed,
+    with a manifest of sizes and digests; a process that is killed while it saves leaves earlier
+    checkpoints intact. To save and resume whole runs of `fit`, use `callbacks.BackupAndRestore`.
 
     Args:
-        directory: Where to. It is made when something is saved.
-        max_to_keep: How many checkpoints to keep; the oldest are deleted after a new one is whole.
-            None keeps all.
-        asynchronous: Whether `save` returns at once and a thread writes. What goes wrong there is
-            raised by the next `save`, `check` or `wait`, whichever comes first.
+        directory: The directory. It is created by the first save.
+        max_to_keep: How many checkpoints to keep; the oldest are deleted after a new one is
+            complete. None keeps all.
+        asynchronous: Whether `save` returns at once and a thread writes. An error there is raised
+            by the next `save`, `check` or `wait`.
         format: "safetensors" for one file of all arrays, "orbax" for arrays written by Orbax, or
-            "auto": Orbax if arrays have parts in other processes, which one process cannot write
-            alone.
+            "auto": Orbax if arrays have shards in other processes, which one process cannot write.
 
     Example:
         >>> import tempfile
@@ -79,47 +86,40 @@ class CheckpointManager:
 
     def __init__(
         self,
-        directory: Any,
+        directory: PathLike,
         max_to_keep: int | None = 5,
         asynchronous: bool = False,
         format: str = "auto",
     ):
-        if max_to_keep is not None and (
-            isinstance(max_to_keep, bool) or not isinstance(max_to_keep, int) or max_to_keep < 1
-        ):
-            raise ValueError(
-                f"CheckpointManager was given max_to_keep={max_to_keep!r}; a whole number from "
-                "1, or None."
-            )
+        if max_to_keep is not None:
+            check_int("max_to_keep", max_to_keep, owner=self, or_none=True, type_error=ValueError)
         self.directory = os.path.abspath(os.fsdecode(directory))
         self.max_to_keep = max_to_keep
         self.asynchronous = asynchronous
         self.format = check_choice("format", format, ["auto", "safetensors", "orbax"])
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._lock: int | None = None  # a descriptor, while the directory is ours alone
+        self._lock: int | None = None  # a descriptor, while this process holds the directory
 
     # --- saving
 
-    def save(self, step: int, target: Any, state: Any = None) -> None:
+    def save(
+        self, step: int, target: SavableModel | Mapping[str, Any], state: object = None
+    ) -> None:
         """Save a checkpoint.
 
         Args:
             step: Its number, 0 or more. The one with the largest number is the newest.
             target: A model; or a dictionary of names to arrays or Variables.
-            state: Plain data to keep with it: numbers, text, lists, dictionaries, NumPy arrays.
+            state: Plain data to save with it: numbers, text, lists, dictionaries, NumPy arrays.
 
         Raises:
-            FileExistsError: There is a checkpoint of this number.
-            OSError: It could not be written, or (asynchronously) the one before could not.
+            FileExistsError: There is a checkpoint with this number.
+            OSError: It could not be written; or, if asynchronous, the previous one could not.
         """
-        if isinstance(step, bool) or not isinstance(step, int) or step < 0:
-            raise ValueError(
-                f"CheckpointManager.save was given step={step!r}; a whole number from 0 was "
-                "expected."
-            )
+        check_int("step", step, 0, owner="CheckpointManager.save", type_error=ValueError)
         self.wait()
-        contents = Contents(_values(target), state)
+        contents = CheckpointContents(_values(target), state)
         with_orbax = self.format == "orbax" or (
             self.format == "auto" and _orbax.is_needed(list(contents.arrays.values()))
         )
@@ -127,22 +127,22 @@ class CheckpointManager:
             self._write(step, contents, with_orbax)
             return
 
-        def write_and_note() -> None:
+        def write_and_keep_error() -> None:
             try:
                 self._write(step, contents, with_orbax)
             except BaseException as error:
                 self._failure = error
 
-        self._thread = threading.Thread(target=write_and_note, name="podium-checkpoint")
+        self._thread = threading.Thread(target=write_and_keep_error, name="podium-checkpoint")
         self._thread.start()
 
     def check(self) -> None:
-        """Raise what went wrong in an asynchronous save, if that is known by now."""
+        """Raise the error of an asynchronous save that has ended, if there was one."""
         if self._thread is not None and not self._thread.is_alive():
             self.wait()
 
     def wait(self) -> None:
-        """Wait until an asynchronous save has ended, and raise what went wrong in it."""
+        """Wait until an asynchronous save has ended, and raise its error, if there was one."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join()
@@ -150,34 +150,34 @@ class CheckpointManager:
         if failure is not None:
             raise failure
 
-    def _write(self, step: int, contents: Contents, with_orbax: bool) -> None:
+    def _write(self, step: int, contents: CheckpointContents, with_orbax: bool) -> None:
         os.makedirs(self.directory, exist_ok=True)
         with self._locked():
             write(self._path(step), contents, with_orbax)
-            kept = self.all_steps()
-            for old in (
-                kept[: -self.max_to_keep] if self.max_to_keep is not None and _is_first() else []
-            ):
-                self.delete(old)
+            if self.max_to_keep is not None and _is_first():
+                for old_step in self.all_steps()[: -self.max_to_keep]:
+                    self.delete(old_step)
 
     # --- restoring
 
-    def restore(self, target: Any = None, step: int | None = None) -> Restored | None:
-        """Restore the newest whole checkpoint, and say with a warning which newer ones were skipped
-        and why.
+    def restore(
+        self, target: SavableModel | None = None, step: int | None = None
+    ) -> Restored | None:
+        """Restore the newest complete checkpoint. A warning lists newer ones that were skipped, and
+        why.
 
         Args:
-            target: A model, whose state is set to the saved one: all of it, or nothing changes. Its
-                weights must exist. Sums of metrics that do not are left out: an epoch begins them
-                anew. None reads the arrays alone.
-            step: The number of a certain checkpoint; that one must be whole.
+            target: A model, whose state is replaced completely, or not at all. Its weights must
+                exist. Metric sums that do not exist yet are skipped: an epoch resets them. None
+                only reads the arrays.
+            step: The number of the checkpoint to restore, which must be complete.
 
         Returns:
-            What was found, or None if the directory has no checkpoint.
+            The checkpoint, or None if the directory has none.
 
         Raises:
-            ValueError: There are checkpoints and none of them is whole; or what was found does not
-                fit `target`.
+            ValueError: None of the checkpoints is complete, or the checkpoint does not fit
+                `target`.
         """
         if target is not None and getattr(target, "optimizer", None) is not None:
             target.optimizer.build(target.trainable_variables)
@@ -186,116 +186,113 @@ class CheckpointManager:
         for number in reversed(self.all_steps()) if step is None else [step]:
             try:
                 contents = read(self._path(number), sharding_by_path(variables))
-            except Damaged as error:
+            except DamagedCheckpointError as error:
                 skipped[number] = str(error)
                 continue
             if skipped:
-                warn_user(f"{self._told(skipped)} Checkpoint {number} is taken.")
+                warn_user(f"{self._describe_skipped(skipped)} Checkpoint {number} is used.")
             if target is not None:
-                wanted = {
+                expected = {
                     path: variable
                     for path, variable in variables.items()
-                    if path in contents.arrays or not _passing(path)
+                    if path in contents.arrays or not _is_transient(path)
                 }
                 saved = {
                     path: value
                     for path, value in contents.arrays.items()
-                    if path in variables or not _passing(path)
+                    if path in variables or not _is_transient(path)
                 }
-                restore(wanted, saved, f"Checkpoint {self._path(number)!r}")
+                restore(expected, saved, f"Checkpoint {self._path(number)!r}")
             return Restored(number, contents.arrays, contents.state, skipped)
         if skipped:
             raise ValueError(
-                f"No checkpoint in {self.directory!r} could be restored. {self._told(skipped)}"
+                f"No checkpoint in {self.directory!r} could be restored. "
+                f"{self._describe_skipped(skipped)}"
             )
         return None
 
-    def _told(self, skipped: Mapping[int, str]) -> str:
+    def _describe_skipped(self, skipped: Mapping[int, str]) -> str:
         reasons = ", ".join(f"checkpoint {number} {reason}" for number, reason in skipped.items())
         return f"In {self.directory!r}, {reasons}: skipped."
 
-    # --- what there is
+    # --- listing and deleting
 
     def all_steps(self) -> list[int]:
-        """Return the numbers of the checkpoints that are there, whole or not, oldest first."""
+        """Return the numbers of all checkpoints, complete or not, oldest first."""
         try:
             names = os.listdir(self.directory)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(int(match[1]) for match in map(NAME.fullmatch, names) if match)
+        return sorted(int(match[1]) for match in map(NAME_PATTERN.fullmatch, names) if match)
 
     def latest_step(self) -> int | None:
-        """Return the number of the newest whole checkpoint, or None."""
+        """Return the number of the newest complete checkpoint, or None."""
         for step in reversed(self.all_steps()):
-            with contextlib.suppress(Damaged):
+            with contextlib.suppress(DamagedCheckpointError):
                 verify(self._path(step))
                 return step
         return None
 
     def delete(self, step: int) -> None:
-        """Delete a checkpoint. It is gone in one instant, whenever the process may be killed."""
+        """Delete a checkpoint atomically: it is renamed before its files are removed."""
         path = self._path(step)
-        doomed = os.path.join(self.directory, f".{os.path.basename(path)}.deleted.tmp")
-        shutil.rmtree(doomed, ignore_errors=True)
+        renamed = os.path.join(self.directory, f".{os.path.basename(path)}.deleted.tmp")
+        shutil.rmtree(renamed, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
-            os.rename(path, doomed)
-            shutil.rmtree(doomed, ignore_errors=True)
+            os.rename(path, renamed)
+            shutil.rmtree(renamed, ignore_errors=True)
 
     def delete_all(self) -> None:
-        """Delete all checkpoints, and the directory if nothing else is in it."""
+        """Delete all checkpoints, and the directory if it is empty then."""
         self.wait()
         for step in self.all_steps():
             self.delete(step)
-        self._sweep()
+        self._remove_leftovers()
         with contextlib.suppress(OSError):
             os.rmdir(self.directory)
 
     def _path(self, step: int) -> str:
-        return os.path.join(self.directory, name_of(step))
+        return os.path.join(self.directory, directory_name(step))
 
     # --- one process at a time
 
     def hold(self) -> None:
-        """Keep other processes from saving here, until `release`; what killed ones have left is
-        deleted.
+        """Prevent other processes from saving here until `release`, and delete the incomplete
+        checkpoints of killed processes.
 
         Raises:
-            RuntimeError: Another process does so.
+            RuntimeError: Another process holds the directory.
         """
         os.makedirs(self.directory, exist_ok=True)
-        if (
-            self._lock is None and _is_first()
-        ):  # of several processes of one run, the first does what one must do
-            self._lock = lock_folder(self.directory)
-            self._sweep()
+        if self._lock is None and _is_first():  # the first of the processes of a run does this
+            self._lock = lock_directory(self.directory)
+            self._remove_leftovers()
 
     def release(self) -> None:
-        """Let others save here again."""
+        """Allow other processes to save here again."""
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        mine = self._lock is None
+        acquired = self._lock is None
         self.hold()
         try:
             yield
         finally:
-            if mine:
+            if acquired:
                 self.release()
 
-    def _sweep(self) -> None:
-        """Delete what a process that was killed while saving has left; nobody else is at work
-        here.
-        """
+    def _remove_leftovers(self) -> None:
+        """Delete incomplete checkpoints of killed processes. This process holds the directory."""
         for name in os.listdir(self.directory):
             if _TEMPORARY.fullmatch(name):
                 shutil.rmtree(os.path.join(self.directory, name), ignore_errors=True)
 
 
-def name_of(step: int) -> str:
-    """Return the name of the folder of a checkpoint."""
+def directory_name(step: int) -> str:
+    """Return the name of a checkpoint's directory."""
     return f"checkpoint-{step:08d}"
 
 
@@ -303,12 +300,12 @@ def _is_first() -> bool:
     return jax.process_index() == 0
 
 
-def _passing(path: str) -> bool:
-    """Tell whether something lasts for an epoch only, and is made when the first batch is seen."""
+def _is_transient(path: str) -> bool:
+    """Return whether a variable lasts for an epoch only, and is created by the first batch."""
     return path.startswith(("metrics/", "means/", "others/"))
 
 
-def _values(target: Any) -> dict[str, Any]:
+def _values(target: SavableModel | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(target, Mapping):
         return snapshot(variables_by_path(target))
     return {

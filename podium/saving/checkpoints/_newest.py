@@ -1,5 +1,6 @@
-"""The newest of several files that can be read: for what `ModelCheckpoint` has written, when the
-last one is damaged.
+"""`load_latest`: the newest file of a series that can be read, for files of `ModelCheckpoint`.
+
+Directories of checkpoints are restored by `_checkpoint_manager.py` instead.
 """
 
 from __future__ import annotations
@@ -10,24 +11,26 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
+from podium._typing import PathLike
 from podium.core import warn_user
+from podium.saving._savable_model import SavableModel
 from podium.saving.formats._model_file import load_model
 from podium.state import summarize
 
 
 def load_latest(
-    filepath: Any,
-    model: Any = None,
+    filepath: PathLike,
+    model: SavableModel | None = None,
     custom_objects: Mapping[str, Any] | None = None,
     compile: bool = True,
 ) -> Any:
-    """Load the newest file that `ModelCheckpoint` has written and that is whole; a warning says
-    which were skipped, and why.
+    """Load the newest complete file that `ModelCheckpoint` has written. A warning lists files that
+    were skipped, and why.
 
     Args:
-        filepath: What `ModelCheckpoint` was given, such as
-            `"run/{epoch:02d}-{val_loss:.2f}.keras"`; or a directory, all of whose files are meant;
-            or a pattern such as `"run/*.keras"`.
+        filepath: The `filepath` of `ModelCheckpoint`, such as
+            `"run/{epoch:02d}-{val_loss:.2f}.keras"`; or a directory, for all of its files; or a
+            pattern such as `"run/*.keras"`.
         model: A model to load weights into, for files of weights alone. By default whole models are
             loaded.
         custom_objects: Your own classes and functions by name, for whole models.
@@ -38,7 +41,7 @@ def load_latest(
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: There are, and none of them can be loaded.
+        ValueError: None of the files can be loaded.
 
     Example:
         >>> import os, tempfile
@@ -49,10 +52,10 @@ def load_latest(
         ...     podium.saving.load_latest(os.path.join(folder, "{epoch}.keras")).count_params()
         2
     """
-    given = os.fsdecode(filepath)
-    paths = _newest_first(given)
+    pattern = os.fsdecode(filepath)
+    paths = _newest_first(pattern)
     if not paths:
-        raise FileNotFoundError(f"load_latest was given {given!r}; there is no such file.")
+        raise FileNotFoundError(f"load_latest was given {pattern!r}; there is no such file.")
     skipped: list[str] = []
     for path in paths:
         try:
@@ -64,27 +67,29 @@ def load_latest(
             warn_user(f"{path!r} was loaded; newer files were skipped: {summarize(skipped)}")
         return loaded
     raise ValueError(
-        f"load_latest was given {given!r}; none of {len(paths)} files could be loaded: "
+        f"load_latest was given {pattern!r}; none of {len(paths)} files could be loaded: "
         f"{summarize(skipped)}"
     )
 
 
-def _load(path: str, model: Any, custom_objects: Any, compile: bool) -> Any:
+def _load(
+    path: str, model: SavableModel | None, custom_objects: Mapping[str, Any] | None, compile: bool
+) -> Any:
     if model is None:
         return load_model(path, custom_objects, compile)
     model.load_weights(path)
     return model
 
 
-def _newest_first(given: str) -> list[str]:
-    if os.path.isdir(given):
-        pattern = os.path.join(glob.escape(given), "*")
-    elif "{" in given:
+def _newest_first(filepath: str) -> list[str]:
+    if os.path.isdir(filepath):
+        pattern = os.path.join(glob.escape(filepath), "*")
+    elif "{" in filepath:
         pattern = "".join(
             glob.escape(text) + ("" if field is None else "*")
-            for text, field, _, _ in string.Formatter().parse(given)
+            for text, field, _, _ in string.Formatter().parse(filepath)
         )
     else:
-        pattern = glob.escape(given) if os.path.exists(given) else given
+        pattern = glob.escape(filepath) if os.path.exists(filepath) else filepath
     files = [path for path in glob.glob(pattern) if os.path.isfile(path)]
     return sorted(files, key=lambda path: (os.stat(path).st_mtime_ns, path), reverse=True)

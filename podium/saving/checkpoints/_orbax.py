@@ -1,5 +1,6 @@
-"""Arrays written and read by Orbax: each process writes its own parts of arrays that lie on devices
-of several.
+"""Arrays written and read by Orbax, where each process writes its own shards of an array.
+
+The only file that imports Orbax.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from podium._typing import Array
 
-def write(path: str, arrays: Sequence[Any]) -> None:
-    """Write arrays to a new folder, and wait until they are there."""
+
+def write(path: str, arrays: Sequence[Array]) -> None:
+    """Write arrays to a new directory, and wait until they are complete."""
     with _library().PyTreeCheckpointer() as checkpointer:
         checkpointer.save(
             path, [array if isinstance(array, jax.Array) else np.asarray(array) for array in arrays]
@@ -20,29 +23,29 @@ def write(path: str, arrays: Sequence[Any]) -> None:
 
 
 def read(path: str, shardings: Sequence[Any]) -> list[Any]:
-    """Read arrays, each to where its sharding says; without one, as a NumPy array."""
+    """Read arrays, each with its sharding; without one, as a NumPy array."""
     library = _library()
-    how = [
+    restore_args = [
         library.RestoreArgs(restore_type=np.ndarray)
         if sharding is None
         else library.ArrayRestoreArgs(restore_type=jax.Array, sharding=sharding)
         for sharding in shardings
     ]
     with library.PyTreeCheckpointer() as checkpointer:
-        return list(checkpointer.restore(path, restore_args=how))
+        return list(checkpointer.restore(path, restore_args=restore_args))
 
 
-def synchronize(what: str) -> None:
-    """Wait until all processes are here."""
+def synchronize(name: str) -> None:
+    """Wait until all processes have reached this point."""
     if jax.process_count() > 1:
         from jax.experimental import multihost_utils
 
-        multihost_utils.sync_global_devices(what)
+        multihost_utils.sync_global_devices(name)
 
 
-def is_needed(arrays: Sequence[Any]) -> bool:
-    """Tell whether an array has parts that only other processes have, so that one process cannot
-    write it alone.
+def is_needed(arrays: Sequence[Array]) -> bool:
+    """Return whether an array has shards that only other processes have, so that one process
+    cannot write it.
     """
     return any(
         isinstance(array, jax.Array)
@@ -52,9 +55,9 @@ def is_needed(arrays: Sequence[Any]) -> bool:
     )
 
 
-def can_write(array: Any) -> bool:
-    """Tell whether an array is one of all processes; it does not take one that each process has for
-    itself.
+def can_write(array: Array) -> bool:
+    """Return whether Orbax can write an array: with several processes, only one that all of them
+    share.
     """
     return jax.process_count() == 1 or (
         isinstance(array, jax.Array) and not array.is_fully_addressable

@@ -1,11 +1,12 @@
-"""What a path holds: told by its contents, and by its suffix where these say nothing. Nothing is
-read beyond the first bytes.
+"""Detects the format of a file from its first bytes, and from its suffix where they say nothing.
+
+Reading the format is the task of the other modules here.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import BinaryIO
 
 from podium.saving.formats._archive import MAGIC
 from podium.saving.formats._safetensors import SUFFIX, is_safetensors
@@ -14,10 +15,10 @@ HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 def detect_tensorflow(filepath: str) -> str | None:
-    """Return the prefix of a TensorFlow checkpoint that a path stands for, or None.
+    """Return the prefix of the TensorFlow checkpoint at a path, or None.
 
-    A path without a file of its own is one if there is an `.index` beside; a SavedModel is one by
-    its `variables`.
+    A path that does not exist is one if there is an `.index` file with its name; a SavedModel has
+    one in its `variables`.
 
     Raises:
         ValueError: It is a SavedModel without readable variables.
@@ -35,9 +36,9 @@ def detect_tensorflow(filepath: str) -> str | None:
     return None
 
 
-def detect_contents(filepath: str, file: Any) -> str:
-    """Return "keras", "h5" or "safetensors" for an open file; a damaged one is what its name says,
-    and otherwise "h5".
+def detect_contents(filepath: str, file: BinaryIO) -> str:
+    """Return "keras", "h5" or "safetensors" for an open file. For a damaged one the suffix decides,
+    and "h5" is the default.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)

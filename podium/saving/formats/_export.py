@@ -1,8 +1,8 @@
-"""A model as one program for other places: `jax.export`'s form, which plain JAX runs; TensorFlow's
-and ONNX's through converters.
+"""Exports a model as one program: in `jax.export`'s format, which plain JAX runs, or as a
+TensorFlow SavedModel or ONNX file through converters.
 
-Weights are constants of the program. It is for running, not for keeping: a later JAX may refuse it.
-Save the model beside it.
+Weights are constants of the program. It is for inference, not for storage: a later JAX may refuse
+it, so save the model too.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ import jax
 import jax.export
 import jax.numpy as jnp
 
+from podium._typing import PathLike, Tree
 from podium.core import KerasTensor, TensorSpec, check_choice, function
-from podium.saving.io._atomic_write import open_regular, place_for, replacing
+from podium.saving._savable_model import SavableModel
+from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
 
 FORMATS = ("jax", "tf_saved_model", "onnx")
-_LARGEST = 16 << 30
+_MAX_BYTES = 16 << 30
 
 
 def export_model(
-    model: Any,
-    filepath: Any,
+    model: SavableModel,
+    filepath: PathLike,
     format: str = "jax",
-    input_signature: Any = None,
+    input_signature: Tree = None,
     platforms: Sequence[str] | None = None,
     overwrite: bool = True,
 ) -> None:
@@ -38,9 +40,10 @@ def export_model(
         model: The model, built.
         filepath: A file for "jax" and "onnx", a directory for "tf_saved_model".
         format: "jax", "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
-        input_signature: TensorSpecs of the inputs; by default the model's, with an open batch size.
-        platforms: For "jax": where it shall run, such as ("cpu", "cuda"); by default here.
-        overwrite: Whether a file that is there may be replaced.
+        input_signature: TensorSpecs of the inputs; by default the model's, with any batch size.
+        platforms: For "jax": the platforms to run on, such as ("cpu", "cuda"); by default the
+            current one.
+        overwrite: Whether an existing file may be replaced.
 
     Example:
         >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
@@ -49,25 +52,25 @@ def export_model(
         ValueError: Unknown format 'pickle'. Choices: 'jax', 'onnx', 'tf_saved_model'.
 
     Raises:
-        ValueError: The inputs are not known, or the model looks at the batch size while it runs.
+        ValueError: The inputs are not known, or the model uses the batch size as a number.
         ImportError: The converter is not installed; the message names it.
     """
     check_choice("format", format, FORMATS)
-    given = os.fsdecode(filepath)
-    specs = _specs(model, input_signature)
+    target = os.fsdecode(filepath)
+    specs = _input_specs(model, input_signature)
     {"jax": _to_jax, "tf_saved_model": _to_tensorflow, "onnx": _to_onnx}[format](
-        model, given, specs, platforms, overwrite
+        model, target, specs, platforms, overwrite
     )
 
 
-def load_exported(filepath: Any) -> Callable:
+def load_exported(filepath: PathLike) -> Callable[..., Any]:
     """Return the program of `Model.export` as a function of arrays; the model's code is not needed.
 
     Args:
-        filepath: The file. It holds a program and no Python code; it is run by XLA.
+        filepath: The file. It contains a program for XLA, and no Python code.
 
     Raises:
-        ValueError: The file is no such program, or JAX cannot read this version.
+        ValueError: The file is not such a program, or JAX cannot read its version.
 
     Example:
         >>> import os, tempfile
@@ -79,9 +82,9 @@ def load_exported(filepath: Any) -> Callable:
         (5, 2)
     """
     path = os.fsdecode(filepath)
-    with open_regular("load_exported", path) as raw:
-        content = raw.read(_LARGEST)
-    _needed("flatbuffers", "flatbuffers", "load_exported")
+    with open_regular_file("load_exported", path) as raw:
+        content = raw.read(_MAX_BYTES)
+    _import_optional("flatbuffers", "flatbuffers", "load_exported")
     try:
         exported = jax.export.deserialize(bytearray(content))
     except Exception as error:
@@ -98,27 +101,27 @@ def load_exported(filepath: Any) -> Callable:
     return call
 
 
-def _check_inputs(path: str, exported: Any, inputs: tuple) -> None:
-    given = [jnp.shape(leaf) for leaf in jax.tree.leaves(inputs)]
-    wanted = [tuple(aval.shape) for aval in exported.in_avals]
-    same = len(given) == len(wanted) and all(
-        len(one) == len(other)
-        and all(not isinstance(b, int) or a == b for a, b in zip(one, other, strict=True))
-        for one, other in zip(given, wanted, strict=True)
+def _check_inputs(path: str, exported: Any, inputs: tuple[Any, ...]) -> None:
+    shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(inputs)]
+    expected = [tuple(aval.shape) for aval in exported.in_avals]
+    is_same = len(shapes) == len(expected) and all(
+        len(shape) == len(other)
+        and all(not isinstance(b, int) or a == b for a, b in zip(shape, other, strict=True))
+        for shape, other in zip(shapes, expected, strict=True)
     )
-    if not same:
-        shown = ", ".join(f"({', '.join(map(str, shape))})" for shape in wanted)
+    if not is_same:
+        shown = ", ".join(f"({', '.join(map(str, shape))})" for shape in expected)
         raise ValueError(
-            f"The program of {path!r} was given inputs of shapes {given}; {shown} was expected."
+            f"The program of {path!r} was given inputs of shapes {shapes}; {shown} was expected."
         )
 
 
 # --- the program
 
 
-def _specs(model: Any, signature: Any) -> Any:
-    """Return a structure of TensorSpecs like the model's input; the first length of each stays
-    open.
+def _input_specs(model: SavableModel, signature: Tree) -> Tree:
+    """Return TensorSpecs in the structure of the model's input; the size of the batch is not
+    fixed.
     """
     if not model.built:
         raise ValueError(
@@ -131,8 +134,9 @@ def _specs(model: Any, signature: Any) -> Any:
             if isinstance(signature, (list, tuple)) and len(signature) == 1
             else signature
         )
-    if getattr(model, "_graph", None) is not None:
-        inputs, is_leaf = model._graph.inputs, lambda value: isinstance(value, KerasTensor)
+    graph = getattr(model, "_graph", None)
+    if graph is not None:
+        inputs, is_leaf = graph.inputs, lambda value: isinstance(value, KerasTensor)
         return jax.tree.map(
             lambda symbol: TensorSpec((None, *symbol.shape[1:]), symbol.dtype),
             inputs,
@@ -150,113 +154,127 @@ def _specs(model: Any, signature: Any) -> Any:
     )
 
 
-def _is_shape(shape: Any) -> bool:
-    return isinstance(shape, tuple) and all(
-        length is None or isinstance(length, int) for length in shape
-    )
+def _is_shape(shape: object) -> bool:
+    return isinstance(shape, tuple) and all(size is None or isinstance(size, int) for size in shape)
 
 
-def _exported(model: Any, specs: Any, platforms: Any) -> Any:
+def _export_program(model: Any, specs: Tree, platforms: Sequence[str] | None) -> Any:
     try:
         return function(lambda inputs: model(inputs, training=False)).export(
             specs, platforms=platforms
         )
     except (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation) as error:
         raise ValueError(
-            f"Model {model.name!r} cannot be exported with an open batch size: it uses the size as "
-            "a number while it runs (`if`, `range`, `int`). Use `ops.shape(x)[0]` only in shapes, "
+            f"Model {model.name!r} cannot be exported with a variable batch size: it uses it as "
+            "a number (`if`, `range`, `int`). Use `ops.shape(x)[0]` only in shapes, "
             f"or pass an `input_signature` with fixed lengths. ({str(error)[:300]})"
         ) from error
 
 
-def _to_jax(model: Any, given: str, specs: Any, platforms: Any, overwrite: bool) -> None:
-    _needed("flatbuffers", "flatbuffers", "export")
-    path = place_for("export", given, overwrite)
-    content = _exported(model, specs, platforms).serialize()
-    with replacing("export", path) as file:
+def _to_jax(
+    model: SavableModel,
+    target: str,
+    specs: Tree,
+    platforms: Sequence[str] | None,
+    overwrite: bool,
+) -> None:
+    _import_optional("flatbuffers", "flatbuffers", "export")
+    path = resolve_target("export", target, overwrite)
+    content = _export_program(model, specs, platforms).serialize()
+    with atomic_write("export", path) as file:
         file.write(content)
 
 
-def _to_tensorflow(model: Any, given: str, specs: Any, platforms: Any, overwrite: bool) -> None:
-    tensorflow = _needed("tensorflow", "tensorflow-cpu", "export(format='tf_saved_model')")
+def _to_tensorflow(
+    model: SavableModel,
+    target: str,
+    specs: Tree,
+    platforms: Sequence[str] | None,
+    overwrite: bool,
+) -> None:
+    tensorflow = _import_optional("tensorflow", "tensorflow-cpu", "export(format='tf_saved_model')")
     from jax.experimental import jax2tf
 
-    if os.path.exists(given) and not overwrite:
+    if os.path.exists(target) and not overwrite:
         raise FileExistsError(
-            f"export was given {given!r}, which exists, and overwrite=False. Choose another name."
+            f"export was given {target!r}, which exists, and overwrite=False. Choose another name."
         )
-    exported = _exported(model, specs, None)
+    exported = _export_program(model, specs, None)
     flat = jax.tree.leaves(specs, is_leaf=_is_spec)
     shapes = [f"({', '.join(['b', *map(str, aval.shape[1:])])})" for aval in exported.in_avals]
     converted = jax2tf.convert(
-        lambda *leaves: exported.call(_like(specs, leaves)),
+        lambda *leaves: exported.call(_unflatten_like(specs, leaves)),
         polymorphic_shapes=shapes,
         with_gradient=False,
     )
     signature = [
-        tensorflow.TensorSpec(spec.shape, jnp.dtype(spec.dtype).name, name=f"input_{place}")
-        for place, spec in enumerate(flat)
+        tensorflow.TensorSpec(spec.shape, jnp.dtype(spec.dtype).name, name=f"input_{index}")
+        for index, spec in enumerate(flat)
     ]
     module = tensorflow.Module()
     module.serve = tensorflow.function(converted, input_signature=signature, autograph=False)
     with tempfile.TemporaryDirectory(
-        dir=os.path.dirname(os.path.abspath(given)), prefix=".export"
+        dir=os.path.dirname(os.path.abspath(target)), prefix=".export"
     ) as folder:
-        beside = os.path.join(folder, "model")
+        temporary = os.path.join(folder, "model")
         tensorflow.saved_model.save(
             module,
-            beside,
+            temporary,
             signatures={"serving_default": _named_outputs(tensorflow, module, signature)},
         )
-        if os.path.exists(given):
-            os.rename(given, os.path.join(folder, "old"))
-        os.rename(beside, given)
+        if os.path.exists(target):
+            os.rename(target, os.path.join(folder, "old"))
+        os.rename(temporary, target)
 
 
 def _named_outputs(tensorflow: Any, module: Any, signature: list[Any]) -> Any:
-    """Return the function in the form that servers call: outputs by name."""
+    """Return the function in the form that servers call, with named outputs."""
 
     def serving(*inputs: Any) -> dict[str, Any]:
         leaves = tensorflow.nest.flatten(module.serve(*inputs))
-        return {f"output_{place}": leaf for place, leaf in enumerate(leaves)}
+        return {f"output_{index}": leaf for index, leaf in enumerate(leaves)}
 
     return tensorflow.function(serving, input_signature=signature, autograph=False)
 
 
-def _to_onnx(model: Any, given: str, specs: Any, platforms: Any, overwrite: bool) -> None:
-    jax2onnx = _needed("jax2onnx", "jax2onnx", "export(format='onnx')")
-    path = place_for("export", given, overwrite)
+def _to_onnx(
+    model: Any, target: str, specs: Tree, platforms: Sequence[str] | None, overwrite: bool
+) -> None:
+    jax2onnx = _import_optional("jax2onnx", "jax2onnx", "export(format='onnx')")
+    path = resolve_target("export", target, overwrite)
     flat = jax.tree.leaves(specs, is_leaf=_is_spec)
     trainable = [variable.read() for variable in model.trainable_variables]
     others = [variable.read() for variable in model.non_trainable_variables]
 
     def pure(*leaves: Any) -> Any:
-        return model.stateless_call(trainable, others, _like(specs, leaves), training=False)[0]
+        return model.stateless_call(
+            trainable, others, _unflatten_like(specs, leaves), training=False
+        )[0]
 
     inputs = [
         jax.ShapeDtypeStruct(
-            tuple("B" if length is None else length for length in spec.shape), spec.dtype
+            tuple("B" if size is None else size for size in spec.shape), spec.dtype
         )
         for spec in flat
     ]
     converted = jax2onnx.to_onnx(pure, inputs=inputs, model_name=model.name)
-    with replacing("export", path) as file:
+    with atomic_write("export", path) as file:
         file.write(converted.SerializeToString())
 
 
-def _is_spec(value: Any) -> bool:
+def _is_spec(value: object) -> bool:
     return isinstance(value, TensorSpec)
 
 
-def _like(specs: Any, leaves: Sequence[Any]) -> Any:
+def _unflatten_like(specs: Tree, leaves: Sequence[Any]) -> Tree:
     return jax.tree.unflatten(jax.tree.structure(specs, is_leaf=_is_spec), leaves)
 
 
-def _needed(module: str, package: str, asked: str) -> Any:
+def _import_optional(module: str, package: str, caller: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"{asked} needs the package {package!r}, which is not installed: `pip install "
+            f"{caller} needs the package {package!r}, which is not installed: `pip install "
             f"{package}`."
         ) from error

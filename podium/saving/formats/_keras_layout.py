@@ -14,31 +14,33 @@ import numpy as np
 from podium.core import Variable
 from podium.layers import Layer
 from podium.optimizers import Optimizer
-from podium.saving.formats._hdf5 import read_all, seal, stored_tree
+from podium.saving._savable_model import SavableModel
+from podium.saving.formats._hdf5 import list_weights, read_all, require_digests
 from podium.saving.formats._hdf5_writer import Hdf5Image
-from podium.saving.io._array_io import value_of
-from podium.saving.io._errors import Unfit
-from podium.saving.io._load_plan import Loaded, LoadReport, Stored, checked, misfit
+from podium.saving.io._array_io import NumpyArray, host_value
+from podium.saving.io._errors import InvalidFileError
+from podium.saving.io._load_plan import (
+    LoadPlan,
+    LoadReport,
+    StoredArray,
+    convert_values,
+    describe_mismatch,
+    fits,
+)
 from podium.state import StateNode, state_nodes, summarize
 
-_IGNORED = (
-    "seed_generator",
-    "_random_generator",
-)  # Keras's random states, which mean nothing to our generators
+# Keras's random states, which Podium's generators cannot use.
+_IGNORED = ("seed_generator", "_random_generator")
 
-
-def _private(path: str) -> str:
-    """Return the spelling of a path that files of Keras 2.15 and the first Keras 3 have:
-    `_query_dense`.
-    """
-    above, _, last = path.rpartition("/")
-    return f"{above}/_{last}" if last.endswith("_dense") else path
+ReadArrays = Callable[[list[str]], dict[str, NumpyArray]]
+_Pairs = list[tuple[Variable, StoredArray]]
+_OwnStores = list[tuple[Layer, dict[str, str]]]
 
 
 # --- writing
 
 
-def weights_by_path(model: Any) -> dict[str, Variable]:
+def weights_by_path(model: SavableModel) -> dict[str, Variable]:
     """Return the weights of a model, without the state of its optimizer."""
     return {
         node.path_of(f"vars/{index}"): variable
@@ -48,68 +50,71 @@ def weights_by_path(model: Any) -> dict[str, Variable]:
     }
 
 
-def state_image(model: Any, with_optimizer: bool = True) -> Hdf5Image:
-    """Return an HDF5 file to be written, with all Variables of a model at their places."""
+def state_to_hdf5(model: SavableModel, with_optimizer: bool = True) -> Hdf5Image:
+    """Return an HDF5 file to be written, with all variables of a model at their paths."""
     image = Hdf5Image()
-    seal(image.file)
+    require_digests(image.file)
     for node in state_nodes(model):
         if isinstance(node.owner, Optimizer) and not with_optimizer:
             continue
-        values = _values_of(node)
+        values = _stored_values(node)
         if not values:
             continue
-        group = image.file.create_group(f"{node.path}/vars" if node.path else "vars")
+        group = image.file.create_group(node.path_of("vars"))
         group.attrs["name"] = node.owner.name
         for key, array in values.items():
-            image.put(group, key, f"{group.name[1:]}/{key}", array)
+            image.add_dataset(group, key, f"{group.name[1:]}/{key}", array)
     return image
 
 
-def _values_of(node: StateNode) -> dict[str, np.ndarray]:
-    if _has_own_form(node.owner):
-        return _own_form(node.owner)
-    return {str(place): value_of(variable) for place, variable in enumerate(node.variables)}
+def _stored_values(node: StateNode) -> dict[str, NumpyArray]:
+    if _has_own_store(node.owner):
+        return _save_own_store(node.owner)
+    return {str(index): host_value(variable) for index, variable in enumerate(node.variables)}
 
 
-def named_values(model: Any) -> dict[str, np.ndarray]:
-    """Return the weights of a model by their places and names: `layers/dense/kernel`."""
-    found: dict[str, np.ndarray] = {}
+def weights_by_name(model: SavableModel) -> dict[str, NumpyArray]:
+    """Return the values of a model's weights by path and name: `layers/dense/kernel`."""
+    result: dict[str, NumpyArray] = {}
     for node in state_nodes(model):
         if isinstance(node.owner, Optimizer):
             continue
-        named = dict(zip(_names(node.variables), map(value_of, node.variables), strict=True))
-        for name, value in (_own_form(node.owner) if _has_own_form(node.owner) else named).items():
-            found[f"{node.path}/{name}" if node.path else name] = value
-    return found
+        if _has_own_store(node.owner):
+            values = _save_own_store(node.owner)
+        else:
+            names = _unique_names(node.variables)
+            values = dict(zip(names, map(host_value, node.variables), strict=True))
+        for name, value in values.items():
+            result[node.path_of(name)] = value
+    return result
 
 
-def tree_name(name: str) -> str:
-    """Return the place in Keras's layout that a name such as `layers/dense/kernel` stands for."""
+def layout_path(name: str) -> str:
+    """Return the path in Keras's layout for a name such as `layers/dense/kernel`."""
     path, _, last = name.rpartition("/")
     return f"{path}/vars/{last}" if path else f"vars/{last}"
 
 
-def _names(variables: list[Variable]) -> list[str]:
-    """Return the names of the Variables of one owner, made unique."""
+def _unique_names(variables: list[Variable]) -> list[str]:
+    """Return the names of the variables of one owner, made unique."""
     names: list[str] = []
     for variable in variables:
-        plain = name = variable.name.replace("/", "_")
+        base = name = variable.name.replace("/", "_")
         while name in names:
-            name = (
-                f"{plain}_{names.count(plain) + sum(one.startswith(f'{plain}_') for one in names)}"
-            )
+            count = names.count(base) + sum(known.startswith(f"{base}_") for known in names)
+            name = f"{base}_{count}"
         names.append(name)
     return names
 
 
-def _own_form(owner: Any) -> dict[str, np.ndarray]:
+def _save_own_store(owner: Any) -> dict[str, NumpyArray]:
     store: dict[str, Any] = {}
     owner.save_own_variables(store)
     return {key: np.asarray(value) for key, value in store.items()}
 
 
-def _has_own_form(owner: Any) -> bool:
-    """Tell whether a layer of the user's says itself what is written of it."""
+def _has_own_store(owner: object) -> bool:
+    """Return whether a layer of the user defines itself what is written of it."""
     return (
         isinstance(owner, Layer)
         and hasattr(owner, "save_own_variables")
@@ -120,171 +125,193 @@ def _has_own_form(owner: Any) -> bool:
 # --- reading
 
 
-Read = Callable[[list[str]], dict[str, np.ndarray]]
-
-
-def hdf5_state(file: Any) -> tuple[dict[str, Stored], Read]:
-    """List the weights of an HDF5 file in Keras 3's layout, and return what reads them by their
-    names.
+def list_hdf5_state(file: Any) -> tuple[dict[str, StoredArray], ReadArrays]:
+    """List the weights of an HDF5 file in Keras 3's layout, and return a function that reads them
+    by name.
     """
-    stored = stored_tree(file)
+    stored = list_weights(file)
     return dict(stored), lambda names: read_all(file, file, stored, names)
 
 
-def read_state(
-    stored: Mapping[str, Stored],
-    read: Read,
-    model: Any,
+def plan_state_load(
+    stored: Mapping[str, StoredArray],
+    read: ReadArrays,
+    model: SavableModel,
     skip_mismatch: bool = False,
     with_optimizer: bool = True,
-) -> Loaded:
-    """Read what fits a model, by its places in Keras 3's layout, or raise `Unfit`; nothing is
-    assigned yet.
+) -> LoadPlan:
+    """Read what fits a model by its paths in Keras 3's layout. Nothing is assigned yet.
+
+    Args:
+        stored: The arrays of the file by path.
+        read: Reads arrays by name.
+        model: The model.
+        skip_mismatch: Whether to leave out what does not fit, instead of raising an error.
+        with_optimizer: Whether to read the optimizer's state too.
+
+    Raises:
+        InvalidFileError: The file does not fit the model.
     """
     nodes = state_nodes(model)
     layers = [node for node in nodes if isinstance(node.owner, Layer)]
-    pairs, own_forms, report = _matched(layers, stored, _Taken(nodes))
+    pairs, own_stores, report = _match_layers(layers, stored)
+    _report_unexpected(stored, _OwnedPaths(nodes), report)
     if report.problems and not skip_mismatch:
-        raise Unfit(
+        raise InvalidFileError(
             f"does not fit model {model.name!r}, and nothing was loaded: "
             f"{summarize(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
-    optimizers, complaints = [], []
+    warnings = []
+    if report.problems:
+        warnings.append(f"These were left as they were: {summarize(report.problems)}.")
     for node in nodes if with_optimizer else []:
         if isinstance(node.owner, Optimizer):
-            fitting, complaint = _optimizer_pairs(node, stored)
-            optimizers += fitting
-            complaints += complaint
-    wanted = [weight.name for _, weight in pairs + optimizers] + [
-        name for _, names in own_forms for name in names.values()
-    ]
-    values = read(wanted)
-    if report.problems:
-        complaints = [f"These were left as they were: {summarize(report.problems)}.", *complaints]
-    return Loaded(
-        checked(
-            [(variable, values[weight.name]) for variable, weight in pairs + optimizers], model
-        ),
-        [(owner, {key: values[name] for key, name in names.items()}) for owner, names in own_forms],
-        complaints,
+            slots, warning = _match_optimizer(node, stored)
+            pairs = pairs + slots
+            warnings += warning
+    names = [weight.name for _, weight in pairs]
+    names += [name for _, own_names in own_stores for name in own_names.values()]
+    values = read(names)
+    return LoadPlan(
+        convert_values([(variable, values[weight.name]) for variable, weight in pairs], model.name),
+        [
+            (layer, {key: values[name] for key, name in own_names.items()})
+            for layer, own_names in own_stores
+        ],
+        warnings,
         report,
     )
 
 
-class _Taken:
-    """Which stored weights have an owner, so that the others can be reported."""
+class _OwnedPaths:
+    """Decides which stored weights have an owner, so that the others can be reported."""
 
     def __init__(self, nodes: list[StateNode]):
-        paths = [spelling for node in nodes for spelling in (node.path, _private(node.path))]
+        paths = [path for node in nodes for path in (node.path, _older_path(node.path))]
         self.prefixes = {f"{path}/vars/" if path else "vars/" for path in paths}
-        self.others = tuple(f"{node.path}/" for node in nodes if isinstance(node.owner, Optimizer))
+        self.optimizers = tuple(
+            f"{node.path}/" for node in nodes if isinstance(node.owner, Optimizer)
+        )
 
-    def has_owner(self, name: str) -> bool:
+    def contains(self, name: str) -> bool:
         parts = name.split("/")
-        ignored = (
+        is_ignored = (
             any(part in _IGNORED for part in parts)
             or parts[0] in ("optimizer", "metrics")
-            or name.startswith(self.others)
+            or name.startswith(self.optimizers)
         )
-        return ignored or f"{'/'.join(parts[:-1])}/" in self.prefixes
+        return is_ignored or f"{'/'.join(parts[:-1])}/" in self.prefixes
 
 
-def _matched(
-    layers: list[StateNode], stored: Mapping[str, Stored], taken: _Taken
-) -> tuple[list, list, LoadReport]:
-    """Return what fits together, layers that read for themselves, and what does not fit."""
-    pairs: list[tuple[Variable, Stored]] = []
-    own_forms: list[tuple[Any, dict[str, str]]] = []
+def _older_path(path: str) -> str:
+    """Return the path that files of Keras 2.15 and the first Keras 3 use: `_query_dense`."""
+    parent, _, last = path.rpartition("/")
+    return f"{parent}/_{last}" if last.endswith("_dense") else path
+
+
+def _match_layers(
+    layers: list[StateNode], stored: Mapping[str, StoredArray]
+) -> tuple[_Pairs, _OwnStores, LoadReport]:
+    """Return matching variables and arrays, the names of arrays for layers that load their own, and
+    a report of what does not fit.
+    """
+    pairs: _Pairs = []
+    own_stores: _OwnStores = []
     report = LoadReport([], [], [], [])
-    by_group: dict[str, dict[str, Stored]] = {}
+    by_group: dict[str, dict[str, StoredArray]] = {}
     for name, weight in stored.items():
         group, _, key = name.rpartition("/")
         by_group.setdefault(group, {})[key] = weight
-    for path, owner, (_, variables, _, _) in layers:
-        there = by_group.get(f"{path}/vars" if path else "vars") or by_group.get(
-            f"{_private(path)}/vars", {}
+    for node in layers:
+        layer, variables = node.owner, node.variables
+        weights = by_group.get(node.path_of("vars")) or by_group.get(
+            f"{_older_path(node.path)}/vars", {}
         )
-        if _has_own_form(owner):
-            own_forms.append((owner, {key: weight.name for key, weight in there.items()}))
-            report.loaded.extend(weight.name for weight in there.values())
+        if isinstance(layer, Layer) and _has_own_store(layer):
+            own_stores.append((layer, {key: weight.name for key, weight in weights.items()}))
+            report.loaded.extend(weight.name for weight in weights.values())
             continue
-        where = f"layer {owner.name!r} ({path or 'the model itself'})"
-        keys = _keys_in_order(there, variables)
+        label = f"layer {layer.name!r} ({node.path or 'the model itself'})"
+        keys = _keys_in_order(weights, variables)
         if keys is None:
-            what = report.missing if len(there) <= len(variables) else report.unexpected
-            what.append(f"{where} {_other_weights(there, variables)}")
+            problems = report.missing if len(weights) <= len(variables) else report.unexpected
+            problems.append(f"{label} {_describe_difference(weights, variables)}")
             continue
         for key, variable in zip(keys, variables, strict=True):
-            problem = misfit(variable, there[key])
-            if problem is None:
-                pairs.append((variable, there[key]))
+            mismatch = describe_mismatch(variable, weights[key])
+            if mismatch is None:
+                pairs.append((variable, weights[key]))
             else:
-                report.mismatched.append(f"{where}: {problem}")
+                report.mismatched.append(f"{label}: {mismatch}")
+    report.loaded.extend(variable.path for variable, _ in pairs)
+    return pairs, own_stores, report
+
+
+def _report_unexpected(
+    stored: Mapping[str, StoredArray], owned_paths: _OwnedPaths, report: LoadReport
+) -> None:
     unexpected = [
         f"{weight.name!r} {weight.shape}"
         for name, weight in stored.items()
-        if not taken.has_owner(name)
+        if not owned_paths.contains(name)
     ]
     if unexpected:
         report.unexpected.append(
             "the file has weights that the model does not have (unexpected): "
             f"{summarize(unexpected)}"
         )
-    report.loaded.extend(variable.path for variable, _ in pairs)
-    return pairs, own_forms, report
 
 
-def _keys_in_order(there: Mapping[str, Stored], variables: list[Variable]) -> list[str] | None:
-    """Return the keys of one owner's weights in the order of its Variables: by name, or by number;
+def _keys_in_order(
+    weights: Mapping[str, StoredArray], variables: list[Variable]
+) -> list[str] | None:
+    """Return the keys of one owner's weights in the order of its variables, by name or by number;
     None if they differ.
     """
-    if all(key.isdecimal() for key in there):
-        return (
-            sorted(there, key=lambda key: (len(key), key)) if len(there) == len(variables) else None
-        )
-    names = _names(variables)
-    return names if set(names) == set(there) else None
+    if all(key.isdecimal() for key in weights):
+        if len(weights) != len(variables):
+            return None
+        return sorted(weights, key=lambda key: (len(key), key))
+    names = _unique_names(variables)
+    return names if set(names) == set(weights) else None
 
 
-def _other_weights(there: Mapping[str, Stored], variables: list[Variable]) -> str:
-    here = summarize([f"{variable.path} {variable.shape}" for variable in variables])
-    found = summarize([f"{weight.name!r} {weight.shape}" for weight in there.values()])
-    counts = (
-        f"has {len(variables)} weights ({here}), and {len(there)} were found in the file ({found})"
+def _describe_difference(weights: Mapping[str, StoredArray], variables: list[Variable]) -> str:
+    expected = summarize([f"{variable.path} {variable.shape}" for variable in variables])
+    stored = summarize([f"{weight.name!r} {weight.shape}" for weight in weights.values()])
+    surplus = len(weights) - len(variables)
+    difference = "missing under these names"
+    if surplus:
+        difference = f"{abs(surplus)} {'missing' if surplus < 0 else 'unexpected'}"
+    return (
+        f"has {len(variables)} weights ({expected}), and {len(weights)} were found in the file "
+        f"({stored}): {difference}"
     )
-    difference = len(there) - len(variables)
-    what = (
-        f"{abs(difference)} {'missing' if difference < 0 else 'unexpected'}"
-        if difference
-        else "missing under these names"
-    )
-    return f"{counts}: {what}"
 
 
-def _optimizer_pairs(node: StateNode, stored: Mapping[str, Stored]) -> tuple[list, list[str]]:
-    """Return what of an optimizer's state the file has; a complaint if it does not fit."""
-    there = [
-        stored[name]
-        for name in (f"{node.path}/vars/{place}" for place in range(len(stored)))
-        if name in stored
-    ]
-    mine = node.variables
-    if there and len(there) < len(mine) and all(weight.shape == () for weight in there):
-        mine = mine[
-            : len(there)
-        ]  # saved before the first step: the count and the rate, no slots yet
-    elif len(there) == len(mine) - 1 and "learning_rate" in mine[1].path:
-        mine = [mine[0], *mine[2:]]  # Keras 2 keeps the rate in the config alone
-    fits = len(there) == len(mine) and all(
-        w.shape == v.shape for w, v in zip(there, mine, strict=True)
-    )
-    if fits:
-        return list(zip(mine, there, strict=True)), []
-    if not there:
+def _match_optimizer(
+    node: StateNode, stored: Mapping[str, StoredArray]
+) -> tuple[_Pairs, list[str]]:
+    """Return what the file has of an optimizer's state; or a warning if that does not fit."""
+    names = (node.path_of(f"vars/{index}") for index in range(len(stored)))
+    weights = [stored[name] for name in names if name in stored]
+    variables = optimizer_variables_in_file(node.variables, weights)
+    if fits(variables, weights):
+        return list(zip(variables, weights, strict=True)), []
+    if not weights:
         return [], []
     return [], [
-        f"The state of optimizer {node.owner.name!r} was not restored: it has {len(mine)} "
-        f"Variables, and {len(there)} of other "
-        "number or shape were found in the file. Training goes on with a fresh optimizer."
+        f"The state of optimizer {node.owner.name!r} was not restored: it has {len(variables)} "
+        f"Variables, and {len(weights)} of other "
+        "number or shape were found in the file. Training continues with a fresh optimizer."
     ]
+
+
+def optimizer_variables_in_file(variables: list[Variable], weights: list[Any]) -> list[Variable]:
+    """Return the variables of an optimizer that a file has arrays for."""
+    if weights and len(weights) < len(variables) and all(w.shape == () for w in weights):
+        return variables[: len(weights)]  # saved before the first step: no slots yet
+    if len(weights) == len(variables) - 1 and "learning_rate" in variables[1].path:
+        return [variables[0], *variables[2:]]  # Keras 2 keeps the rate in the config alone
+    return variables

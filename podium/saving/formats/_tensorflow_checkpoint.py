@@ -1,8 +1,8 @@
 """Weights of TensorFlow checkpoints and SavedModels, read through tensorflow if it is installed;
 never imported otherwise.
 
-A checkpoint is a graph of objects. It is walked beside the model, by the names of attributes, as
-TensorFlow restores it.
+A checkpoint is a graph of objects. It is traversed together with the model, by the names of
+attributes, as TensorFlow restores it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from podium.core import Variable
 from podium.layers import Layer
-from podium.saving.io._errors import Unfit
-from podium.saving.io._load_plan import Loaded, LoadReport, checked, misfit
+from podium.saving._savable_model import SavableModel
+from podium.saving.io._errors import InvalidFileError
+from podium.saving.io._load_plan import LoadPlan, LoadReport, convert_values, describe_mismatch
 from podium.state import summarize
 
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -32,6 +33,9 @@ _NO_WEIGHTS = (
 _NOT_OWNED = ("_inbound_nodes", "_init_arguments", "optimizer")
 
 
+_Matches = dict[int, tuple[Variable, int | None]]  # by id of the variable: its node, or None
+
+
 class _StoredVariable(NamedTuple):
     name: str
     shape: tuple[int, ...]
@@ -42,38 +46,40 @@ class _StoredVariable(NamedTuple):
         return bool(jnp.issubdtype(jnp.dtype(self.dtype), np.floating))
 
 
-def read_checkpoint(prefix: str, model: Any, by_name: bool, skip_mismatch: bool) -> Loaded:
-    """Read what fits a model from a TensorFlow checkpoint, or raise `Unfit`; nothing is assigned
-    yet.
+def plan_checkpoint_load(
+    prefix: str, model: SavableModel, by_name: bool, skip_mismatch: bool
+) -> LoadPlan:
+    """Read what fits a model from a TensorFlow checkpoint, or raise `InvalidFileError`. Nothing is
+    assigned yet.
     """
     if by_name:
-        raise Unfit(
-            "is a TensorFlow checkpoint, whose weights have places in a model and no names. "
+        raise InvalidFileError(
+            "is a TensorFlow checkpoint, whose weights have paths in a model and no names. "
             "Leave `by_name` out."
         )
-    reader, nodes = _opened(prefix)
+    reader, nodes = _open_checkpoint(prefix)
     start = (
         0
         if set(_children(nodes[0])) - {"model", "root", "save_counter", "optimizer"}
         else _children(nodes[0]).get("model", 0)
     )
-    places: dict[int, tuple[Variable, int | None]] = {}
-    _walk(model, start, nodes, places, set())
-    pairs, report = _matched(places, nodes, start, reader)
+    matches: _Matches = {}
+    _match_layer(model, start, nodes, matches, set())
+    pairs, report = _match_weights(matches, nodes, start, reader)
     if report.problems and not skip_mismatch:
-        raise Unfit(
+        raise InvalidFileError(
             f"does not fit model {model.name!r}, and nothing was loaded: "
             f"{summarize(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
     values = [(variable, np.asarray(reader.get_tensor(stored.name))) for variable, stored in pairs]
-    complaints = (
+    warnings = (
         [f"These were left as they were: {summarize(report.problems)}."] if report.problems else []
     )
-    return Loaded(checked(values, model), [], complaints, report)
+    return LoadPlan(convert_values(values, model.name), [], warnings, report)
 
 
-def _opened(prefix: str) -> tuple[Any, Any]:
+def _open_checkpoint(prefix: str) -> tuple[Any, Any]:
     try:
         import tensorflow
         from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
@@ -86,16 +92,16 @@ def _opened(prefix: str) -> tuple[Any, Any]:
     try:
         reader = tensorflow.train.load_checkpoint(prefix)
         if not reader.has_tensor(_GRAPH):
-            raise Unfit(
+            raise InvalidFileError(
                 "has no graph of objects: it was written by TensorFlow 1's Saver, whose names "
-                "have no places in a model."
+                "are not paths in a model."
             )
         graph = TrackableObjectGraph()
         graph.ParseFromString(reader.get_tensor(_GRAPH))
-    except Unfit:
+    except InvalidFileError:
         raise
     except Exception as error:
-        raise Unfit(
+        raise InvalidFileError(
             "cannot be read as a TensorFlow checkpoint: it is damaged or incomplete "
             f"({str(error)[:300]})."
         ) from error
@@ -117,78 +123,74 @@ def _key(node: Any) -> str | None:
     )
 
 
-# --- the walk
+# --- traversing the graph and the model
 
 
-def _walk(
-    owner: Any,
-    node: int | None,
-    nodes: Any,
-    places: dict[int, tuple[Variable, int | None]],
-    seen: set[int],
+def _match_layer(
+    layer: Any, node: int | None, nodes: Any, matches: _Matches, visited: set[int]
 ) -> None:
-    """Find the places of all weights of a layer, and of the layers inside it."""
-    if id(owner) in seen:
+    """Find the nodes of all weights of a layer, and of the layers inside it."""
+    if id(layer) in visited:
         return
-    seen.add(id(owner))
-    there = _children(nodes[node]) if node is not None else {}
-    names = {id(value): name for name, value in vars(owner).items() if isinstance(value, Variable)}
-    for variable in owner._own_weights():
-        found = next(
-            (there[name] for name in (names.get(id(variable)), variable.name) if name in there),
-            None,
-        )
-        places.setdefault(id(variable), (variable, found))
-    for name, child in _inside(owner, there):
-        _walk_value(child, _named(there, name), nodes, places, seen)
+    visited.add(id(layer))
+    children = _children(nodes[node]) if node is not None else {}
+    names = {id(value): name for name, value in vars(layer).items() if isinstance(value, Variable)}
+    for variable in layer._own_weights():
+        candidates = (names.get(id(variable)), variable.name)
+        match = next((children[name] for name in candidates if name in children), None)
+        matches.setdefault(id(variable), (variable, match))
+    for name, value in _attributes(layer, children):
+        _match_value(value, _find_child(children, name), nodes, matches, visited)
 
 
-def _walk_value(value: Any, node: int | None, nodes: Any, places: dict, seen: set[int]) -> None:
+def _match_value(
+    value: object, node: int | None, nodes: Any, matches: _Matches, visited: set[int]
+) -> None:
     if isinstance(value, Layer):
-        _walk(value, node, nodes, places, seen)
-    elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
-        seen.add(id(value))
-        there = _children(nodes[node]) if node is not None else {}
+        _match_layer(value, node, nodes, matches, visited)
+    elif isinstance(value, (list, tuple, dict)) and id(value) not in visited:
+        visited.add(id(value))
+        children = _children(nodes[node]) if node is not None else {}
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            _walk_value(item, there.get(str(key)), nodes, places, seen)
+            _match_value(item, children.get(str(key)), nodes, matches, visited)
 
 
-def _inside(owner: Any, there: dict[str, int]) -> Iterator[tuple[str, Any]]:
-    """Yield what a layer holds, by the names that TensorFlow has for it."""
-    if hasattr(owner, "get_layer") and "layer_with_weights-0" in there:
-        with_weights = [layer for layer in owner.layers if layer.weights]
+def _attributes(layer: Any, children: dict[str, int]) -> Iterator[tuple[str, object]]:
+    """Yield the attributes of a layer, by the names that TensorFlow has for them."""
+    if hasattr(layer, "get_layer") and "layer_with_weights-0" in children:
+        with_weights = [inner for inner in layer.layers if inner.weights]
         yield from (
-            (f"layer_with_weights-{place}", layer) for place, layer in enumerate(with_weights)
+            (f"layer_with_weights-{index}", inner) for index, inner in enumerate(with_weights)
         )
-    yield from ((name, value) for name, value in vars(owner).items() if name not in _NOT_OWNED)
+    yield from ((name, value) for name, value in vars(layer).items() if name not in _NOT_OWNED)
 
 
-def _named(there: dict[str, int], name: str) -> int | None:
-    return there.get(name, there.get(name.removeprefix("_"), there.get(f"_{name}")))
+def _find_child(children: dict[str, int], name: str) -> int | None:
+    return children.get(name, children.get(name.removeprefix("_"), children.get(f"_{name}")))
 
 
-# --- comparing
+# --- matching
 
 
-def _matched(
-    places: dict[int, tuple[Variable, int | None]], nodes: Any, start: int, reader: Any
+def _match_weights(
+    matches: _Matches, nodes: Any, start: int, reader: Any
 ) -> tuple[list[tuple[Variable, _StoredVariable]], LoadReport]:
     shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     pairs: list[tuple[Variable, _StoredVariable]] = []
     report = LoadReport([], [], [], [])
-    for variable, node in places.values():
+    for variable, node in matches.values():
         key = _key(nodes[node]) if node is not None else None
         if key is None or key not in shapes:
             report.missing.append(f"{variable.path!r} {variable.shape} (not in the checkpoint)")
             continue
         stored = _StoredVariable(key, tuple(shapes[key]), types[key].name)
-        problem = misfit(variable, stored)
+        problem = describe_mismatch(variable, stored)
         if problem is None:
             pairs.append((variable, stored))
         else:
             report.mismatched.append(problem)
-    taken = {node for _, node in places.values() if node is not None}
-    surplus = [key for node, key in _weights_below(start, nodes) if node not in taken]
+    matched = {node for _, node in matches.values() if node is not None}
+    surplus = [key for node, key in _weights_below(start, nodes) if node not in matched]
     report.unexpected.extend(
         f"{key!r} {tuple(shapes.get(key, ()))} (not in the model)" for key in surplus
     )
@@ -200,13 +202,13 @@ def _weights_below(start: int, nodes: Any) -> Iterator[tuple[int, str]]:
     """Yield the variables that belong to the model, and not to optimizers, metrics or random
     generators.
     """
-    pending, seen = [start], {start}
+    pending, visited = [start], {start}
     while pending:
         node = pending.pop()
         key = _key(nodes[node])
         if key is not None:
             yield node, key
         for name, child in _children(nodes[node]).items():
-            if child not in seen and name not in _NO_WEIGHTS:
-                seen.add(child)
+            if child not in visited and name not in _NO_WEIGHTS:
+                visited.add(child)
                 pending.append(child)

@@ -1,61 +1,72 @@
 """Weights in files: `.weights.h5` in Keras 3's layout, `.safetensors`, and other names in Keras 2's
 layout of HDF5.
 
-Writing replaces a file whole, or leaves it as it was. Reading looks at the contents, not at the
-name, and trusts nothing.
+A file is replaced completely or not at all. Reading detects the format from the contents, not from
+the name, and does not trust them.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import BinaryIO
 
+from podium._typing import PathLike
 from podium.core import check_choice
+from podium.saving._savable_model import SavableModel
 from podium.saving.checkpoints._weights_directory import (
     holds_checkpoints,
-    is_folder,
-    read_folder,
-    write_folder,
+    is_directory_target,
+    read_weights_directory,
+    write_weights_directory,
 )
 from podium.saving.formats._archive import open_weights, read_texts
 from podium.saving.formats._detect_format import detect_contents, detect_tensorflow
-from podium.saving.formats._hdf5 import is_keras_2, reading
+from podium.saving.formats._hdf5 import is_keras_2, open_hdf5
 from podium.saving.formats._hdf5_writer import Hdf5Image
 from podium.saving.formats._keras_layout import (
-    hdf5_state,
-    named_values,
-    read_state,
-    state_image,
-    tree_name,
+    layout_path,
+    list_hdf5_state,
+    plan_state_load,
+    state_to_hdf5,
+    weights_by_name,
 )
-from podium.saving.formats._layer_groups import Parts, parts_of, read_groups, write_groups
-from podium.saving.formats._safetensors import SUFFIX, read_tensors, stored_tensors, write_tensors
-from podium.saving.formats._tensorflow_checkpoint import read_checkpoint
-from podium.saving.io._atomic_write import open_regular, place_for, replacing
-from podium.saving.io._errors import Unfit
-from podium.saving.io._load_plan import Loaded, LoadReport
+from podium.saving.formats._layer_groups import (
+    LayerWeights,
+    plan_groups_load,
+    weights_by_layer,
+    write_groups,
+)
+from podium.saving.formats._safetensors import SUFFIX, list_tensors, read_tensors, write_tensors
+from podium.saving.formats._tensorflow_checkpoint import plan_checkpoint_load
+from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
+from podium.saving.io._errors import InvalidFileError
+from podium.saving.io._load_plan import LoadPlan, LoadReport
 
 _FORMATS = ("h5", "hdf5", "keras", "safetensors")
 
 
 def write_weights(
-    model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None, options: Any = None
+    model: SavableModel,
+    filepath: PathLike,
+    overwrite: bool = True,
+    save_format: str | None = None,
+    options: object = None,
 ) -> None:
     """Write the weights of a model to a file at exactly this path.
 
     Args:
         model: A model whose weights exist.
-        filepath: Where to; the directory must exist. A link is followed. Names that end in
+        filepath: The path; its directory must exist. A link is followed. Names that end in
             `.weights.h5` get Keras 3's layout, `.safetensors` that format, all others Keras 2's
-            layout. A slash at the end, or a directory that holds such weights already, asks for a
+            layout. A path with a slash at the end, or of a directory that has such weights, gets a
             checkpoint directory.
-        overwrite: Whether a file that is there may be replaced.
-        save_format: "safetensors", to overrule the name; "h5", "hdf5" and "keras" mean HDF5, in the
+        overwrite: Whether an existing file may be replaced.
+        save_format: "safetensors", to override the name; "h5", "hdf5" and "keras" mean HDF5, in the
             layout of the name.
         options: Accepted for Keras 2's signature: None.
 
     Raises:
-        ValueError: The weights do not exist yet, or another format was asked for.
+        ValueError: The weights do not exist yet, or the format is not supported.
         FileNotFoundError: The directory does not exist.
         FileExistsError: The file exists, and `overwrite` is False.
     """
@@ -67,54 +78,54 @@ def write_weights(
         )
     if save_format is not None:
         check_choice("save_format", save_format, _FORMATS)
-    given = os.fsdecode(filepath)
-    if is_folder(given):
+    target = os.fsdecode(filepath)
+    if is_directory_target(target):
         if save_format is not None:
             raise ValueError(
-                f"save_weights was given {given!r}, a directory, and "
+                f"save_weights was given {target!r}, a directory, and "
                 f"save_format={save_format!r}. Leave one out."
             )
-        parts_of(model, "save_weights")  # refuses a model that is not built
-        write_folder(model, given, overwrite)
+        weights_by_layer(model, "save_weights")  # raises for a model that is not built
+        write_weights_directory(model, target, overwrite)
         return
-    path = place_for("save_weights", given, overwrite)
-    parts = parts_of(model, "save_weights")
-    if save_format == "safetensors" or (save_format is None and given.lower().endswith(SUFFIX)):
-        values = named_values(model)
-        with replacing("save_weights", path) as file:
+    path = resolve_target("save_weights", target, overwrite)
+    layers = weights_by_layer(model, "save_weights")
+    if save_format == "safetensors" or (save_format is None and target.lower().endswith(SUFFIX)):
+        values = weights_by_name(model)
+        with atomic_write("save_weights", path) as file:
             write_tensors(file, values)
         return
-    if given.endswith(".weights.h5"):
-        image = state_image(model, with_optimizer=False)
+    if target.endswith(".weights.h5"):
+        image = state_to_hdf5(model, with_optimizer=False)
     else:
         image = Hdf5Image()
-        write_groups(image, image.file, parts)
-    with replacing("save_weights", path) as file:
+        write_groups(image, image.file, layers)
+    with atomic_write("save_weights", path) as file:
         image.write(file)
 
 
 def read_weights(
-    model: Any,
-    filepath: Any,
+    model: SavableModel,
+    filepath: PathLike,
     by_name: bool = False,
     skip_mismatch: bool = False,
-    options: Any = None,
+    options: object = None,
 ) -> LoadReport:
-    """Read the weights of a model from a file of weights or of a whole model: ours, Keras 2's or
-    Keras 3's.
+    """Read the weights of a model from a file of weights or of a whole model, written by Podium,
+    Keras 2 or Keras 3.
 
     Args:
         model: A model whose weights exist.
         filepath: The file; or a directory of checkpoints (`save_weights`, `CheckpointManager`,
-            `BackupAndRestore`), whose newest is taken, and all of it; or a TensorFlow checkpoint or
+            `BackupAndRestore`), whose newest is loaded completely; or a TensorFlow checkpoint or
             SavedModel, if tensorflow is installed.
-        by_name: Take the layers whose names are in the file, and leave the others; otherwise layers
-            are taken in order.
-        skip_mismatch: Leave weights that do not fit as they are. A warning lists them.
+        by_name: Load the layers whose names are in the file, and skip the others; otherwise layers
+            are matched in order.
+        skip_mismatch: Skip weights that do not fit. A warning lists them.
         options: Accepted for Keras 2's signature: None.
 
     Returns:
-        What was loaded, and what was left.
+        What was loaded, and what was skipped.
 
     Raises:
         ValueError: The file does not fit the model. Nothing has changed.
@@ -127,7 +138,7 @@ def read_weights(
         )
     path = os.fsdecode(filepath)
     checkpoint = detect_tensorflow(path)
-    parts = parts_of(model, "load_weights")
+    layers = weights_by_layer(model, "load_weights")
     if holds_checkpoints(path):
         if by_name or skip_mismatch:
             raise ValueError(
@@ -135,47 +146,52 @@ def read_weights(
                 "whole or not at all. Leave out `by_name` and `skip_mismatch`, or save the weights "
                 "to a file."
             )
-        return read_folder(model, path)
+        return read_weights_directory(model, path)
     try:
         if checkpoint is not None:
-            loaded = read_checkpoint(checkpoint, model, by_name, skip_mismatch)
+            plan = plan_checkpoint_load(checkpoint, model, by_name, skip_mismatch)
         else:
-            with open_regular("load_weights", path) as raw:
-                loaded = _read(path, raw, model, parts, by_name, skip_mismatch)
-    except Unfit as error:
+            with open_regular_file("load_weights", path) as raw:
+                plan = _plan_load(path, raw, model, layers, by_name, skip_mismatch)
+    except InvalidFileError as error:
         raise ValueError(f"{path!r} {error}") from None
-    loaded.assign()
-    return loaded.report
+    plan.assign()
+    return plan.report
 
 
-def _read(
-    path: str, raw: Any, model: Any, parts: Parts, by_name: bool, skip_mismatch: bool
-) -> Loaded:
-    kind = detect_contents(path, raw)
-    if kind == "safetensors":
-        stored = stored_tensors(raw)
+def _plan_load(
+    path: str,
+    raw: BinaryIO,
+    model: SavableModel,
+    layers: LayerWeights,
+    by_name: bool,
+    skip_mismatch: bool,
+) -> LoadPlan:
+    format = detect_contents(path, raw)
+    if format == "safetensors":
+        stored = list_tensors(raw)
         _check_not_by_name(by_name)
-        tree = {tree_name(name): tensor for name, tensor in stored.items()}
-        return read_state(
-            tree,
+        by_path = {layout_path(name): tensor for name, tensor in stored.items()}
+        return plan_state_load(
+            by_path,
             lambda names: read_tensors(stored, names),
             model,
             skip_mismatch,
             with_optimizer=False,
         )
-    if kind == "keras":  # a whole model
+    if format == "keras":  # a whole model
         read_texts(raw, ())
         raw = open_weights(raw)
-    with reading(path, raw) as file:
+    with open_hdf5(path, raw) as file:
         if is_keras_2(file):
-            return read_groups(file, model, parts, by_name, skip_mismatch)
+            return plan_groups_load(file, model, layers, by_name, skip_mismatch)
         _check_not_by_name(by_name)
-        return read_state(*hdf5_state(file), model, skip_mismatch, with_optimizer=False)
+        return plan_state_load(*list_hdf5_state(file), model, skip_mismatch, with_optimizer=False)
 
 
 def _check_not_by_name(by_name: bool) -> None:
     if by_name:
-        raise Unfit(
-            "names weights by their places in the model, and not by layers' names. Leave "
+        raise InvalidFileError(
+            "names weights by their paths in the model, and not by layers' names. Leave "
             "`by_name` out."
         )

@@ -1,5 +1,7 @@
-"""The place of a file on the disk: where it may be written, and how it is replaced whole or not at
-all.
+"""Files replaced atomically: written under a temporary name, flushed and renamed.
+
+It also decides which paths may be written or read. Locks tell a file that is being written from one
+that a killed process left behind.
 """
 
 from __future__ import annotations
@@ -11,72 +13,82 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from podium.saving.io._file_lock import try_lock
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 
-def place_for(asked: str, given: str, overwrite: bool) -> str:
-    """Return the path to write to, after links; refuse what is not the place of a regular file."""
-    path = os.path.realpath(given)
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        what = "is a file, not a directory" if os.path.exists(folder) else "does not exist"
+def resolve_target(caller: str, filepath: str, overwrite: bool) -> str:
+    """Return the path to write to, with links resolved; raise if it cannot be a regular file.
+
+    Args:
+        caller: The function that was called, for messages.
+        filepath: The path that it was given.
+        overwrite: Whether an existing file may be replaced.
+    """
+    path = os.path.realpath(filepath)
+    directory = os.path.dirname(path)
+    if not os.path.isdir(directory):
+        what = "is a file, not a directory" if os.path.exists(directory) else "does not exist"
         raise FileNotFoundError(
-            f"{asked} was given {given!r}; the directory {folder!r} {what}. Create it first: "
-            f"`os.makedirs({os.path.dirname(given)!r})`."
+            f"{caller} was given {filepath!r}; the directory {directory!r} {what}. Create it "
+            f"first: `os.makedirs({os.path.dirname(filepath)!r})`."
         )
-    if os.path.isdir(path) or not os.path.basename(given):
+    if os.path.isdir(path) or not os.path.basename(filepath):
         raise IsADirectoryError(
-            f"{asked} was given {given!r}, a directory; the name of a file was expected."
+            f"{caller} was given {filepath!r}, a directory; the name of a file was expected."
         )
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(
-            f"{asked} was given {given!r}, which is a device or a pipe; an ordinary file was "
+            f"{caller} was given {filepath!r}, which is a device or a pipe; an ordinary file was "
             "expected."
         )
     if os.path.exists(path) and not overwrite:
         raise FileExistsError(
-            f"{asked} was given {given!r}, which exists, and overwrite=False. Choose another name."
+            f"{caller} was given {filepath!r}, which exists, and overwrite=False. Choose another "
+            "name."
         )
     return path
 
 
 @contextlib.contextmanager
-def replacing(asked: str, path: str) -> Iterator[BinaryIO]:
-    """Open a file beside, and when it is written put it in place: at any instant the path holds the
-    old file or the new one.
+def atomic_write(caller: str, path: str) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` at the end of the block. At any time the path is
+    the old file or the complete new one.
     """
-    folder = os.path.dirname(path)
-    start = os.path.join(folder, f".{os.path.basename(path)[:100]}.")
-    beside = None
+    directory = os.path.dirname(path)
+    prefix = os.path.join(directory, f".{os.path.basename(path)[:100]}.")
+    temporary = None
     try:
-        sweep_leftovers(start)
-        with _open_beside(start) as file:
-            beside = file.name
+        remove_leftovers(prefix)
+        with _open_temporary(prefix) as file:
+            temporary = file.name
             yield file
             file.flush()
             os.fsync(file.fileno())
             if os.path.exists(path):
-                shutil.copymode(path, beside)
+                shutil.copymode(path, temporary)
             if os.name != "posix":
                 file.close()  # elsewhere an open file cannot be renamed
-            os.replace(beside, path)
-        flush_folder(folder)
+            os.replace(temporary, path)
+        sync_directory(directory)
     except OSError as error:
-        _remove(beside)
-        left = (
+        _remove(temporary)
+        outcome = (
             "The file that was there is unchanged."
             if os.path.exists(path)
             else "Nothing was left behind."
         )
         raise OSError(
             error.errno,
-            f"{asked} could not write the file ({error.strerror or error}). {left}",
+            f"{caller} could not write the file ({error.strerror or error}). {outcome}",
             path,
         ) from error
     except BaseException:
-        _remove(beside)
+        _remove(temporary)
         raise
 
 
@@ -86,20 +98,20 @@ def _remove(path: str | None) -> None:
             os.unlink(path)
 
 
-def _open_beside(start: str) -> Any:
-    """Open a new file, locked until it is closed: nobody takes it for a leftover."""
+def _open_temporary(prefix: str) -> BinaryIO:
+    """Open a new file, locked until it is closed, so that no process removes it as a leftover."""
     while True:
-        file = open(f"{start}{secrets.token_hex(8)}.tmp", "xb")  # noqa: SIM115
+        file = open(f"{prefix}{secrets.token_hex(8)}.tmp", "xb")  # noqa: SIM115
         if try_lock(file.fileno()) is not False and os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process swept it in the instant before
+        file.close()  # another process removed it before it was locked
 
 
-def sweep_leftovers(start: str) -> None:
-    """Delete what processes that were killed while writing have left beside a file; one that still
-    writes holds a lock.
+def remove_leftovers(prefix: str) -> None:
+    """Delete temporary files of processes that were killed while writing. A file that is still
+    being written is locked.
     """
-    for leftover in glob.glob(f"{glob.escape(start)}{'[0-9a-f]' * 16}.tmp"):
+    for leftover in glob.glob(f"{glob.escape(prefix)}{'[0-9a-f]' * 16}.tmp"):
         with contextlib.suppress(OSError):
             descriptor = os.open(
                 leftover, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -111,31 +123,67 @@ def sweep_leftovers(start: str) -> None:
                 os.close(descriptor)
 
 
-def flush_folder(folder: str) -> None:
-    """Have the names in a folder written to the disk."""
+def sync_directory(directory: str) -> None:
+    """Flush the names in a directory to the disk."""
     if os.name == "posix":  # elsewhere a directory cannot be opened
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
 
-def open_regular(asked: str, path: str) -> Any:
-    """Open an ordinary file for reading; anything else is refused without waiting for it."""
+def open_regular_file(caller: str, path: str) -> BinaryIO:
+    """Open a regular file for reading. Anything else is refused without waiting for it."""
     try:
-        descriptor = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-        )  # a pipe would wait for its other end
+        # Without O_NONBLOCK, opening a pipe would wait for its other end.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
-        raise FileNotFoundError(f"{asked} was given {path!r}; there is no such file.") from None
+        raise FileNotFoundError(f"{caller} was given {path!r}; there is no such file.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         hint = ""
         if os.path.exists(os.path.join(path, "saved_model.pb")):
-            hint = " It is a TensorFlow SavedModel: build the model, and use `load_weights`, or save it as `.keras` with Keras."
+            hint = (
+                " It is a TensorFlow SavedModel: build the model, and use `load_weights`, or save "
+                "it as `.keras` with Keras."
+            )
         raise ValueError(
-            f"{asked} was given {path!r}, which is a directory, a device or a pipe; a file was "
+            f"{caller} was given {path!r}, which is a directory, a device or a pipe; a file was "
             f"expected.{hint}"
         )
     return os.fdopen(descriptor, "rb")
+
+
+# --- locks: they end with the process that holds them, however it ends
+
+
+def lock_directory(directory: str) -> int:
+    """Lock a directory for this process, until the returned descriptor is closed.
+
+    Raises:
+        RuntimeError: Another process holds the lock.
+    """
+    descriptor = os.open(directory, os.O_RDONLY)
+    if try_lock(descriptor) is False:
+        os.close(descriptor)
+        raise RuntimeError(
+            f"Another process saves checkpoints in {directory!r}. Wait until it has ended, or use "
+            "another directory."
+        )
+    return descriptor
+
+
+def try_lock(descriptor: int) -> bool | None:
+    """Lock an open file or directory. Return False if another process holds it, and None if the
+    system cannot tell.
+    """
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True

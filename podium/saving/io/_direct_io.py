@@ -1,9 +1,8 @@
-"""Large runs of bytes on their way to the disk, past the kernel's cache where the system can do
-that.
+"""LargeWriter: writes large arrays past the kernel's page cache, where the system supports that.
 
 The cache would take as much memory as the file has bytes, and filling it often takes longer than
-the disk does. Where direct writing is not known or refused, bytes go the usual way; what stands in
-the file is the same.
+the disk does. Where direct writing is not supported, bytes are written the usual way; the contents
+of the file are the same.
 """
 
 from __future__ import annotations
@@ -13,99 +12,108 @@ import mmap
 import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from types import TracebackType
+from typing import BinaryIO
 
-from podium.saving.io._digests import LARGE, PART
+from podium.saving.io._digests import CHUNK_BYTES, LARGE
 
-_BLOCK = 4096  # disks want places, lengths and memory to be multiples of this
-_BUFFERS = 3  # that many writes are under way at a time
-_REFUSED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
+_BLOCK = 4096  # direct writes need offsets, lengths and memory to be multiples of this
+_NUM_BUFFERS = 3  # writes under way at a time
+_UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP)
 
 
 class LargeWriter:
-    """Writes runs of bytes to their places in an open file; a context, at whose end all of them are
-    with the kernel.
+    """Writes byte ranges at offsets of an open file; a context manager, at whose end the kernel has
+    all of them.
 
     Args:
         file: The file, new and open for writing.
-        num_bytes: How many bytes are to come, roughly.
-        end: The place behind the last of them.
+        num_bytes: How many bytes will be written, approximately.
+        end: The offset after the last of them.
     """
 
-    def __init__(self, file: Any, num_bytes: int, end: int):
+    def __init__(self, file: BinaryIO, num_bytes: int, end: int):
         self._file = file
-        self._direct = _reopened(file) if num_bytes >= LARGE else None
-        self._pool = ThreadPoolExecutor(_BUFFERS) if self._direct is not None else None
-        self._turns: deque[tuple[Future | None, mmap.mmap]] = deque()
+        self._direct = _open_direct(file) if num_bytes >= LARGE else None
+        self._pool = ThreadPoolExecutor(_NUM_BUFFERS) if self._direct is not None else None
+        self._buffers: deque[tuple[Future[None] | None, mmap.mmap]] = deque()
         self._end = end
 
     def __enter__(self) -> LargeWriter:
         if self._direct is not None:
             try:
                 _reserve(self._file, self._end)
-                self._turns.extend((None, mmap.mmap(-1, PART)) for _ in range(_BUFFERS))
+                self._buffers.extend(
+                    (None, mmap.mmap(-1, CHUNK_BYTES)) for _ in range(_NUM_BUFFERS)
+                )
             except BaseException as error:
                 self.__exit__(type(error), error, None)
                 raise
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._direct is None or self._pool is None:
             return
         self._pool.shutdown()
         os.close(self._direct)
-        for done, _ in self._turns:
-            if done is not None and error is None:
-                done.result()
+        for future, _ in self._buffers:
+            if future is not None and error is None:
+                future.result()
 
     def write(self, offset: int, content: memoryview) -> None:
-        """Write bytes to a place. The memory may be used again at once."""
+        """Write bytes at an offset. The memory may be reused at once."""
         if self._pool is None or self._direct is None:
-            self._write_plainly(offset, content)
+            self._write_buffered(offset, content)
             return
-        place = 0
-        while place < len(content):
-            stop = min(
-                len(content), place + PART - (offset + place) % PART
-            )  # later parts begin at blocks
-            self._write_part(offset + place, content[place:stop])
-            place = stop
+        position = 0
+        while position < len(content):
+            # Chunks after the first start at multiples of the block size.
+            remaining = CHUNK_BYTES - (offset + position) % CHUNK_BYTES
+            stop = min(len(content), position + remaining)
+            self._write_chunk(offset + position, content[position:stop])
+            position = stop
 
-    def _write_part(self, offset: int, content: memoryview) -> None:
+    def _write_chunk(self, offset: int, content: memoryview) -> None:
         start = min(-offset % _BLOCK, len(content))
         stop = start + (len(content) - start) // _BLOCK * _BLOCK
-        self._write_plainly(offset, content[:start])
-        self._write_plainly(offset + stop, content[stop:])
+        self._write_buffered(offset, content[:start])
+        self._write_buffered(offset + stop, content[stop:])
         if stop > start and self._pool is not None:
-            done, buffer = self._turns[0]
-            if done is not None:
-                done.result()
+            future, buffer = self._buffers[0]
+            if future is not None:
+                future.result()
             buffer[: stop - start] = content[start:stop]
-            self._turns.rotate(-1)
-            self._turns[-1] = (
-                self._pool.submit(self._put, offset + start, buffer, stop - start),
+            self._buffers.rotate(-1)
+            self._buffers[-1] = (
+                self._pool.submit(self._write_direct, offset + start, buffer, stop - start),
                 buffer,
             )
 
-    def _put(self, offset: int, buffer: mmap.mmap, length: int) -> None:
-        descriptor, done = self._direct, 0
+    def _write_direct(self, offset: int, buffer: mmap.mmap, length: int) -> None:
+        descriptor, written = self._direct, 0
+        assert descriptor is not None
         with memoryview(buffer) as view:
-            while done < length:
+            while written < length:
                 try:
-                    done += os.pwrite(descriptor, view[done:length], offset + done)  # type: ignore[arg-type]
+                    written += os.pwrite(descriptor, view[written:length], offset + written)
                 except OSError as error:
-                    if error.errno not in _REFUSED or descriptor != self._direct:
+                    if error.errno not in _UNSUPPORTED or descriptor != self._direct:
                         raise
                     descriptor = self._file.fileno()
 
-    def _write_plainly(self, offset: int, content: memoryview) -> None:
+    def _write_buffered(self, offset: int, content: memoryview) -> None:
         if len(content):
             self._file.seek(offset)
             self._file.write(content)
 
 
-def _reopened(file: Any) -> int | None:
-    """Open a file once more, for writing past the cache; None if that cannot be."""
+def _open_direct(file: BinaryIO) -> int | None:
+    """Open a file a second time for direct writing; return None if that is not possible."""
     flag, name = getattr(os, "O_DIRECT", 0), getattr(file, "name", None)
     if not flag or not isinstance(name, str):
         return None
@@ -119,10 +127,10 @@ def _reopened(file: Any) -> int | None:
     return None
 
 
-def _reserve(file: Any, end: int) -> None:
-    """Have the disk set room aside, in one stretch if it can: a full one is noticed now."""
+def _reserve(file: BinaryIO, end: int) -> None:
+    """Reserve space on the disk, contiguous if possible, so that a full disk is noticed early."""
     try:
         os.posix_fallocate(file.fileno(), 0, end)
     except OSError as error:
-        if error.errno not in _REFUSED:
+        if error.errno not in _UNSUPPORTED:
             raise

@@ -1,5 +1,6 @@
-"""How a file is refused: one exception for the rooms of saving, and the path for what goes wrong in
-making a model.
+"""Errors about files: one exception that all of `saving` raises, and the path added to others.
+
+Messages continue the sentence "'path' ...", so that the functions users call add the path.
 """
 
 from __future__ import annotations
@@ -7,16 +8,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-_LONGEST = 1500  # characters of a message that a config may have a part in
+_MAX_MESSAGE = 1500  # characters of a message that may quote a config
 
 
-class Unfit(Exception):
-    """The file is not what it should be; becomes a ValueError that names the path."""
+class InvalidFileError(Exception):
+    """The file is not what it should be. Becomes a ValueError that names the path."""
 
 
 @contextlib.contextmanager
-def explained(path: str) -> Iterator[None]:
-    """Name the file in the errors of classes and functions that its config asks for."""
+def add_path_to_errors(path: str) -> Iterator[None]:
+    """Name the file in errors of the classes and functions that its config refers to."""
     try:
         yield
     except RecursionError:
@@ -30,5 +31,5 @@ def explained(path: str) -> Iterator[None]:
         NotImplementedError,
     ) as error:
         text = str(error)
-        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        shown = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]} ..."
         raise ValueError(f"{path!r} cannot be loaded: {shown}") from error

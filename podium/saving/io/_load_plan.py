@@ -1,42 +1,54 @@
-"""What was read from a file and fits: assigned all at once, when nothing can go wrong any more."""
+"""LoadPlan: values that were read from a file and fit a model, to be assigned all at once.
+
+Formats match what they read with the model and make a plan; nothing changes before `assign`, and
+nothing can fail after it has started except a layer's own code.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import DTypeLike, Shape
 from podium.core import Variable, warn_user
-from podium.saving.io._errors import Unfit
+from podium.layers import Layer
+from podium.saving.io._array_io import NumpyArray
+from podium.saving.io._errors import InvalidFileError
 
 
-class Stored(Protocol):
+class StoredArray(Protocol):
     """One array of a file, described but not read."""
 
     @property
     def name(self) -> str:
-        """Its name in the file."""
+        """The name in the file."""
+        ...
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape that the file claims."""
+    def shape(self) -> Shape:
+        """The shape that the file declares."""
+        ...
 
     @property
     def dtype(self) -> str:
-        """The type of the numbers."""
+        """The dtype that the file declares."""
+        ...
 
     @property
     def is_float(self) -> bool:
-        """Whether the numbers are floats."""
+        """Whether the dtype is a float."""
+        ...
 
 
 class LoadReport(NamedTuple):
-    """What `load_weights` did: paths of weights that were loaded, and in words what else was found.
+    """What `load_weights` did: paths of the loaded weights, and messages about all others.
 
-    All but `loaded` are empty, unless `skip_mismatch` or `by_name` allowed it: otherwise such a
-    file is an error.
+    All but `loaded` are empty, unless `skip_mismatch` or `by_name` allowed differences: otherwise
+    such a file is an error.
 
     Example:
         >>> podium.saving.LoadReport(["dense/kernel"], [], [], []).loaded
@@ -50,66 +62,76 @@ class LoadReport(NamedTuple):
 
     @property
     def problems(self) -> list[str]:
-        """All that does not fit, in words."""
+        """Messages about everything that does not fit."""
         return self.mismatched + self.missing + self.unexpected
 
 
-class Loaded(NamedTuple):
-    """Values for Variables, values for layers that read for themselves, what the user should be
-    told, and a report.
+class LoadPlan(NamedTuple):
+    """Values for variables, values for layers with `load_own_variables`, warnings for the user, and
+    a report.
     """
 
-    assignments: list[tuple[Variable, jax.Array]]
-    own_forms: list[tuple[Any, dict[str, np.ndarray]]]
-    complaints: list[str]
+    assignments: Sequence[tuple[Variable, jax.Array]]
+    own_stores: Sequence[tuple[Layer, dict[str, NumpyArray]]]
+    warnings: list[str]
     report: LoadReport
 
     def assign(self) -> None:
-        """Change the model; if a layer that reads for itself fails, all of it is as before."""
+        """Change the model. If a layer's own `load_own_variables` raises, all values are reset."""
         changed = [variable for variable, _ in self.assignments]
-        changed += [variable for owner, _ in self.own_forms for variable in owner.variables]
+        changed += [variable for layer, _ in self.own_stores for variable in layer.variables]
         before = [variable.held for variable in changed]
         try:
             for variable, array in self.assignments:
                 variable.assign(array)
-            for owner, store in self.own_forms:
-                owner.load_own_variables(store)
+            for layer, store in self.own_stores:
+                layer.load_own_variables(store)  # type: ignore[attr-defined]
         except BaseException:
             for variable, value in zip(changed, before, strict=True):
                 variable.assign(value)
             raise
-        for complaint in self.complaints:
-            warn_user(complaint)
+        for warning in self.warnings:
+            warn_user(warning)
 
 
-def checked(
-    pairs: list[tuple[Variable, np.ndarray]], model: Any
+def convert_values(
+    pairs: Sequence[tuple[Variable, NumpyArray]], model_name: str
 ) -> list[tuple[Variable, jax.Array]]:
-    """Turn values into arrays of their Variables' types, or raise `Unfit`."""
+    """Convert values to arrays of their variables' dtypes, or raise `InvalidFileError`."""
     for variable, value in pairs:
         try:
             variable._check_assignable(value)
         except (TypeError, ValueError) as error:
-            raise Unfit(
-                f"does not fit model {model.name!r}, and nothing was loaded: {error}"
+            raise InvalidFileError(
+                f"does not fit model {model_name!r}, and nothing was loaded: {error}"
             ) from error
-    return [(variable, _as_array(value, variable.dtype)) for variable, value in pairs]
+    return [(variable, _to_jax(value, variable.dtype)) for variable, value in pairs]
 
 
-def _as_array(value: np.ndarray, dtype: Any) -> jax.Array:
-    """Give memory that was just read, and that nobody else holds, to JAX as it is; convert it if
-    the types differ.
+def _to_jax(value: NumpyArray, dtype: DTypeLike) -> jax.Array:
+    """Hand memory that was just read, and that nothing else refers to, to JAX without a copy;
+    convert it if the dtypes differ.
     """
     return jax.device_put(value) if value.dtype == jnp.dtype(dtype) else jnp.asarray(value, dtype)
 
 
-def misfit(variable: Variable, weight: Stored) -> str | None:
-    """Say why a stored weight is not one for this Variable: its shape, or numbers of another
-    kind.
-    """
-    if variable.shape != weight.shape:
-        return f"{variable.path!r} has shape {variable.shape}, and {weight.name!r} in the file has {weight.shape}"
-    is_float = jnp.issubdtype(variable.dtype, np.floating)
-    if is_float != weight.is_float:
-        return f"{variable.path!r} has dtype {variable.dtype}, and {weight.name!r} in the file has dtype {weight.dtype}"
+def describe_mismatch(variable: Variable, stored: StoredArray) -> str | None:
+    """Return why a stored array does not fit a variable (its shape or kind of dtype), or None."""
+    if variable.shape != stored.shape:
+        return (
+            f"{variable.path!r} has shape {variable.shape}, and {stored.name!r} in the file has "
+            f"{stored.shape}"
+        )
+    if jnp.issubdtype(variable.dtype, np.floating) != stored.is_float:
+        return (
+            f"{variable.path!r} has dtype {variable.dtype}, and {stored.name!r} in the file has "
+            f"dtype {stored.dtype}"
+        )
     return None
+
+
+def fits(variables: Sequence[Any], stored: Sequence[StoredArray]) -> bool:
+    """Return whether variables and stored arrays correspond in number and shape."""
+    return len(stored) == len(variables) and all(
+        weight.shape == variable.shape for weight, variable in zip(stored, variables, strict=True)
+    )

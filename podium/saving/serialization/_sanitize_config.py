@@ -1,5 +1,7 @@
-"""Descriptions from files, looked over before anything is made of them: code refused, foreign
-spellings put right.
+"""Sanitizes configs from files before objects are built: code is refused, and the spelling of
+other Keras versions is converted.
+
+`_deserialization.py` builds the objects.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from typing import Any
 from podium import initializers, layers
 from podium.core import get_registered_object
 
-# Settings of Keras's that change nothing at these values, and that our classes may not have.
-_NEUTRAL: dict[str, tuple[Any, ...]] = {
+# Arguments of Keras that have no effect at these values, and that Podium's classes may not have.
+_NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
     "quantization_config": (None,),
     "synchronized": (False,),
     "renorm": (False,),
@@ -35,74 +37,79 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "softmax_robust_masking": (False,),
     "input_length": (None,),
 }
-_NOTES = (
-    "query_shape",
-    "key_shape",
-    "value_shape",
-)  # what Keras 2 notes beside the arguments of MultiHeadAttention
+# What Keras 2 writes besides the arguments of MultiHeadAttention.
+_RECORDED_SHAPES = ("query_shape", "key_shape", "value_shape")
 
 
 def sanitize_config(config: Any) -> Any:
-    """Return a copy of plain data in the spelling that our classes know; raise if it holds code."""
+    """Return a copy of a config with the names that Podium's classes use.
+
+    Raises:
+        ValueError: The config contains code.
+    """
     if isinstance(config, (list, tuple)):
         return [sanitize_config(item) for item in config]
     if not isinstance(config, Mapping):
         return config
     if config.get("class_name") == "__lambda__":
         raise ValueError(
-            "The config holds the code of a lambda, and running code from files is not safe, so it "
-            "is refused. Write the function with `def`, register it with "
+            "The config contains the code of a lambda, and running code from files is not safe, so "
+            "it is refused. Write the function with `def`, register it with "
             "`@podium.saving.register_keras_serializable()`, and save the model again."
         )
     if config.get("class_name") == "Lambda" and isinstance(config.get("config"), Mapping):
-        config = {**config, "config": _with_known_function(config["config"])}
+        config = {**config, "config": _replace_function_code(config["config"])}
     result = {key: sanitize_config(value) for key, value in config.items()}
     if isinstance(result.get("class_name"), str) and isinstance(result.get("config"), dict):
-        result["config"] = _without_neutral(result["class_name"], result["config"])
+        result["config"] = _drop_neutral(result["class_name"], result["config"])
     return result
 
 
-def _with_known_function(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the function that the caller handed in, under the layer's name, in the place of code in
-    the file.
+def _replace_function_code(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace code in the config of a Lambda layer with the function that the caller passed under
+    the layer's name.
     """
-    given = config.get("function")
-    legacy = isinstance(given, (list, tuple)) or config.get("function_type") == "lambda"
-    is_code = legacy or (isinstance(given, Mapping) and given.get("class_name") == "__lambda__")
+    function = config.get("function")
+    is_legacy = isinstance(function, (list, tuple)) or config.get("function_type") == "lambda"
+    is_code = is_legacy or (
+        isinstance(function, Mapping) and function.get("class_name") == "__lambda__"
+    )
     name = config.get("name")
-    kept = {
+    others = {
         key: value
         for key, value in config.items()
         if not key.endswith(("function_type", "_type", "module"))
     }
-    if isinstance(given, str):  # Keras 2 writes the name alone
-        return kept | {"function": {"class_name": "function", "config": given}}
+    if isinstance(function, str):  # Keras 2 writes the name alone
+        return others | {"function": {"class_name": "function", "config": function}}
     if not is_code:
-        return kept
+        return others
     if isinstance(name, str) and get_registered_object(name) is not None:
-        return kept | {"function": {"class_name": "function", "config": name}}
+        return others | {"function": {"class_name": "function", "config": name}}
     raise ValueError(
-        f"The Lambda layer {name!r} holds the code of a function, and running code from files is "
-        "not safe, so it is refused. Hand the function in under the layer's name, "
+        f"The Lambda layer {name!r} contains the code of a function, and running code from files "
+        "is not safe, so it is refused. Pass the function under the layer's name, "
         f"`custom_objects={{{name!r}: function}}`; or write a Layer and save the model again."
     )
 
 
-def _without_neutral(class_name: str, config: dict[str, Any]) -> dict[str, Any]:
+def _drop_neutral(class_name: str, config: dict[str, Any]) -> dict[str, Any]:
     cls = getattr(layers, class_name, None) or getattr(initializers, class_name, None)
     if not isinstance(cls, type) or get_registered_object(class_name) is not None:
         return config
-    known = _arguments_of(cls)
+    known = _init_parameters(cls)
     dropped = {
-        key for key, value in config.items() if key in _NOTES or value in _NEUTRAL.get(key, ())
+        key
+        for key, value in config.items()
+        if key in _RECORDED_SHAPES or value in _NEUTRAL_VALUES.get(key, ())
     }
     return {key: value for key, value in config.items() if key in known or key not in dropped}
 
 
-def _arguments_of(cls: type) -> set[str]:
+def _init_parameters(cls: type) -> set[str]:
     return {
         name
-        for one in cls.__mro__
-        if "__init__" in vars(one)
-        for name in inspect.signature(vars(one)["__init__"]).parameters
+        for base in cls.__mro__
+        if "__init__" in vars(base)
+        for name in inspect.signature(vars(base)["__init__"]).parameters
     }
