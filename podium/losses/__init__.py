@@ -1,5 +1,5 @@
-"""Losses: what training makes small. Functions give one value for each sample, classes one number,
-under Keras's names.
+"""Losses under the names of `keras.losses`: functions return one value per sample, classes reduce
+them to one number.
 """
 
 from podium.losses._binary import BinaryCrossentropy as BinaryCrossentropy
@@ -25,22 +25,7 @@ from podium.losses._divergence import kl_divergence as kl_divergence
 from podium.losses._divergence import kl_divergence as kld
 from podium.losses._divergence import kl_divergence as kullback_leibler_divergence
 from podium.losses._divergence import poisson as poisson
-from podium.losses._errors import MeanAbsoluteError as MeanAbsoluteError
-from podium.losses._errors import MeanAbsolutePercentageError as MeanAbsolutePercentageError
-from podium.losses._errors import MeanSquaredError as MeanSquaredError
-from podium.losses._errors import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
-from podium.losses._errors import mean_absolute_error as MAE
-from podium.losses._errors import mean_absolute_error as mae
-from podium.losses._errors import mean_absolute_error as mean_absolute_error
-from podium.losses._errors import mean_absolute_percentage_error as MAPE
-from podium.losses._errors import mean_absolute_percentage_error as mape
-from podium.losses._errors import mean_absolute_percentage_error as mean_absolute_percentage_error
-from podium.losses._errors import mean_squared_error as MSE
-from podium.losses._errors import mean_squared_error as mean_squared_error
-from podium.losses._errors import mean_squared_error as mse
-from podium.losses._errors import mean_squared_logarithmic_error as MSLE
-from podium.losses._errors import mean_squared_logarithmic_error as mean_squared_logarithmic_error
-from podium.losses._errors import mean_squared_logarithmic_error as msle
+from podium.losses._function_wrapper import LossFunctionWrapper as LossFunctionWrapper
 from podium.losses._hinge import CategoricalHinge as CategoricalHinge
 from podium.losses._hinge import Hinge as Hinge
 from podium.losses._hinge import SquaredHinge as SquaredHinge
@@ -48,6 +33,26 @@ from podium.losses._hinge import categorical_hinge as categorical_hinge
 from podium.losses._hinge import hinge as hinge
 from podium.losses._hinge import squared_hinge as squared_hinge
 from podium.losses._loss import Loss as Loss
+from podium.losses._mean_errors import MeanAbsoluteError as MeanAbsoluteError
+from podium.losses._mean_errors import MeanAbsolutePercentageError as MeanAbsolutePercentageError
+from podium.losses._mean_errors import MeanSquaredError as MeanSquaredError
+from podium.losses._mean_errors import MeanSquaredLogarithmicError as MeanSquaredLogarithmicError
+from podium.losses._mean_errors import mean_absolute_error as MAE
+from podium.losses._mean_errors import mean_absolute_error as mae
+from podium.losses._mean_errors import mean_absolute_error as mean_absolute_error
+from podium.losses._mean_errors import mean_absolute_percentage_error as MAPE
+from podium.losses._mean_errors import mean_absolute_percentage_error as mape
+from podium.losses._mean_errors import (
+    mean_absolute_percentage_error as mean_absolute_percentage_error,
+)
+from podium.losses._mean_errors import mean_squared_error as MSE
+from podium.losses._mean_errors import mean_squared_error as mean_squared_error
+from podium.losses._mean_errors import mean_squared_error as mse
+from podium.losses._mean_errors import mean_squared_logarithmic_error as MSLE
+from podium.losses._mean_errors import (
+    mean_squared_logarithmic_error as mean_squared_logarithmic_error,
+)
+from podium.losses._mean_errors import mean_squared_logarithmic_error as msle
 from podium.losses._overlap import Dice as Dice
 from podium.losses._overlap import Tversky as Tversky
 from podium.losses._overlap import dice as dice
@@ -71,4 +76,3 @@ from podium.losses._sparse import (
     categorical_generalized_cross_entropy as categorical_generalized_cross_entropy,
 )
 from podium.losses._sparse import sparse_categorical_crossentropy as sparse_categorical_crossentropy
-from podium.losses._wrapper import LossFunctionWrapper as LossFunctionWrapper

@@ -7,19 +7,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.losses._inputs import loss_function, matched, mean_over
-from podium.losses._wrapper import OwnLoss
+from podium._typing import DTypeLike
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, align_targets, loss_function, mean_over_axis
 from podium.ops.internal import raw_binary_crossentropy
 
 
 @loss_function
 def binary_crossentropy(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Values,
+    y_pred: Values,
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: int = -1,
-) -> Any:
+) -> Values:
     """Cross-entropy of predicted probabilities of yes against yes (1) or no (0), the mean over
     `axis`.
 
@@ -27,8 +28,8 @@ def binary_crossentropy(
         y_true: Targets of 0 and 1, or probabilities.
         y_pred: The predictions, of the same shape.
         from_logits: Whether `y_pred` holds logits rather than probabilities.
-        label_smoothing: How far, between 0 and 1, to pull targets towards 0.5.
-        axis: The axis that the mean is taken over.
+        label_smoothing: The amount, between 0 and 1, by which targets are moved towards 0.5.
+        axis: The axis to average over.
 
     Returns:
         One value for each sample: the shape of `y_pred` without `axis`.
@@ -37,10 +38,10 @@ def binary_crossentropy(
         >>> podium.losses.binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
         array([0.6931472], dtype=float32)
     """
-    y_true, y_pred = matched("binary_crossentropy", y_true, y_pred, _ADVICE)
-    return mean_over(
+    y_true, y_pred = align_targets("binary_crossentropy", y_true, y_pred, _ADVICE)
+    return mean_over_axis(
         raw_binary_crossentropy(
-            _smoothed(y_true, label_smoothing), y_pred, from_logits=from_logits
+            _smooth_labels(y_true, label_smoothing), y_pred, from_logits=from_logits
         ),
         axis,
     )
@@ -48,27 +49,28 @@ def binary_crossentropy(
 
 @loss_function
 def binary_focal_crossentropy(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Values,
+    y_pred: Values,
     apply_class_balancing: bool = False,
     alpha: float = 0.25,
     gamma: float = 2.0,
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: int = -1,
-) -> Any:
+) -> Values:
     """Binary cross-entropy times `(1 - p) ** gamma`, with `p` the probability given to the right
     answer.
 
     Args:
         y_true: Targets of 0 and 1, or probabilities.
         y_pred: The predictions, of the same shape.
-        apply_class_balancing: Whether to weigh ones by `alpha` and zeros by `1 - alpha`.
+        apply_class_balancing: Whether to weight ones by `alpha` and zeros by `1 - alpha`.
         alpha: The weight of ones, if balancing.
-        gamma: How strongly easy examples are played down; 0 for not at all.
+        gamma: The focusing parameter: larger values reduce the loss of easy examples more; 0 has no
+            effect.
         from_logits: Whether `y_pred` holds logits rather than probabilities.
-        label_smoothing: How far, between 0 and 1, to pull targets towards 0.5.
-        axis: The axis that the mean is taken over.
+        label_smoothing: The amount, between 0 and 1, by which targets are moved towards 0.5.
+        axis: The axis to average over.
 
     Returns:
         One value for each sample: the shape of `y_pred` without `axis`.
@@ -77,14 +79,14 @@ def binary_focal_crossentropy(
         >>> podium.losses.binary_focal_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy().round(4)
         array([0.1733], dtype=float32)
     """
-    y_true, y_pred = matched("binary_focal_crossentropy", y_true, y_pred, _ADVICE)
-    y_true = _smoothed(y_true, label_smoothing)
+    y_true, y_pred = align_targets("binary_focal_crossentropy", y_true, y_pred, _ADVICE)
+    y_true = _smooth_labels(y_true, label_smoothing)
     y_pred = jax.nn.sigmoid(y_pred) if from_logits else y_pred
     right = y_true * y_pred + (1.0 - y_true) * (1.0 - y_pred)
     values = jnp.power(1.0 - right, gamma) * raw_binary_crossentropy(y_true, y_pred)
     if apply_class_balancing:
         values = values * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
-    return mean_over(values, axis)
+    return mean_over_axis(values, axis)
 
 
 _ADVICE = (
@@ -94,25 +96,26 @@ _ADVICE = (
 )
 
 
-def _smoothed(y_true: Any, label_smoothing: float) -> Any:
+def _smooth_labels(y_true: Any, label_smoothing: float) -> Any:
     return y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing if label_smoothing else y_true
 
 
-class BinaryCrossentropy(OwnLoss):
+class BinaryCrossentropy(BuiltInLoss):
     """Cross-entropy of yes-or-no answers.
 
     Args:
         from_logits: Whether `y_pred` holds logits rather than probabilities.
-        label_smoothing: How far, between 0 and 1, to pull targets towards 0.5.
-        axis: The axis that the mean is taken over.
+        label_smoothing: The amount, between 0 and 1, by which targets are moved towards 0.5.
+        axis: The axis to average over.
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.BinaryCrossentropy()([[0.0], [1.0]], [[0.5], [0.5]])), 4)
         0.6931
-        >>> round(float(podium.losses.BinaryCrossentropy(from_logits=True)([[0.0], [1.0]], [[0.0], [2.0]])), 4)
+        >>> loss = podium.losses.BinaryCrossentropy(from_logits=True)
+        >>> round(float(loss([[0.0], [1.0]], [[0.0], [2.0]])), 4)
         0.41
     """
 
@@ -123,7 +126,7 @@ class BinaryCrossentropy(OwnLoss):
         axis: int = -1,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "binary_crossentropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(
             binary_crossentropy,
@@ -136,19 +139,20 @@ class BinaryCrossentropy(OwnLoss):
         )
 
 
-class BinaryFocalCrossentropy(OwnLoss):
+class BinaryFocalCrossentropy(BuiltInLoss):
     """Cross-entropy of yes-or-no answers that plays down what is right already.
 
     Args:
-        apply_class_balancing: Whether to weigh ones by `alpha` and zeros by `1 - alpha`.
+        apply_class_balancing: Whether to weight ones by `alpha` and zeros by `1 - alpha`.
         alpha: The weight of ones, if balancing.
-        gamma: How strongly easy examples are played down; 0 for not at all.
+        gamma: The focusing parameter: larger values reduce the loss of easy examples more; 0 has no
+            effect.
         from_logits: Whether `y_pred` holds logits rather than probabilities.
-        label_smoothing: How far, between 0 and 1, to pull targets towards 0.5.
-        axis: The axis that the mean is taken over.
+        label_smoothing: The amount, between 0 and 1, by which targets are moved towards 0.5.
+        axis: The axis to average over.
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.BinaryFocalCrossentropy()([[0.0], [1.0]], [[0.5], [0.5]])), 4)
@@ -165,7 +169,7 @@ class BinaryFocalCrossentropy(OwnLoss):
         axis: int = -1,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "binary_focal_crossentropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(
             binary_focal_crossentropy,

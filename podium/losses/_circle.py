@@ -7,34 +7,35 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.losses._inputs import loss_function, to_float
-from podium.losses._wrapper import OwnLoss
+from podium._typing import DTypeLike
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, loss_function, to_float
 
 
 @loss_function
 def circle(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Values,
+    y_pred: Values,
     ref_labels: Any = None,
     ref_embeddings: Any = None,
     remove_diagonal: bool = True,
     gamma: float = 80,
     margin: float = 0.4,
-) -> Any:
+) -> Values:
     """Circle loss of embeddings of length 1, over all pairs of a batch.
 
     Args:
-        y_true: Class numbers, one for each sample.
+        y_true: Class indices, one for each sample.
         y_pred: Embeddings `(batch, features)`, of length 1 each.
-        ref_labels: Class numbers of the embeddings to compare with; by default those of the batch.
+        ref_labels: Class indices of the embeddings to compare with; by default those of the batch.
         ref_embeddings: The embeddings to compare with; by default those of the batch.
-        remove_diagonal: Whether to leave out pairs of a sample with itself.
+        remove_diagonal: Whether to ignore pairs of a sample with itself.
         gamma: The scale of similarities.
-        margin: How far apart the similarities of pairs of one class and of two classes shall be.
+        margin: The margin between the similarities of pairs of one class and of two classes.
 
     Returns:
         One value for each sample, 0 for one without pairs of both kinds; a mask of values above 0
-        goes with them.
+        is attached.
 
     Example:
         >>> embeddings = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -73,25 +74,25 @@ def _labels(y_true: Any, embeddings: Any) -> Any:
     if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1]:
         raise ValueError(
             f"circle was given labels of shape {y_true.shape} and embeddings of shape "
-            f"{embeddings.shape}; one class number for "
+            f"{embeddings.shape}; one class index for "
             "each row of a matrix of embeddings was expected. Turn one-hot targets into numbers "
             "with `podium.ops.argmax`."
         )
     return labels
 
 
-class Circle(OwnLoss):
+class Circle(BuiltInLoss):
     """Circle loss: embeddings of one class close together, those of different classes far apart.
 
     Embeddings must have length 1 each; `UnitNormalization` as the last layer sees to that.
 
     Args:
         gamma: The scale of similarities.
-        margin: How far apart the similarities of pairs of one class and of two classes shall be.
-        remove_diagonal: Whether to leave out pairs of a sample with itself.
+        margin: The margin between the similarities of pairs of one class and of two classes.
+        remove_diagonal: Whether to ignore pairs of a sample with itself.
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> embeddings = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -106,7 +107,7 @@ class Circle(OwnLoss):
         remove_diagonal: bool = True,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "circle",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(
             circle,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 
-from podium.losses._inputs import loss_function
-from podium.losses._wrapper import OwnLoss
+from podium._typing import DTypeLike
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, loss_function
 from podium.ops.internal import raw_ctc_loss
 
 
 @loss_function
-def ctc(y_true: Any, y_pred: Any) -> Any:
+def ctc(y_true: Values, y_pred: Values) -> Values:
     """How improbable label sequences are, over all ways of aligning them with the outputs.
 
     Args:
-        y_true: Class numbers `(batch, labels)`, filled up with 0, which means blank.
+        y_true: Class indices `(batch, labels)`, filled up with 0, which means blank.
         y_pred: Logits `(batch, time, classes)`.
 
     Returns:
@@ -29,7 +28,7 @@ def ctc(y_true: Any, y_pred: Any) -> Any:
     if y_true.ndim != 2 or y_pred.ndim != 3 or y_true.shape[0] != y_pred.shape[0]:
         raise ValueError(
             f"ctc was given y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}; "
-            "class numbers of shape (batch, labels) and logits of shape (batch, time, classes) "
+            "class indices of shape (batch, labels) and logits of shape (batch, time, classes) "
             "were expected."
         )
     labels = y_true.astype("int32")
@@ -38,14 +37,14 @@ def ctc(y_true: Any, y_pred: Any) -> Any:
     return raw_ctc_loss(labels, y_pred, lengths, steps, mask_index=0)
 
 
-class CTC(OwnLoss):
+class CTC(BuiltInLoss):
     """Connectionist temporal classification: for label sequences without an alignment to the
     outputs.
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.CTC()([[1]], np.zeros((1, 3, 2), "float32"))), 4)
@@ -56,6 +55,6 @@ class CTC(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "ctc",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(ctc, reduction, name, dtype)

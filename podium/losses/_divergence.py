@@ -4,17 +4,16 @@ counts.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 
+from podium._typing import DTypeLike
 from podium.core import epsilon
-from podium.losses._inputs import loss_function, matched, mean_over
-from podium.losses._wrapper import OwnLoss
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, align_targets, loss_function, mean_over_axis
 
 
 @loss_function
-def kl_divergence(y_true: Any, y_pred: Any) -> Any:
+def kl_divergence(y_true: Values, y_pred: Values) -> Values:
     """`sum(y_true * log(y_true / y_pred))` over the last axis: how far predicted probabilities are
     from the true ones.
 
@@ -29,12 +28,14 @@ def kl_divergence(y_true: Any, y_pred: Any) -> Any:
         >>> podium.losses.kl_divergence([[0.5, 0.5]], [[0.25, 0.75]]).numpy().round(4)
         array([0.1438], dtype=float32)
     """
-    y_true, y_pred = (jnp.clip(y, epsilon(), 1.0) for y in matched("kl_divergence", y_true, y_pred))
+    y_true, y_pred = (
+        jnp.clip(y, epsilon(), 1.0) for y in align_targets("kl_divergence", y_true, y_pred)
+    )
     return jnp.sum(y_true * jnp.log(y_true / y_pred), axis=-1)
 
 
 @loss_function
-def poisson(y_true: Any, y_pred: Any) -> Any:
+def poisson(y_true: Values, y_pred: Values) -> Values:
     """`y_pred - y_true * log(y_pred)`, the mean over the last axis: for counts and predicted rates.
 
     Args:
@@ -48,17 +49,17 @@ def poisson(y_true: Any, y_pred: Any) -> Any:
         >>> podium.losses.poisson([[0.0, 2.0]], [[1.0, 1.0]]).numpy()
         array([0.9999999], dtype=float32)
     """
-    y_true, y_pred = matched("poisson", y_true, y_pred)
-    return mean_over(y_pred - y_true * jnp.log(y_pred + epsilon()))
+    y_true, y_pred = align_targets("poisson", y_true, y_pred)
+    return mean_over_axis(y_pred - y_true * jnp.log(y_pred + epsilon()))
 
 
-class KLDivergence(OwnLoss):
+class KLDivergence(BuiltInLoss):
     """The Kullback-Leibler divergence: how far predicted probabilities are from the true ones.
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.KLDivergence()([[0.5, 0.5]], [[0.25, 0.75]])), 4)
@@ -69,18 +70,18 @@ class KLDivergence(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "kl_divergence",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(kl_divergence, reduction, name, dtype)
 
 
-class Poisson(OwnLoss):
+class Poisson(BuiltInLoss):
     """The mean of `y_pred - y_true * log(y_pred)`: for counts and predicted rates.
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.Poisson()([[0.0, 2.0]], [[1.0, 1.0]])), 4)
@@ -91,6 +92,6 @@ class Poisson(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "poisson",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(poisson, reduction, name, dtype)

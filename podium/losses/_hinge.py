@@ -6,12 +6,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from podium.losses._inputs import loss_function, matched, mean_over
-from podium.losses._wrapper import OwnLoss
+from podium._typing import DTypeLike
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, align_targets, loss_function, mean_over_axis
 
 
 @loss_function
-def hinge(y_true: Any, y_pred: Any) -> Any:
+def hinge(y_true: Values, y_pred: Values) -> Values:
     """`max(1 - y_true * y_pred, 0)`, the mean over the last axis.
 
     Args:
@@ -25,11 +26,11 @@ def hinge(y_true: Any, y_pred: Any) -> Any:
         >>> podium.losses.hinge([[1.0, -1.0]], [[0.5, 0.5]]).numpy()
         array([1.], dtype=float32)
     """
-    return mean_over(_margins(*matched("hinge", y_true, y_pred)))
+    return mean_over_axis(_margins(*align_targets("hinge", y_true, y_pred)))
 
 
 @loss_function
-def squared_hinge(y_true: Any, y_pred: Any) -> Any:
+def squared_hinge(y_true: Values, y_pred: Values) -> Values:
     """`max(1 - y_true * y_pred, 0) ** 2`, the mean over the last axis.
 
     Args:
@@ -43,11 +44,11 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Any:
         >>> podium.losses.squared_hinge([[1.0, -1.0]], [[0.5, 0.5]]).numpy()
         array([1.25], dtype=float32)
     """
-    return mean_over(jnp.square(_margins(*matched("squared_hinge", y_true, y_pred))))
+    return mean_over_axis(jnp.square(_margins(*align_targets("squared_hinge", y_true, y_pred))))
 
 
 @loss_function
-def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
+def categorical_hinge(y_true: Values, y_pred: Values) -> Values:
     """How far the right class's score is from leading all others by 1.
 
     Args:
@@ -61,26 +62,26 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
         >>> podium.losses.categorical_hinge([[0.0, 1.0]], [[0.75, 1.0]]).numpy()
         array([0.75], dtype=float32)
     """
-    y_true, y_pred = matched("categorical_hinge", y_true, y_pred)
+    y_true, y_pred = align_targets("categorical_hinge", y_true, y_pred)
     right = jnp.sum(y_true * y_pred, axis=-1)
     wrong = jnp.max((1.0 - y_true) * y_pred, axis=-1)
     return jnp.maximum(wrong - right + 1.0, 0.0)
 
 
-def _margins(y_true: Any, y_pred: Any) -> Any:
+def _margins(y_true: Values, y_pred: Values) -> Any:
     """Return what is missing to a margin of 1, with targets of 0 and 1 turned into -1 and 1."""
     is_binary = jnp.all((y_true == 0) | (y_true == 1))
     y_true = jnp.where(is_binary, 2.0 * y_true - 1.0, y_true)
     return jnp.maximum(1.0 - y_true * y_pred, 0.0)
 
 
-class Hinge(OwnLoss):
+class Hinge(BuiltInLoss):
     """The mean of `max(1 - y_true * y_pred, 0)`, for targets of -1 and 1 (or 0 and 1).
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> float(podium.losses.Hinge()([[1.0, -1.0]], [[0.5, 0.5]]))
@@ -91,18 +92,18 @@ class Hinge(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "hinge",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(hinge, reduction, name, dtype)
 
 
-class SquaredHinge(OwnLoss):
+class SquaredHinge(BuiltInLoss):
     """The mean of `max(1 - y_true * y_pred, 0) ** 2`, for targets of -1 and 1 (or 0 and 1).
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> float(podium.losses.SquaredHinge()([[1.0, -1.0]], [[0.5, 0.5]]))
@@ -113,18 +114,18 @@ class SquaredHinge(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "squared_hinge",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(squared_hinge, reduction, name, dtype)
 
 
-class CategoricalHinge(OwnLoss):
+class CategoricalHinge(BuiltInLoss):
     """The mean of what the right class's score misses to lead all others by 1.
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> float(podium.losses.CategoricalHinge()([[0.0, 1.0]], [[0.75, 1.0]]))
@@ -135,6 +136,6 @@ class CategoricalHinge(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "categorical_hinge",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(categorical_hinge, reduction, name, dtype)

@@ -1,11 +1,14 @@
-"""The base of all losses: from targets and predictions to one number, by way of one value for each
-sample.
+"""Loss: the base of all losses. It converts, weights, masks and reduces what `call` returns, one
+value per sample.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
+import jax
+
+from podium._typing import Config, DTypeLike, TensorLike, Tree
 from podium.core import (
     auto_name,
     convert_to_tensor,
@@ -16,23 +19,23 @@ from podium.core import (
     snake_case,
     tree_leaves,
 )
-from podium.losses._inputs import VALUE_TYPES, as_value
-from podium.losses._reduction import both_masks, checked_reduction, reduce_weighted
+from podium.losses._loss_function import VALUE_TYPES, to_dispatchable
+from podium.losses._reduction import check_reduction, combine_masks, reduce_weighted
 
 
 class Loss:
-    """A loss. Subclass it for one of your own, or pass a plain function where a loss is expected.
+    """The base class of losses. Subclass it, or pass a function where a loss is expected.
 
-    A subclass writes `call(y_true, y_pred)`, which returns one value for each sample, made with
-    `podium.ops`; this class weighs them, leaves out what a mask hides and reduces. Both arguments
-    come as Tensors of the loss's dtype.
+    A subclass implements `call(y_true, y_pred)`, which returns one value per sample, computed with
+    `podium.ops`; this class applies weights and masks, and reduces. Both arguments are Tensors of
+    the loss's dtype.
 
     Args:
-        name: A name; by default that of the class.
+        name: The name; by default derived from the class.
         reduction: `"sum_over_batch_size"` or `"mean"` (the mean over all values), `"sum"`,
             `"mean_with_sample_weight"` (the sum divided by the sum of the weights), or `"none"` or
-            None for the values as they are. Keras 2's `"auto"` means the first.
-        dtype: The type of the computation, or a policy; `podium.core.floatx()` by default.
+            None for the values themselves. Keras 2's `"auto"` means the first.
+        dtype: The dtype of the computation, or a policy; `podium.core.floatx()` by default.
 
     Example:
         >>> class Cubic(podium.losses.Loss):
@@ -40,7 +43,8 @@ class Loss:
         ...         return podium.ops.mean(podium.ops.abs(y_true - y_pred) ** 3, axis=-1)
         >>> float(Cubic()([[0.0], [0.0]], [[1.0], [2.0]]))
         4.5
-        >>> Cubic(reduction="none")([[0.0], [0.0]], [[1.0], [2.0]], sample_weight=[1.0, 0.5]).numpy()
+        >>> loss = Cubic(reduction="none")
+        >>> loss([[0.0], [0.0]], [[1.0], [2.0]], sample_weight=[1.0, 0.5]).numpy()
         array([1., 4.], dtype=float32)
     """
 
@@ -48,18 +52,18 @@ class Loss:
         self,
         name: str | None = None,
         reduction: str | None = "sum_over_batch_size",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         self.name = name or auto_name(snake_case(type(self).__name__))
-        self.reduction = checked_reduction(reduction)
+        self.reduction = check_reduction(reduction)
         self._dtype_policy = get_dtype_policy(dtype or floatx())
 
     @property
     def dtype(self) -> str:
-        """The type that the loss is computed in."""
+        """The dtype that the loss is computed in."""
         return self._dtype_policy.compute_dtype
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def __call__(self, y_true: Tree, y_pred: Tree, sample_weight: TensorLike | None = None) -> Any:
         """Return the reduced loss.
 
         Args:
@@ -71,17 +75,22 @@ class Loss:
             A Tensor: a scalar, or the values for the reduction `"none"`.
 
         Raises:
-            ValueError: If `call` returned None, or if weights or mask do not fit its values.
+            ValueError: `call` returned None, or the shape of weights or mask does not match.
         """
-        values = self.call(self._converted(y_true), self._converted(y_pred))
+        values = self.call(self._convert(y_true), self._convert(y_pred))
         if values is None:
             raise ValueError(
-                f"The loss {self._described()} returned None; one value for each sample was "
+                f"The loss {self._describe()} returned None; one value for each sample was "
                 "expected. Is a `return` missing at the end of it?"
             )
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
         return dispatch(
-            _reduced, as_value(values), as_value(sample_weight), *masks, self.reduction, self.dtype
+            _reduce,
+            to_dispatchable(values),
+            to_dispatchable(sample_weight),
+            *masks,
+            self.reduction,
+            self.dtype,
         )
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
@@ -90,23 +99,23 @@ class Loss:
             f"{type(self).__name__} has no `call(y_true, y_pred)`: define it."
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this loss again."""
         return {"name": self.name, "reduction": self.reduction}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Loss:
+    def from_config(cls, config: Config) -> Self:
         """Make a loss from `get_config`'s result."""
         return cls(**config)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}>"
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         return f"{type(self).__name__} (named {self.name!r})"
 
-    def _converted(self, x: Any) -> Any:
-        """Return Tensors of the loss's dtype, at any depth; lists of bare numbers become one
+    def _convert(self, x: Tree) -> Tree:
+        """Return Tensors of the loss's dtype, in the same structure; lists of numbers become one
         Tensor.
         """
         if x is None:
@@ -115,12 +124,17 @@ class Loss:
             isinstance(leaf, VALUE_TYPES) for leaf in tree_leaves(x)
         )
         nested = isinstance(x, dict) or holds_values
-        return (
-            map_structure(self._converted, x) if nested else convert_to_tensor(x, dtype=self.dtype)
-        )
+        return map_structure(self._convert, x) if nested else convert_to_tensor(x, dtype=self.dtype)
 
 
-def _reduced(
-    values: Any, sample_weight: Any, mask: Any, own_mask: Any, reduction: str | None, dtype: str
-) -> Any:
-    return reduce_weighted(values, sample_weight, both_masks(mask, own_mask), reduction, dtype)
+def _reduce(
+    values: jax.Array,
+    sample_weight: jax.Array | None,
+    mask: jax.Array | None,
+    loss_mask: jax.Array | None,
+    reduction: str | None,
+    dtype: str,
+) -> jax.Array:
+    combined = combine_masks(mask, loss_mask)
+    reduced: jax.Array = reduce_weighted(values, sample_weight, combined, reduction, dtype)
+    return reduced

@@ -6,13 +6,14 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from podium._typing import DTypeLike
 from podium.core import epsilon
-from podium.losses._inputs import loss_function, matched
-from podium.losses._wrapper import OwnLoss
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, align_targets, loss_function
 
 
 @loss_function
-def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Any:
+def dice(y_true: Values, y_pred: Values, axis: Any = None) -> Values:
     """1 minus Dice's coefficient: twice the overlap, divided by both sizes.
 
     Args:
@@ -27,7 +28,7 @@ def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Any:
         >>> round(float(podium.losses.dice([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
         0.3333
     """
-    y_true, y_pred = matched("dice", y_true, y_pred)
+    y_true, y_pred = align_targets("dice", y_true, y_pred)
     overlap = jnp.sum(y_true * y_pred, axis=axis)
     return 1.0 - 2.0 * overlap / (
         jnp.sum(y_true, axis=axis) + jnp.sum(y_pred, axis=axis) + epsilon()
@@ -36,8 +37,8 @@ def dice(y_true: Any, y_pred: Any, axis: Any = None) -> Any:
 
 @loss_function
 def tversky(
-    y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Any = None
-) -> Any:
+    y_true: Values, y_pred: Values, alpha: float = 0.5, beta: float = 0.5, axis: Any = None
+) -> Values:
     """1 minus Tversky's index: Dice with a weight for each kind of mistake.
 
     Args:
@@ -54,14 +55,14 @@ def tversky(
         >>> round(float(podium.losses.tversky([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], alpha=1.0)), 4)
         0.5
     """
-    y_true, y_pred = matched("tversky", y_true, y_pred)
+    y_true, y_pred = align_targets("tversky", y_true, y_pred)
     overlap = jnp.sum(y_true * y_pred, axis=axis)
     missed = jnp.sum((1.0 - y_pred) * y_true, axis=axis)
     too_much = jnp.sum(y_pred * (1.0 - y_true), axis=axis)
     return 1.0 - overlap / (overlap + missed * alpha + too_much * beta + epsilon())
 
 
-class Dice(OwnLoss):
+class Dice(BuiltInLoss):
     """1 minus Dice's coefficient of targets and predictions, for segmentation.
 
     Args:
@@ -80,12 +81,12 @@ class Dice(OwnLoss):
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "dice",
         axis: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(dice, reduction, name, dtype, axis=axis)
 
 
-class Tversky(OwnLoss):
+class Tversky(BuiltInLoss):
     """1 minus Tversky's index, for segmentation where one kind of mistake costs more.
 
     Args:
@@ -108,6 +109,6 @@ class Tversky(OwnLoss):
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "tversky",
         axis: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(tversky, reduction, name, dtype, alpha=alpha, beta=beta, axis=axis)

@@ -1,21 +1,18 @@
-"""From one value for each sample to one number: weights, masks and reductions, with Keras's
-arithmetic.
-"""
+"""Reduction of values per sample to one number: weights, masks and reductions, as in Keras."""
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import jax.numpy as jnp
 
 from podium.core import promote_dtypes, unknown_choice
-from podium.losses._inputs import same_rank
+from podium.losses._loss_function import match_ranks
 
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none")
 
 
 class Reduction:
-    """The reductions by Keras 2's names; plain strings, which every loss takes as well.
+    """The reductions under the names of Keras 2: strings, which every loss accepts as well.
 
     Example:
         >>> podium.losses.Reduction.SUM
@@ -31,17 +28,17 @@ class Reduction:
 
     @classmethod
     def all(cls) -> tuple[str, ...]:
-        """Return every reduction that has a name here."""
+        """Return all reductions."""
         return (cls.AUTO, cls.NONE, cls.SUM, cls.SUM_OVER_BATCH_SIZE)
 
     @classmethod
-    def validate(cls, key: Any) -> None:
+    def validate(cls, key: object) -> None:
         """Raise ValueError if `key` is not a reduction."""
-        checked_reduction(key)
+        check_reduction(key)
 
 
-def checked_reduction(reduction: Any) -> str | None:
-    """Return a reduction as losses keep it: `"auto"` means `"sum_over_batch_size"`."""
+def check_reduction(reduction: object) -> str | None:
+    """Return a valid reduction; `"auto"` means `"sum_over_batch_size"`."""
     if reduction is None or (isinstance(reduction, str) and reduction in REDUCTIONS):
         return reduction
     if reduction == Reduction.AUTO:
@@ -51,26 +48,29 @@ def checked_reduction(reduction: Any) -> str | None:
 
 @promote_dtypes
 def reduce_weighted(
-    values: Any, sample_weight: Any, mask: Any, reduction: str | None, dtype: str
-) -> Any:
-    """Weigh the values, leave out what the mask hides, and reduce: a pure function of arrays.
+    values: jax.Array,
+    sample_weight: jax.Array | None,
+    mask: jax.Array | None,
+    reduction: str | None,
+    dtype: str,
+) -> jax.Array:
+    """Apply weights and mask to the values, and reduce: a pure function of arrays.
 
-    Masked means are over the values that count; weighted ones divide by the number of values, as in
+    Masked means are over the unmasked values; weighted ones divide by the number of values, as in
     Keras, except `"mean_with_sample_weight"`, which divides by the weights.
     """
     values = jnp.asarray(values).astype(dtype)
     weight = None if sample_weight is None else jnp.asarray(sample_weight).astype(dtype)
     if mask is not None:
         share = _mask_weights(jnp.asarray(mask), reduction, dtype)
-        weight = share if weight is None else _product(weight, share)
+        weight = share if weight is None else _multiply_weights(weight, share)
     if weight is not None:
-        values, weight = _fitted(
+        values, weight = _align_weights(
             values, weight, "sample_weight" if mask is None else "sample_weight and mask"
         )
-        # A weight of zero leaves a sample out even where its value is not a number: a padded label,
-        # say.
-        left_out = (weight == 0) & ~jnp.isfinite(values)
-        values = jnp.where(left_out, jnp.zeros((), dtype), values * weight)
+        # A weight of zero removes a sample even if its value is NaN, as for a padded label.
+        removed = (weight == 0) & ~jnp.isfinite(values)
+        values = jnp.where(removed, jnp.zeros((), dtype), values * weight)
     if reduction in (None, "none") or not values.ndim:
         return values
     total = jnp.sum(values)
@@ -81,44 +81,44 @@ def reduce_weighted(
     return total / max(values.size, 1)
 
 
-def both_masks(first: Any, second: Any) -> Any:
-    """Return the mask of what both masks let pass; None means everything."""
+def combine_masks(first: jax.Array | None, second: jax.Array | None) -> jax.Array | None:
+    """Return the conjunction of two masks; None stands for a mask that is true everywhere."""
     if first is None or second is None:
         return second if first is None else first
-    first, second = _same_length(jnp.asarray(first).astype(bool), jnp.asarray(second).astype(bool))
+    first, second = _match_lengths(
+        jnp.asarray(first).astype(bool), jnp.asarray(second).astype(bool)
+    )
     return first & second
 
 
-def _mask_weights(mask: Any, reduction: str | None, dtype: str) -> Any:
-    """Turn a mask into weights; for means they make up for the values that do not count."""
+def _mask_weights(mask: jax.Array, reduction: str | None, dtype: str) -> jax.Array:
+    """Convert a mask to weights; for means they compensate for the masked values."""
     counts = mask.astype(bool).astype(dtype)
     if reduction in ("mean", "sum_over_batch_size"):
         return counts * _divide(jnp.asarray(mask.size, dtype), jnp.sum(counts))
     return counts
 
 
-def _product(weight: Any, share: Any) -> Any:
+def _multiply_weights(weight: jax.Array, share: jax.Array) -> jax.Array:
     shapes = weight.shape, share.shape
     try:
-        first, second = _same_length(weight, share)
+        first, second = _match_lengths(weight, share)
         return first * second
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"sample_weight of shape {shapes[0]} does not fit the mask of y_pred, of shape "
+            f"sample_weight of shape {shapes[0]} does not match the mask of y_pred, of shape "
             f"{shapes[1]}; one weight for each sample, or one for each entry of the mask, was "
             "expected."
         ) from error
 
 
-def _fitted(values: Any, weight: Any, what: str) -> tuple[Any, Any]:
-    """Give weights the rank of the values, the first axis (the samples) first; refuse what does not
-    fit.
-    """
+def _align_weights(values: jax.Array, weight: jax.Array, what: str) -> tuple[jax.Array, jax.Array]:
+    """Return values and weights of one rank, aligned from the first axis (the samples)."""
     shapes = values.shape, weight.shape
-    values, weight = same_rank(values, weight)
+    values, weight = match_ranks(values, weight)
     if not values.ndim or not weight.ndim:
         return values, weight
-    weight = _padded(weight, values.ndim)
+    weight = _append_axes(weight, values.ndim)
     fits = weight.ndim == values.ndim and all(
         w in (1, v) for w, v in zip(weight.shape, values.shape, strict=True)
     )
@@ -131,16 +131,16 @@ def _fitted(values: Any, weight: Any, what: str) -> tuple[Any, Any]:
     return values, weight
 
 
-def _same_length(first: Any, second: Any) -> tuple[Any, Any]:
-    first, second = same_rank(first, second)
+def _match_lengths(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
+    first, second = match_ranks(first, second)
     rank = max(first.ndim, second.ndim)
-    return _padded(first, rank), _padded(second, rank)
+    return _append_axes(first, rank), _append_axes(second, rank)
 
 
-def _padded(x: Any, rank: int) -> Any:
+def _append_axes(x: jax.Array, rank: int) -> jax.Array:
     return x.reshape(x.shape + (1,) * (rank - x.ndim)) if 0 < x.ndim < rank else x
 
 
-def _divide(x: Any, y: Any) -> Any:
-    """Divide, with 0 where nothing counts."""
+def _divide(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Divide, with 0 where the divisor is 0."""
     return jnp.where(y == 0, jnp.zeros_like(x), x / jnp.where(y == 0, jnp.ones_like(y), y))

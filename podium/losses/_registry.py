@@ -20,17 +20,7 @@ from podium.losses._categorical import (
 from podium.losses._circle import Circle, circle
 from podium.losses._ctc import CTC, ctc
 from podium.losses._divergence import KLDivergence, Poisson, kl_divergence, poisson
-from podium.losses._errors import (
-    MeanAbsoluteError,
-    MeanAbsolutePercentageError,
-    MeanSquaredError,
-    MeanSquaredLogarithmicError,
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_squared_error,
-    mean_squared_logarithmic_error,
-)
-from podium.losses._family import family, resolve
+from podium.losses._function_wrapper import LossFunctionWrapper
 from podium.losses._hinge import (
     CategoricalHinge,
     Hinge,
@@ -40,6 +30,17 @@ from podium.losses._hinge import (
     squared_hinge,
 )
 from podium.losses._loss import Loss
+from podium.losses._loss_registry import registry, resolve_loss
+from podium.losses._mean_errors import (
+    MeanAbsoluteError,
+    MeanAbsolutePercentageError,
+    MeanSquaredError,
+    MeanSquaredLogarithmicError,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+)
 from podium.losses._overlap import Dice, Tversky, dice, tversky
 from podium.losses._robust import (
     CosineSimilarity,
@@ -55,7 +56,6 @@ from podium.losses._sparse import (
     categorical_generalized_cross_entropy,
     sparse_categorical_crossentropy,
 )
-from podium.losses._wrapper import LossFunctionWrapper
 
 # The function, its class, and the short names.
 _MEMBERS: tuple[tuple[Callable[..., Any], type[Loss], tuple[str, ...]], ...] = (
@@ -83,9 +83,9 @@ _MEMBERS: tuple[tuple[Callable[..., Any], type[Loss], tuple[str, ...]], ...] = (
     (ctc, CTC, ()),
 )
 for _function, _class, _aliases in _MEMBERS:
-    family.add(_class.__name__, _class)
+    registry.add(_class.__name__, _class)
     for _name in (_function.__name__, *_aliases):
-        family.add(_name, _function)
+        registry.add(_name, _function)
 
 
 def get(identifier: Any) -> Any:
@@ -108,7 +108,11 @@ def get(identifier: Any) -> Any:
         ValueError: Unknown loss 'mean_square_error'. Did you mean 'mean_squared_error'? Choices:
             ...
     """
-    return resolve(identifier) if isinstance(identifier, (str, Mapping)) else family.get(identifier)
+    return (
+        resolve_loss(identifier)
+        if isinstance(identifier, (str, Mapping))
+        else registry.get(identifier)
+    )
 
 
 def serialize(loss: Any) -> Any:
@@ -119,7 +123,7 @@ def serialize(loss: Any) -> Any:
         >>> podium.losses.serialize(podium.losses.Huber(delta=2.0))["config"]
         {'name': 'huber_loss', 'reduction': 'sum_over_batch_size', 'delta': 2.0}
     """
-    return family.serialize(loss)
+    return registry.serialize(loss)
 
 
 def deserialize(name: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
@@ -133,7 +137,7 @@ def deserialize(name: Any, custom_objects: Mapping[str, Any] | None = None) -> A
         >>> podium.losses.deserialize({"class_name": "Huber", "config": {"delta": 0.5}}).delta
         0.5
     """
-    return None if name is None else resolve(name, custom_objects)
+    return None if name is None else resolve_loss(name, custom_objects)
 
 
-family.add("LossFunctionWrapper", LossFunctionWrapper)
+registry.add("LossFunctionWrapper", LossFunctionWrapper)

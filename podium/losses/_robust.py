@@ -10,20 +10,21 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from podium._typing import DTypeLike
 from podium.core import epsilon
-from podium.losses._inputs import loss_function, matched, mean_over
-from podium.losses._wrapper import OwnLoss
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, align_targets, loss_function, mean_over_axis
 
 
 @loss_function
-def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
+def huber(y_true: Values, y_pred: Values, delta: float = 1.0) -> Values:
     """Half the squared error up to `delta`, and growing in a straight line beyond; the mean over
     the last axis.
 
     Args:
         y_true: The targets.
         y_pred: The predictions, of the same shape.
-        delta: The size of error where the line begins.
+        delta: The error size at which the loss becomes linear.
 
     Returns:
         One value for each sample: the shape of `y_pred` without its last axis.
@@ -32,16 +33,16 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Any:
         >>> podium.losses.huber([[0.0, 0.0]], [[1.0, 3.0]]).numpy()
         array([1.5], dtype=float32)
     """
-    y_true, y_pred = matched("huber", y_true, y_pred)
+    y_true, y_pred = align_targets("huber", y_true, y_pred)
     error = y_pred - y_true
     size = jnp.abs(error)
-    return mean_over(
+    return mean_over_axis(
         jnp.where(size <= delta, 0.5 * jnp.square(error), delta * size - 0.5 * delta**2)
     )
 
 
 @loss_function
-def log_cosh(y_true: Any, y_pred: Any) -> Any:
+def log_cosh(y_true: Values, y_pred: Values) -> Values:
     """The logarithm of the hyperbolic cosine of the errors; the mean over the last axis.
 
     About `error**2 / 2` for small errors and `abs(error) - log(2)` for large ones.
@@ -57,17 +58,17 @@ def log_cosh(y_true: Any, y_pred: Any) -> Any:
         >>> podium.losses.log_cosh([[0.0, 0.0]], [[1.0, 0.0]]).numpy().round(4)
         array([0.2169], dtype=float32)
     """
-    y_true, y_pred = matched("log_cosh", y_true, y_pred)
+    y_true, y_pred = align_targets("log_cosh", y_true, y_pred)
     error = y_pred - y_true
-    return mean_over(error + jax.nn.softplus(-2.0 * error) - math.log(2.0))
+    return mean_over_axis(error + jax.nn.softplus(-2.0 * error) - math.log(2.0))
 
 
 @loss_function
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+def cosine_similarity(y_true: Values, y_pred: Values, axis: int = -1) -> Values:
     """Minus the cosine of the angle between targets and predictions: -1 for the same direction, 1
     for opposite ones.
 
-    A vector of zeros gives 0.
+    The result for a zero vector is 0.
 
     Args:
         y_true: The targets.
@@ -78,16 +79,17 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
         One value for each sample: the shape of `y_pred` without `axis`.
 
     Example:
-        >>> podium.losses.cosine_similarity([[0.0, 1.0], [1.0, 1.0]], [[1.0, 0.0], [2.0, 2.0]]).numpy().round(4)
+        >>> y_true, y_pred = [[0.0, 1.0], [1.0, 1.0]], [[1.0, 0.0], [2.0, 2.0]]
+        >>> podium.losses.cosine_similarity(y_true, y_pred).numpy().round(4)
         array([-0., -1.], dtype=float32)
     """
-    y_true, y_pred = matched("cosine_similarity", y_true, y_pred)
-    return -jnp.sum(_direction(y_true, axis) * _direction(y_pred, axis), axis=axis)
+    y_true, y_pred = align_targets("cosine_similarity", y_true, y_pred)
+    return -jnp.sum(_unit_vectors(y_true, axis) * _unit_vectors(y_pred, axis), axis=axis)
 
 
-def _direction(x: Any, axis: int) -> Any:
-    """Scale vectors to length 1; the bound stands inside the root, so that a vector of zeros has a
-    finite gradient.
+def _unit_vectors(x: Any, axis: int) -> Any:
+    """Scale vectors to length 1; the bound is inside the root, so that a zero vector has a finite
+    gradient.
     """
     smallest = max(epsilon() ** 2, float(jnp.finfo(x.dtype).tiny))
     return x * jax.lax.rsqrt(
@@ -95,14 +97,14 @@ def _direction(x: Any, axis: int) -> Any:
     )
 
 
-class Huber(OwnLoss):
+class Huber(BuiltInLoss):
     """Half the squared error up to `delta`, and a straight line beyond: outliers count less.
 
     Args:
-        delta: The size of error where the line begins.
+        delta: The error size at which the loss becomes linear.
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> float(podium.losses.Huber()([[0.0, 0.0]], [[1.0, 3.0]]))
@@ -114,18 +116,18 @@ class Huber(OwnLoss):
         delta: float = 1.0,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "huber_loss",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(huber, reduction, name, dtype, delta=delta)
 
 
-class LogCosh(OwnLoss):
+class LogCosh(BuiltInLoss):
     """The mean logarithm of the hyperbolic cosine of the errors: smooth, and outliers count less.
 
     Args:
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.LogCosh()([[0.0, 0.0]], [[1.0, 0.0]])), 4)
@@ -136,19 +138,19 @@ class LogCosh(OwnLoss):
         self,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "log_cosh",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(log_cosh, reduction, name, dtype)
 
 
-class CosineSimilarity(OwnLoss):
+class CosineSimilarity(BuiltInLoss):
     """Minus the cosine of the angle between targets and predictions: -1 for the same direction.
 
     Args:
         axis: The axis of the vectors.
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> round(float(podium.losses.CosineSimilarity()([[1.0, 1.0]], [[2.0, 2.0]])), 4)
@@ -160,6 +162,6 @@ class CosineSimilarity(OwnLoss):
         axis: int = -1,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "cosine_similarity",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(cosine_similarity, reduction, name, dtype, axis=axis)

@@ -1,7 +1,6 @@
-"""Cross-entropies of one class among several, with class numbers as targets.
+"""Cross-entropies of one class among several, with class indices as targets.
 
-A number that is no class gives NaN for its sample, where one-hot arithmetic would give 0 without a
-word.
+An index out of range yields NaN for its sample, where one-hot arithmetic would silently yield 0.
 """
 
 from __future__ import annotations
@@ -10,36 +9,38 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from podium._typing import DTypeLike
 from podium.core import warn_user
-from podium.losses._inputs import loss_function, to_float
-from podium.losses._wrapper import OwnLoss
+from podium.losses._function_wrapper import BuiltInLoss
+from podium.losses._loss_function import Values, loss_function, to_float
 from podium.ops.internal import raw_sparse_categorical_crossentropy
 
 
 @loss_function
 def sparse_categorical_crossentropy(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Values,
+    y_pred: Values,
     from_logits: bool = False,
     ignore_class: int | None = None,
     axis: int = -1,
-) -> Any:
-    """Cross-entropy of predicted probabilities against class numbers.
+) -> Values:
+    """Cross-entropy of predicted probabilities against class indices.
 
-    A class number outside `0 ... classes - 1` gives NaN, unless it is `ignore_class`.
+    A class index outside `0 ... classes - 1` yields NaN, unless it is `ignore_class`.
 
     Args:
-        y_true: Class numbers: the shape of `y_pred` without `axis`, or with length 1 there.
+        y_true: Class indices: the shape of `y_pred` without `axis`, or with length 1 there.
         y_pred: The predictions.
         from_logits: Whether `y_pred` holds logits rather than probabilities.
-        ignore_class: A class number whose samples do not count, such as -1 for padding.
+        ignore_class: The class index of samples to ignore, such as -1 for padding.
         axis: The axis of the classes.
 
     Returns:
         One value for each sample; with `ignore_class`, a mask of those that count goes with them.
 
     Example:
-        >>> podium.losses.sparse_categorical_crossentropy([1, 2], [[0.5, 0.5, 0.0], [0.1, 0.1, 0.8]]).numpy().round(4)
+        >>> y_pred = [[0.5, 0.5, 0.0], [0.1, 0.1, 0.8]]
+        >>> podium.losses.sparse_categorical_crossentropy([1, 2], y_pred).numpy().round(4)
         array([0.6931, 0.2231], dtype=float32)
     """
     labels, y_pred, known = _labels("sparse_categorical_crossentropy", y_true, y_pred, axis)
@@ -57,13 +58,13 @@ def sparse_categorical_crossentropy(
 
 
 @loss_function
-def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) -> Any:
+def categorical_generalized_cross_entropy(y_true: Values, y_pred: Values, q: float) -> Values:
     """`(1 - p ** q) / q`, with `p` the probability given to the right class: forgives wrong labels.
 
     Between cross-entropy (`q` near 0) and the mean absolute error (`q` near 1).
 
     Args:
-        y_true: Class numbers: the shape of `y_pred` without its last axis, or with length 1 there.
+        y_true: Class indices: the shape of `y_pred` without its last axis, or with length 1 there.
         y_pred: Probabilities of the classes.
         q: A number between 0 and 1.
 
@@ -79,9 +80,9 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
     return jnp.where(known, (1.0 - jnp.power(right, q)) / q, jnp.nan)
 
 
-def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, Any]:
-    """Return class numbers, predictions with the classes last, and which numbers are classes;
-    refuse shapes that do not fit.
+def _labels(loss: str, y_true: Values, y_pred: Values, axis: int) -> tuple[Any, Any, Any]:
+    """Return class indices, predictions with the classes last, and which numbers are classes;
+    raise for shapes that do not match.
     """
     if not y_pred.ndim or not -y_pred.ndim <= axis < y_pred.ndim:
         raise ValueError(
@@ -96,38 +97,41 @@ def _labels(loss: str, y_true: Any, y_pred: Any, axis: int) -> tuple[Any, Any, A
         else y_true
     )
     if labels.shape != expected:
-        one_hot = " Targets shaped like the predictions look one-hot: use categorical_crossentropy for those."
+        one_hot = (
+            " Targets shaped like the predictions look one-hot: use categorical_crossentropy for "
+            "those."
+        )
         raise ValueError(
             f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape "
-            f"{y_pred.shape}; class numbers of shape "
+            f"{y_pred.shape}; class indices of shape "
             f"{expected} were expected.{one_hot if y_true.shape == y_pred.shape else ''}"
         )
     classes = pred.shape[-1]
     if classes == 1:
         warn_user(
             f"{loss} was given y_pred of shape {y_pred.shape}, so a single class, which is right "
-            "always. Give the model's last layer one unit for each class, or use "
+            "always. Use one unit per class in the last layer, or use "
             "binary_crossentropy.",
             SyntaxWarning,
         )
     labels = labels if jnp.issubdtype(labels.dtype, jnp.floating) else labels.astype("int32")
-    known = (labels >= 0) & (labels < classes)  # in its own type: NaN is no class
+    known = (labels >= 0) & (labels < classes)  # before the cast: NaN is not a class
     return labels.astype("int32"), pred, known
 
 
-class SparseCategoricalCrossentropy(OwnLoss):
-    """Cross-entropy of one class among several, with class numbers as targets.
+class SparseCategoricalCrossentropy(BuiltInLoss):
+    """Cross-entropy of one class among several, with class indices as targets.
 
-    A class number outside `0 ... classes - 1` gives NaN, unless it is `ignore_class` or its
+    A class index outside `0 ... classes - 1` yields NaN, unless it is `ignore_class` or its
     sample's weight is 0.
 
     Args:
         from_logits: Whether `y_pred` holds logits rather than probabilities.
-        ignore_class: A class number whose samples do not count, such as -1 for padding.
+        ignore_class: The class index of samples to ignore, such as -1 for padding.
         reduction: How to reduce the values; see `Loss`.
         axis: The axis of the classes.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> loss = podium.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -137,7 +141,7 @@ class SparseCategoricalCrossentropy(OwnLoss):
         Traceback (most recent call last):
         ValueError: sparse_categorical_crossentropy was given y_true of shape (1, 3) and y_pred of
             shape (1, 3); \
-class numbers of shape (1,) were expected. Targets shaped like the predictions look one-hot: use \
+class indices of shape (1,) were expected. Targets shaped like the predictions look one-hot: use \
 categorical_crossentropy for those.
     """
 
@@ -148,7 +152,7 @@ categorical_crossentropy for those.
         reduction: str | None = "sum_over_batch_size",
         axis: int = -1,
         name: str | None = "sparse_categorical_crossentropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(
             sparse_categorical_crossentropy,
@@ -161,14 +165,14 @@ categorical_crossentropy for those.
         )
 
 
-class CategoricalGeneralizedCrossEntropy(OwnLoss):
+class CategoricalGeneralizedCrossEntropy(BuiltInLoss):
     """`(1 - p ** q) / q`, with `p` the probability given to the right class: forgives wrong labels.
 
     Args:
         q: A number between 0 (cross-entropy) and 1 (mean absolute error), both excluded.
         reduction: How to reduce the values; see `Loss`.
-        name: A name.
-        dtype: The type of the computation; `podium.core.floatx()` by default.
+        name: The name of the loss.
+        dtype: The dtype of the computation; `podium.core.floatx()` by default.
 
     Example:
         >>> float(podium.losses.CategoricalGeneralizedCrossEntropy()([1], [[0.75, 0.25]]))
@@ -180,7 +184,7 @@ class CategoricalGeneralizedCrossEntropy(OwnLoss):
         q: float = 0.5,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "categorical_generalized_cross_entropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         if not 0 < q < 1:
             raise ValueError(

@@ -59,7 +59,7 @@ def test_one_hot_targets_of_a_sparse_loss_are_told_where_to_go():
             match=r"y_true of shape \(32, 3\) and y_pred of shape \(32, 3\).*use categorical_cross",
         ):
             loss(np.zeros((32, 3)), np.ones((32, 3)))
-        with pytest.raises(ValueError, match=r"class numbers of shape \(32,\) were expected\.$"):
+        with pytest.raises(ValueError, match=r"class indices of shape \(32,\) were expected\.$"):
             loss(np.zeros((31,)), np.ones((32, 3)))
     with pytest.raises(ValueError, match="sparse_categorical_crossentropy"):
         losses.categorical_crossentropy(np.zeros(32), np.ones((32, 3)))
@@ -216,7 +216,7 @@ def test_weights_that_do_not_fit_are_refused():
         loss(TRUE, PRED, np.ones((3, 5)))
     with pytest.raises(
         ValueError,
-        match=r"sample_weight of shape \(2,\) does not fit the mask of y_pred, of shape \(3,\)",
+        match=r"sample_weight of shape \(2,\) does not match the mask of y_pred, of shape \(3,\)",
     ):
         loss(TRUE, masked(PRED, [True, False, True]), [1.0, 2.0])
     with pytest.raises(

@@ -1,0 +1,127 @@
+"""`loss_function`, which makes a public function on Tensors from a pure one on arrays, and the
+alignment of targets with predictions: one float dtype, one rank, and never a silent broadcast.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from podium._typing import TensorLike
+from podium.core import (
+    KerasTensor,
+    Tensor,
+    Variable,
+    convert_to_tensor,
+    dispatch,
+    floatx,
+    promote_dtypes,
+)
+
+# A value as callers of a loss pass it (`TensorLike`); `loss_function` converts it to a `jax.Array`
+# before the body of a loss runs.
+Values: TypeAlias = Any
+
+VALUE_TYPES = (Tensor, Variable, KerasTensor, jax.Array, np.ndarray)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def loss_function(pure: F) -> F:
+    """Make a public loss from a pure function of arrays: a call is a single entry on a tape.
+
+    `pure` returns the values, or a pair of the values and the mask of valid ones. The function on
+    arrays is available as `raw`, so that the class form can weight and reduce in the same entry.
+    """
+
+    @promote_dtypes
+    def raw(y_true: Values, y_pred: Values, *args: Any, **kwargs: Any) -> Any:
+        if y_true is None or y_pred is None:
+            missing = "y_true" if y_true is None else "y_pred"
+            raise ValueError(
+                f"{pure.__name__} was given {missing}=None; it compares targets with predictions "
+                "and needs both."
+            )
+        return pure(y_true, y_pred, *args, **kwargs)
+
+    @functools.wraps(pure)
+    def public(y_true: Values, y_pred: Values, *args: Any, **kwargs: Any) -> Any:
+        result = dispatch(raw, to_dispatchable(y_true), to_dispatchable(y_pred), *args, **kwargs)
+        if not isinstance(result, tuple):
+            return result
+        values, mask = result
+        # Arrays, inside a layer that works on them, have no mask.
+        if hasattr(values, "_keras_mask"):
+            values._keras_mask = mask
+        return values
+
+    public.raw = raw  # type: ignore[attr-defined]
+    return cast(F, public)
+
+
+def is_loss_function(fn: Callable[..., Any]) -> bool:
+    """Return whether `loss_function` made a function. Operations of `podium.ops` have a `raw` too,
+    but do not match ranks.
+    """
+    return hasattr(fn, "raw") and fn.__module__.startswith("podium.losses.")
+
+
+def to_dispatchable(x: TensorLike | None) -> Values:
+    """Return a value that `dispatch` converts to an array: lists and numbers become a Tensor."""
+    return x if x is None or isinstance(x, VALUE_TYPES) else convert_to_tensor(x)
+
+
+def to_float(x: jax.Array) -> jax.Array:
+    """Cast integers and booleans to the default float dtype."""
+    return x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(floatx())
+
+
+def match_ranks(first: Values, second: Values) -> tuple[Values, Values]:
+    """Remove or add a last axis of size 1 where the ranks differ by one: `(n,)` and `(n, 1)` both
+    become `(n, 1)`.
+    """
+    if len(first.shape) < len(second.shape):
+        second, first = match_ranks(second, first)
+        return first, second
+    if len(first.shape) == len(second.shape) + 1 and first.shape[-1] == 1:
+        return (first, second[..., None]) if len(second.shape) == 1 else (first[..., 0], second)
+    return first, second
+
+
+def align_targets(
+    loss: str, y_true: Values, y_pred: Values, advice: str = ""
+) -> tuple[jax.Array, jax.Array]:
+    """Return targets and predictions in one float dtype and one shape.
+
+    Args:
+        loss: The loss's name, for the message.
+        y_true: The targets.
+        y_pred: The predictions.
+        advice: A fix to suggest in the message.
+
+    Raises:
+        ValueError: The shapes differ by more than a last axis of size 1.
+    """
+    y_pred = to_float(y_pred)
+    true, pred = match_ranks(y_true.astype(y_pred.dtype), y_pred)
+    if true.shape != pred.shape:
+        raise ValueError(
+            f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape "
+            f"{y_pred.shape}; the same shape was expected: "
+            "targets are never broadcast. "
+            + (
+                advice
+                or "Reshape the targets, or set the number of units of the model's last layer."
+            )
+        )
+    return true, pred
+
+
+def mean_over_axis(values: jax.Array, axis: int = -1) -> jax.Array:
+    """Average over an axis; a scalar is returned unchanged."""
+    return jnp.mean(values, axis=axis) if values.ndim else values
