@@ -1,8 +1,5 @@
 """Activation functions, under the names of `keras.activations`."""
 
-from podium.activations._distributions import log_softmax as log_softmax
-from podium.activations._distributions import softmax as softmax
-from podium.activations._distributions import sparsemax as sparsemax
 from podium.activations._rectifiers import celu as celu
 from podium.activations._rectifiers import elu as elu
 from podium.activations._rectifiers import gelu as gelu
@@ -23,15 +20,18 @@ from podium.activations._rectifiers import squareplus as squareplus
 from podium.activations._registry import deserialize as deserialize
 from podium.activations._registry import get as get
 from podium.activations._registry import serialize as serialize
-from podium.activations._shrinkers import hard_shrink as hard_shrink
-from podium.activations._shrinkers import soft_shrink as soft_shrink
-from podium.activations._shrinkers import tanh_shrink as tanh_shrink
-from podium.activations._shrinkers import threshold as threshold
-from podium.activations._squashers import exponential as exponential
-from podium.activations._squashers import hard_sigmoid as hard_sigmoid
-from podium.activations._squashers import hard_tanh as hard_tanh
-from podium.activations._squashers import log_sigmoid as log_sigmoid
-from podium.activations._squashers import sigmoid as sigmoid
-from podium.activations._squashers import softsign as softsign
-from podium.activations._squashers import sparse_sigmoid as sparse_sigmoid
-from podium.activations._squashers import tanh as tanh
+from podium.activations._shrinkage import hard_shrink as hard_shrink
+from podium.activations._shrinkage import soft_shrink as soft_shrink
+from podium.activations._shrinkage import tanh_shrink as tanh_shrink
+from podium.activations._shrinkage import threshold as threshold
+from podium.activations._sigmoids import exponential as exponential
+from podium.activations._sigmoids import hard_sigmoid as hard_sigmoid
+from podium.activations._sigmoids import hard_tanh as hard_tanh
+from podium.activations._sigmoids import log_sigmoid as log_sigmoid
+from podium.activations._sigmoids import sigmoid as sigmoid
+from podium.activations._sigmoids import softsign as softsign
+from podium.activations._sigmoids import sparse_sigmoid as sparse_sigmoid
+from podium.activations._sigmoids import tanh as tanh
+from podium.activations._softmax import log_softmax as log_softmax
+from podium.activations._softmax import softmax as softmax
+from podium.activations._softmax import sparsemax as sparsemax

@@ -1,20 +1,17 @@
-"""Activations that pass large inputs on and hold negative ones back: relu and its smooth
-relatives.
-"""
+"""Rectifiers: activations that suppress negative inputs, such as relu and its smooth variants."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
-from jax import nn
+from jax import Array, nn
 
 from podium import ops
-from podium.core import convert_to_tensor, dispatch, promote_dtypes
+from podium._typing import T, TensorLike
+from podium.core import Tensor, convert_to_tensor, dispatch, promote_dtypes
 
 
-def linear(x: Any) -> Any:
-    """Return the input unchanged: what `activation=None` means.
+def linear(x: T) -> T:
+    """Return the input unchanged; `activation=None` means this function.
 
     Args:
         x: Input tensor.
@@ -27,16 +24,19 @@ def linear(x: Any) -> Any:
 
 
 def relu(
-    x: Any, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0
-) -> Any:
-    """Return `x` where it is positive and 0 elsewhere: the plain choice for hidden layers.
+    x: TensorLike,
+    negative_slope: float = 0.0,
+    max_value: float | None = None,
+    threshold: float = 0.0,
+) -> Tensor:
+    """Return `max(x, 0)`: the usual choice for hidden layers.
 
     Args:
         x: Input tensor.
         negative_slope: Slope below the threshold: there the result is `negative_slope * (x -
             threshold)`.
-        max_value: Where the result stops growing. None means nowhere.
-        threshold: The value up to which inputs are held back.
+        max_value: Maximum of the result. None means no maximum.
+        threshold: Value up to which inputs are suppressed.
 
     Example:
         >>> x = podium.convert_to_tensor([-10.0, -1.0, 0.0, 2.0, 10.0])
@@ -45,11 +45,12 @@ def relu(
         >>> podium.activations.relu(x, negative_slope=0.5, max_value=5.0).numpy()
         array([-5. , -0.5,  0. ,  2. ,  5. ], dtype=float32)
     """
-    return dispatch(_relu, convert_to_tensor(x), negative_slope, max_value, threshold)
+    result: Tensor = dispatch(_relu, convert_to_tensor(x), negative_slope, max_value, threshold)
+    return result
 
 
 @promote_dtypes
-def _relu(x: Any, negative_slope: float, max_value: float | None, threshold: float) -> Any:
+def _relu(x: Array, negative_slope: float, max_value: float | None, threshold: float) -> Array:
     if negative_slope and threshold == 0 and max_value is None:
         return nn.leaky_relu(x, negative_slope)
     above = jnp.where(x > threshold, x, 0) if threshold else nn.relu(x)
@@ -58,7 +59,7 @@ def _relu(x: Any, negative_slope: float, max_value: float | None, threshold: flo
     return above - negative_slope * nn.relu(threshold - x) if negative_slope else above
 
 
-def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
+def leaky_relu(x: TensorLike, negative_slope: float = 0.2) -> Tensor:
     """Return `x`, or `negative_slope * x` below zero, so that negative units keep a gradient.
 
     Args:
@@ -72,8 +73,8 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
     return ops.leaky_relu(x, negative_slope=negative_slope)
 
 
-def relu6(x: Any) -> Any:
-    """Return `min(max(x, 0), 6)`: a relu with a ceiling, kind to low precision.
+def relu6(x: TensorLike) -> Tensor:
+    """Return `min(max(x, 0), 6)`: a bounded relu, suited to low precision.
 
     Args:
         x: Input tensor.
@@ -85,12 +86,12 @@ def relu6(x: Any) -> Any:
     return ops.relu6(x)
 
 
-def elu(x: Any, alpha: float = 1.0) -> Any:
+def elu(x: TensorLike, alpha: float = 1.0) -> Tensor:
     """Return `x`, or `alpha * (exp(x) - 1)` below zero.
 
     Args:
         x: Input tensor.
-        alpha: How far below zero the result can get.
+        alpha: Absolute value of the lower bound of the result.
 
     Example:
         >>> podium.activations.elu(podium.convert_to_tensor([-1.0, 2.0])).numpy().round(4)
@@ -99,24 +100,25 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     return ops.elu(x, alpha=alpha)
 
 
-def celu(x: Any, alpha: float = 1.0) -> Any:
-    """Return `x`, or `alpha * (exp(x / alpha) - 1)` below zero: an elu without a kink for any
-    `alpha`.
+def celu(x: TensorLike, alpha: float = 1.0) -> Tensor:
+    """Return `x`, or `alpha * (exp(x / alpha) - 1)` below zero: a continuously differentiable elu.
 
     Args:
         x: Input tensor.
-        alpha: How far below zero the result can get.
+        alpha: Absolute value of the lower bound of the result.
 
     Example:
-        >>> podium.activations.celu(podium.convert_to_tensor([-1.0, 2.0]), alpha=2.0).numpy().round(4)
+        >>> x = podium.convert_to_tensor([-1.0, 2.0])
+        >>> podium.activations.celu(x, alpha=2.0).numpy().round(4)
         array([-0.7869,  2.    ], dtype=float32)
     """
     return ops.celu(x, alpha=alpha)
 
 
-def selu(x: Any) -> Any:
-    """Return a scaled elu that keeps mean 0 and variance 1 from layer to layer. Use it with
-    `lecun_normal`.
+def selu(x: TensorLike) -> Tensor:
+    """Return a scaled elu that keeps mean 0 and variance 1 from layer to layer.
+
+    Use it with the initializer `lecun_normal`.
 
     Args:
         x: Input tensor.
@@ -128,8 +130,8 @@ def selu(x: Any) -> Any:
     return ops.selu(x)
 
 
-def gelu(x: Any, approximate: bool = False) -> Any:
-    """Return `x * P(X <= x)` for a unit normal X: the choice of transformers.
+def gelu(x: TensorLike, approximate: bool = False) -> Tensor:
+    """Return `x * P(X <= x)` for a standard normal X: the usual choice in transformers.
 
     Args:
         x: Input tensor.
@@ -143,7 +145,7 @@ def gelu(x: Any, approximate: bool = False) -> Any:
     return ops.gelu(x, approximate=approximate)
 
 
-def silu(x: Any) -> Any:
+def silu(x: TensorLike) -> Tensor:
     """Return `x * sigmoid(x)`. Also called `swish`.
 
     Args:
@@ -156,20 +158,21 @@ def silu(x: Any) -> Any:
     return ops.silu(x)
 
 
-def hard_silu(x: Any) -> Any:
-    """Return `x * hard_sigmoid(x)`: a silu of straight lines. Also called `hard_swish`.
+def hard_silu(x: TensorLike) -> Tensor:
+    """Return `x * hard_sigmoid(x)`: a piecewise approximation of silu. Also called `hard_swish`.
 
     Args:
         x: Input tensor.
 
     Example:
-        >>> podium.activations.hard_silu(podium.convert_to_tensor([-4.0, -1.0, 4.0])).numpy().round(4)
+        >>> x = podium.convert_to_tensor([-4.0, -1.0, 4.0])
+        >>> podium.activations.hard_silu(x).numpy().round(4)
         array([-0.    , -0.3333,  4.    ], dtype=float32)
     """
     return ops.hard_silu(x)
 
 
-def mish(x: Any) -> Any:
+def mish(x: TensorLike) -> Tensor:
     """Return `x * tanh(softplus(x))`.
 
     Args:
@@ -179,15 +182,16 @@ def mish(x: Any) -> Any:
         >>> podium.activations.mish(podium.convert_to_tensor([-1.0, 2.0])).numpy().round(4)
         array([-0.3034,  1.944 ], dtype=float32)
     """
-    return dispatch(_mish, convert_to_tensor(x))
+    result: Tensor = dispatch(_mish, convert_to_tensor(x))
+    return result
 
 
 @promote_dtypes
-def _mish(x: Any) -> Any:
+def _mish(x: Array) -> Array:
     return nn.mish(x)
 
 
-def softplus(x: Any) -> Any:
+def softplus(x: TensorLike) -> Tensor:
     """Return `log(1 + exp(x))`: a smooth relu that is always positive.
 
     Args:
@@ -200,7 +204,7 @@ def softplus(x: Any) -> Any:
     return ops.softplus(x)
 
 
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: TensorLike) -> Tensor:
     """Return 0 up to -1, `x` from 1 on, and `(x + 1)**2 / 4` between.
 
     Args:
@@ -213,7 +217,7 @@ def sparse_plus(x: Any) -> Any:
     return ops.sparse_plus(x)
 
 
-def squareplus(x: Any, b: float = 4) -> Any:
+def squareplus(x: TensorLike, b: float = 4) -> Tensor:
     """Return `(x + sqrt(x**2 + b)) / 2`: a smooth relu without exponentials.
 
     Args:
@@ -227,12 +231,12 @@ def squareplus(x: Any, b: float = 4) -> Any:
     return ops.squareplus(x, b=b)
 
 
-def glu(x: Any, axis: int = -1) -> Any:
-    """Return the first half of `axis` times the sigmoid of the second half: a gate.
+def glu(x: TensorLike, axis: int = -1) -> Tensor:
+    """Return the first half of `axis` times the sigmoid of the second half (gated linear unit).
 
     Args:
         x: Input tensor; its size along `axis` must be even.
-        axis: The axis to cut in two.
+        axis: Axis to split in two halves.
 
     Example:
         >>> podium.activations.glu(podium.convert_to_tensor([1.0, 2.0, 0.0, 0.0])).numpy()

@@ -1,11 +1,11 @@
-"""Which string means which activation."""
+"""The names of activations in arguments and configs: `get`, `serialize` and `deserialize`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from podium.activations._distributions import log_softmax, softmax, sparsemax
+from podium._typing import Config
 from podium.activations._rectifiers import (
     celu,
     elu,
@@ -23,8 +23,8 @@ from podium.activations._rectifiers import (
     sparse_plus,
     squareplus,
 )
-from podium.activations._shrinkers import hard_shrink, soft_shrink, tanh_shrink, threshold
-from podium.activations._squashers import (
+from podium.activations._shrinkage import hard_shrink, soft_shrink, tanh_shrink, threshold
+from podium.activations._sigmoids import (
     exponential,
     hard_sigmoid,
     hard_tanh,
@@ -34,7 +34,10 @@ from podium.activations._squashers import (
     sparse_sigmoid,
     tanh,
 )
-from podium.core import Family, get_registered_object
+from podium.activations._softmax import log_softmax, softmax, sparsemax
+from podium.core import Family, Tensor, get_registered_object
+
+Activation = Callable[..., Tensor]
 
 _RECTIFIERS = (
     relu,
@@ -51,7 +54,7 @@ _RECTIFIERS = (
     softplus,
     sparse_plus,
 )
-_SQUASHERS = (
+_SIGMOIDS = (
     sigmoid,
     hard_sigmoid,
     sparse_sigmoid,
@@ -74,14 +77,14 @@ _OTHERS = (
 )
 
 _family = Family("activation", module="keras.activations")
-for _activation in (*_RECTIFIERS, *_SQUASHERS, *_OTHERS):
+for _activation in (*_RECTIFIERS, *_SIGMOIDS, *_OTHERS):
     _family.add(_activation.__name__, _activation)
 _family.add("swish", silu)
 _family.add("hard_swish", hard_silu)
 
 
-def get(identifier: Any) -> Callable[..., Any]:
-    """Return the function that an argument such as `activation` means.
+def get(identifier: str | Config | Activation | None) -> Activation:
+    """Return the activation that an argument such as `activation` names.
 
     Args:
         identifier: A name such as `"relu"`, a config, any callable, or None for `linear`.
@@ -97,33 +100,40 @@ def get(identifier: Any) -> Callable[..., Any]:
     """
     if isinstance(identifier, Mapping):
         return deserialize(identifier)
-    return linear if identifier is None else _family.get(identifier)
+    activation: Activation = linear if identifier is None else _family.get(identifier)
+    return activation
 
 
-def serialize(activation: Any) -> Any:
-    """Return what `deserialize` turns back into the activation: a name for a function, a config for
-    an object.
+def serialize(activation: Activation | None) -> str | Config | None:
+    """Return a name (for a function) or a config (for an object) that `deserialize` accepts.
+
+    Args:
+        activation: The activation.
 
     Example:
         >>> podium.activations.serialize(podium.activations.swish)
         'silu'
     """
-    return _family.serialize(activation)
+    name_or_config: str | Config | None = _family.serialize(activation)
+    return name_or_config
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """Return the activation that `serialize`, or Keras, wrote.
+def deserialize(
+    config: str | Mapping[str, Any] | None, custom_objects: Mapping[str, Any] | None = None
+) -> Activation:
+    """Return the activation for the result of `serialize`, of Podium or of Keras.
 
     Args:
         config: A name or a config.
-        custom_objects: Your own functions and classes by name.
+        custom_objects: Custom functions and classes by name.
 
     Example:
         >>> podium.activations.deserialize("relu") is podium.activations.relu
         True
     """
     if isinstance(config, Mapping) and config.get("class_name") == "function":
-        config = config["config"]  # how Keras writes functions that are not its own
+        config = config["config"]  # the form in which Keras stores custom functions
     if isinstance(config, str):
-        return get_registered_object(config, custom_objects) or get(config)
+        activation: Activation = get_registered_object(config, custom_objects) or get(config)
+        return activation
     return linear if config is None else _family.deserialize(config, custom_objects)

@@ -1,4 +1,4 @@
-"""Rules that weights must obey, under the names of `keras.constraints`."""
+"""Constraints on weights, under the names of `keras.constraints`."""
 
 from podium.constraints._constraint import Constraint as Constraint
 from podium.constraints._norms import MaxNorm as MaxNorm

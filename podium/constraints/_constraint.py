@@ -1,15 +1,16 @@
-"""The base of all constraints: functions that bring a weight back into bounds after an update."""
+"""The base class of constraints: functions that project a weight after an update."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
+
+from podium._typing import Config, TensorLike
 
 
 class Constraint:
-    """A rule that weights must obey. Optimizers apply it after each update. Subclass it for one of
-    your own.
+    """Base class of constraints on weights, which optimizers apply after each update.
 
-    A subclass writes `__call__(w)`, which returns the nearest allowed value, and `get_config` if
+    A subclass implements `__call__(w)`, which returns the constrained value, and `get_config` if
     its constructor takes arguments.
 
     Example:
@@ -20,15 +21,15 @@ class Constraint:
         array([0., 2.], dtype=float32)
     """
 
-    def __call__(self, w: Any) -> Any:
-        """Return the allowed value for a weight; the base allows everything."""
+    def __call__(self, w: TensorLike) -> TensorLike:
+        """Return the constrained value of a weight; unchanged in the base class."""
         return w
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this constraint again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Constraint:
-        """Make a constraint from `get_config`'s result."""
+    def from_config(cls, config: Config) -> Self:
+        """Create a constraint from the result of `get_config`."""
         return cls(**config)

@@ -1,39 +1,41 @@
-"""Bounds on weights: not negative, or vectors of a wanted length.
+"""Constraints on the sign of weights and on the norm of their vectors.
 
-The length is taken along `axis`. In a Dense kernel `(in, out)`, `axis=0` makes it the weights of
-one unit; in a Conv2D kernel `(rows, columns, in, out)`, `axis=[0, 1, 2]` does.
+The norm is computed along `axis`. The vectors are the weights of one unit with `axis=0` in a Dense
+kernel `(in, out)`, and with `axis=[0, 1, 2]` in a Conv2D kernel `(rows, columns, in, out)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
+from jax import Array
 
+from podium._typing import Config, TensorLike
 from podium.constraints._constraint import Constraint
-from podium.core import convert_to_tensor, dispatch, epsilon
+from podium.core import Tensor, convert_to_tensor, dispatch, epsilon
 
 
 class NonNeg(Constraint):
-    """Weights that are zero or more.
+    """Constrains weights to be non-negative.
 
     Example:
         >>> podium.constraints.NonNeg()(podium.convert_to_tensor([-1.0, 2.0])).numpy()
         array([0., 2.], dtype=float32)
     """
 
-    def __call__(self, w: Any) -> Any:
-        """Return `w` with zeros for its negative numbers."""
-        return dispatch(jnp.maximum, convert_to_tensor(w), 0)
+    def __call__(self, w: TensorLike) -> Tensor:
+        """Return `w` with negative values replaced by zero."""
+        constrained: Tensor = dispatch(jnp.maximum, convert_to_tensor(w), 0)
+        return constrained
 
 
 class MaxNorm(Constraint):
-    """Vectors no longer than `max_value`; longer ones are shortened.
+    """Constrains the norm of vectors to at most `max_value`.
 
     Args:
-        max_value: The greatest length.
-        axis: The axis or axes along which the length is taken.
+        max_value: Maximum norm.
+        axis: Axis or axes of the vectors.
 
     Example:
         >>> w = podium.convert_to_tensor([[3.0, 0.6], [4.0, 0.8]])
@@ -46,25 +48,27 @@ class MaxNorm(Constraint):
         self.max_value = max_value
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
-        """Return `w` with its long vectors shortened."""
-        return dispatch(
-            _within, convert_to_tensor(w), 0.0, self.max_value, 1.0, _axes(self.axis), epsilon()
+    def __call__(self, w: TensorLike) -> Tensor:
+        """Return `w` with longer vectors scaled to the maximum norm."""
+        bounds = 0.0, self.max_value
+        constrained: Tensor = dispatch(
+            _clip_norms, convert_to_tensor(w), *bounds, 1.0, _axis_argument(self.axis), epsilon()
         )
+        return constrained
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this constraint again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {"max_value": self.max_value, "axis": self.axis}
 
 
 class MinMaxNorm(Constraint):
-    """Vectors of a length between `min_value` and `max_value`.
+    """Constrains the norm of vectors to the interval from `min_value` to `max_value`.
 
     Args:
-        min_value: The smallest length.
-        max_value: The greatest length.
-        rate: How much of the way back is taken at each update: 1 is all of it.
-        axis: The axis or axes along which the length is taken.
+        min_value: Minimum norm.
+        max_value: Maximum norm.
+        rate: Fraction of the correction that is applied at each update.
+        axis: Axis or axes of the vectors.
 
     Example:
         >>> constraint = podium.constraints.MinMaxNorm(1.0, 2.0, rate=0.5)
@@ -84,15 +88,17 @@ class MinMaxNorm(Constraint):
         self.rate = rate
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
-        """Return `w` with its vectors brought towards the interval."""
+    def __call__(self, w: TensorLike) -> Tensor:
+        """Return `w` with the norms of its vectors moved towards the interval."""
         bounds = self.min_value, self.max_value
-        return dispatch(
-            _within, convert_to_tensor(w), *bounds, self.rate, _axes(self.axis), epsilon()
+        axis = _axis_argument(self.axis)
+        constrained: Tensor = dispatch(
+            _clip_norms, convert_to_tensor(w), *bounds, self.rate, axis, epsilon()
         )
+        return constrained
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this constraint again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {
             "min_value": self.min_value,
             "max_value": self.max_value,
@@ -102,10 +108,10 @@ class MinMaxNorm(Constraint):
 
 
 class UnitNorm(Constraint):
-    """Vectors of length one.
+    """Constrains vectors to unit norm.
 
     Args:
-        axis: The axis or axes along which the length is taken.
+        axis: Axis or axes of the vectors.
 
     Example:
         >>> podium.constraints.UnitNorm()(podium.convert_to_tensor([[3.0], [4.0]])).numpy().round(3)
@@ -116,28 +122,32 @@ class UnitNorm(Constraint):
     def __init__(self, axis: int | Sequence[int] = 0):
         self.axis = axis
 
-    def __call__(self, w: Any) -> Any:
-        """Return `w` with its vectors scaled to length one; zeros stay zeros."""
-        return dispatch(_unit, convert_to_tensor(w), _axes(self.axis), epsilon())
+    def __call__(self, w: TensorLike) -> Tensor:
+        """Return `w` with its vectors scaled to unit norm; zeros stay zeros."""
+        axis = _axis_argument(self.axis)
+        constrained: Tensor = dispatch(_normalize, convert_to_tensor(w), axis, epsilon())
+        return constrained
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this constraint again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {"axis": self.axis}
 
 
-def _within(w: Any, low: float, high: float, rate: float, axis: Any, smallest: float) -> Any:
-    lengths = _lengths(w, axis)
-    wanted = rate * jnp.clip(lengths, low, high) + (1 - rate) * lengths
-    return w * (wanted / (smallest + lengths))
+def _clip_norms(
+    w: Array, low: float, high: float, rate: float, axis: int | tuple[int, ...], epsilon: float
+) -> Array:
+    norms = _norms(w, axis)
+    target = rate * jnp.clip(norms, low, high) + (1 - rate) * norms
+    return w * (target / (epsilon + norms))
 
 
-def _unit(w: Any, axis: Any, smallest: float) -> Any:
-    return w / (smallest + _lengths(w, axis))
+def _normalize(w: Array, axis: int | tuple[int, ...], epsilon: float) -> Array:
+    return w / (epsilon + _norms(w, axis))
 
 
-def _lengths(w: Any, axis: Any) -> Any:
+def _norms(w: Array, axis: int | tuple[int, ...]) -> Array:
     return jnp.sqrt(jnp.sum(jnp.square(w), axis=axis, keepdims=True))
 
 
-def _axes(axis: int | Sequence[int]) -> int | tuple[int, ...]:
-    return axis if isinstance(axis, int) else tuple(axis)  # a list is what a config holds
+def _axis_argument(axis: int | Sequence[int]) -> int | tuple[int, ...]:
+    return axis if isinstance(axis, int) else tuple(axis)  # configs store a list

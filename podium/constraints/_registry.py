@@ -1,13 +1,17 @@
-"""Which string means which constraint."""
+"""The names of constraints in arguments and configs: `get`, `serialize` and `deserialize`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+from podium._typing import Config, TensorLike
 from podium.constraints._constraint import Constraint
 from podium.constraints._norms import MaxNorm, MinMaxNorm, NonNeg, UnitNorm
 from podium.core import Family
+
+ConstraintFunction: TypeAlias = Callable[[Any], TensorLike]
+ConstraintLike: TypeAlias = str | Config | type[Constraint] | ConstraintFunction | None
 
 _family = Family("constraint", Constraint, module="keras.constraints")
 _family.add_class(MaxNorm)
@@ -16,8 +20,8 @@ _family.add_class(NonNeg)
 _family.add_class(UnitNorm)
 
 
-def get(identifier: Any) -> Callable[[Any], Any] | None:
-    """Return the constraint that an argument such as `kernel_constraint` means.
+def get(identifier: ConstraintLike) -> ConstraintFunction | None:
+    """Return the constraint that an argument such as `kernel_constraint` names.
 
     Args:
         identifier: A name (`"max_norm"` or `"MaxNorm"`), a config, a class, an instance, a function
@@ -34,28 +38,37 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
         ValueError: Unknown constraint 'maxnorm'. Did you mean 'max_norm'? Choices: 'max_norm', \
 'min_max_norm', 'non_neg', 'unit_norm'.
     """
-    return _family.get(identifier)
+    constraint: ConstraintFunction | None = _family.get(identifier)
+    return constraint
 
 
-def serialize(constraint: Any) -> Any:
-    """Return a config that `deserialize` turns back into the constraint.
+def serialize(constraint: ConstraintFunction | None) -> str | Config | None:
+    """Return a config that `deserialize` accepts.
+
+    Args:
+        constraint: The constraint.
 
     Example:
         >>> podium.constraints.serialize(podium.constraints.UnitNorm(axis=1))["config"]
         {'axis': 1}
     """
-    return _family.serialize(constraint)
+    config: str | Config | None = _family.serialize(constraint)
+    return config
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Make a constraint from `serialize`'s result.
+def deserialize(
+    config: str | Config | None, custom_objects: Mapping[str, Any] | None = None
+) -> ConstraintFunction | None:
+    """Create a constraint from the result of `serialize`.
 
     Args:
         config: The config, or a name.
-        custom_objects: Your own classes and functions by name.
+        custom_objects: Custom classes and functions by name.
 
     Example:
-        >>> podium.constraints.deserialize({"class_name": "MaxNorm", "config": {"max_value": 3}}).max_value
+        >>> config = {"class_name": "MaxNorm", "config": {"max_value": 3}}
+        >>> podium.constraints.deserialize(config).max_value
         3
     """
-    return _family.deserialize(config, custom_objects)
+    constraint: ConstraintFunction | None = _family.deserialize(config, custom_objects)
+    return constraint

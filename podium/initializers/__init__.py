@@ -1,4 +1,4 @@
-"""First values of weights, under the names of `keras.initializers`."""
+"""Initial values of weights, under the names of `keras.initializers`."""
 
 from podium.initializers._constant import Constant as Constant
 from podium.initializers._constant import Constant as constant

@@ -1,17 +1,18 @@
-"""The base of all initializers: objects that make the first value of a weight from its shape and
-dtype.
-"""
+"""The base class of initializers: objects that create the initial value of a weight."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Self
+
+from podium._typing import Config, DTypeLike, Shape, ShapeLike
+from podium.core import Tensor
 
 
 class Initializer:
-    """Makes first values of weights. Subclass it for a recipe of your own.
+    """Base class of initializers, which create the initial values of weights.
 
-    A subclass writes `__call__(shape, dtype=None)`, which returns a Tensor of that shape, and
+    A subclass implements `__call__(shape, dtype=None)`, which returns a Tensor of that shape, and
     `get_config` if its constructor takes arguments.
 
     Example:
@@ -22,41 +23,39 @@ class Initializer:
         array([0.5, 0.5], dtype=float32)
     """
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Any:
-        """Return the first value of a weight.
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """Return the initial value of a weight.
 
         Args:
-            shape: The shape of the weight: whole numbers.
-            dtype: Its type; None means the default float type.
+            shape: Shape of the weight.
+            dtype: Dtype of the weight; None means the default float dtype.
         """
         raise NotImplementedError(
-            f"{type(self).__name__} has no `__call__`. Write `def __call__(self, shape, "
-            "dtype=None)` that returns a Tensor of that shape."
+            f"{type(self).__name__} has no `__call__`. Implement `def __call__(self, shape, "
+            "dtype=None)`, which returns a Tensor of that shape."
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Make an initializer from `get_config`'s result."""
+    def from_config(cls, config: Config) -> Self:
+        """Create an initializer from the result of `get_config`."""
         return cls(**config)
 
-    def clone(self) -> Initializer:
-        """Return a new initializer with the same arguments; without a seed, it draws other
-        numbers.
-        """
+    def clone(self) -> Self:
+        """Return a new initializer with the same arguments; without a seed, it draws new values."""
         return type(self).from_config(self.get_config())
 
 
-def checked_shape(shape: Any) -> tuple[int, ...]:
-    """Return a shape as a tuple of whole numbers, or say why it is none."""
+def check_shape(shape: ShapeLike) -> Shape:
+    """Return a shape as a tuple of ints; raise if a dimension is unknown."""
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
         return tuple(operator.index(size) for size in sizes)
     except TypeError:
         raise ValueError(
-            f"shape={shape!r} was given to an initializer; whole numbers were expected. A weight "
-            "cannot have an unknown dimension: give the layer an input whose dimensions are known."
+            f"shape={shape!r} was given to an initializer; ints were expected. A weight cannot "
+            "have an unknown dimension: pass the layer an input whose dimensions are known."
         ) from None

@@ -1,28 +1,28 @@
-"""Orthogonal: random matrices that keep lengths and angles."""
+"""The initializer `Orthogonal`: random matrices with orthonormal columns."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
+from jax import Array
 
 from podium import random
+from podium._typing import Config, DTypeLike, Shape, ShapeLike
 from podium.core import Tensor, convert_to_tensor, dispatch, standardize_dtype
-from podium.initializers._initializer import checked_shape
-from podium.initializers._random import RandomInitializer
+from podium.initializers._initializer import check_shape
+from podium.initializers._random import RandomInitializer, SeedOrConfig
 
 
 class Orthogonal(RandomInitializer):
-    """A random matrix with orthonormal columns (rows, if there are fewer of them), for recurrent
-    layers.
+    """A random orthogonal matrix, as used for recurrent layers.
 
-    A weight with more dimensions is filled from a matrix whose rows are all its axes but the last.
+    The columns are orthonormal, or the rows if there are fewer of them. A weight with more than two
+    dimensions is reshaped from a matrix whose columns are its last axis.
 
     Args:
-        gain: A factor for the matrix.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
+        gain: Factor of the matrix.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
 
     Example:
         >>> q = podium.initializers.Orthogonal(seed=0)((4, 3)).numpy()
@@ -30,42 +30,42 @@ class Orthogonal(RandomInitializer):
         True
     """
 
-    def __init__(self, gain: float = 1.0, seed: Any = None):
+    def __init__(self, gain: float = 1.0, seed: SeedOrConfig = None):
         self.gain = gain
         super().__init__(seed)
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Draw a Tensor of the shape.
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """Return a random Tensor of the given shape.
 
         Raises:
             ValueError: If `shape` has fewer than two dimensions.
         """
-        shape, dtype = checked_shape(shape), standardize_dtype(dtype)
+        shape, dtype = check_shape(shape), standardize_dtype(dtype)
         if len(shape) < 2:
             raise ValueError(
                 f"Orthogonal was asked for shape={shape}; at least two dimensions were expected. "
                 "For vectors use Zeros, Ones or RandomNormal."
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]
-        # The decomposition does not exist in 16 bits, so short types are cast at the end.
+        # The decomposition does not support 16 bits, so half precision is cast at the end.
         draw_dtype = "float32" if dtype in ("float16", "bfloat16") else dtype
-        draws = random.normal(
+        samples = random.normal(
             (max(rows, columns), min(rows, columns)), dtype=draw_dtype, seed=self.seed
         )
-        matrix = dispatch(_orthonormal, draws, rows < columns)
-        return convert_to_tensor(dispatch(_scaled, matrix, self.gain, shape), dtype)
+        matrix = dispatch(_orthonormalize, samples, rows < columns)
+        return convert_to_tensor(dispatch(_scale_and_reshape, matrix, self.gain, shape), dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "gain": self.gain}
 
 
-def _orthonormal(draws: Any, transpose: bool) -> Any:
-    q, r = jnp.linalg.qr(draws)
+def _orthonormalize(samples: Array, transpose: bool) -> Array:
+    q, r = jnp.linalg.qr(samples)
     # Signs from the diagonal make all orthogonal matrices equally likely.
     q = q * jnp.sign(jnp.diag(r))
     return q.T if transpose else q
 
 
-def _scaled(matrix: Any, gain: float, shape: tuple[int, ...]) -> Any:
+def _scale_and_reshape(matrix: Array, gain: float, shape: Shape) -> Array:
     return gain * jnp.reshape(matrix, shape)

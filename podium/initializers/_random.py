@@ -1,49 +1,48 @@
-"""Initializers that draw every number from one distribution, and the rule for seeds that all random
-ones share.
-"""
+"""Initializers that sample a distribution, and their base class, which owns the seed."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from podium import random
+from podium._typing import Config, DTypeLike, ShapeLike
 from podium.core import SeedGenerator, Tensor
 from podium.core.internal import make_default_seed
-from podium.initializers._initializer import Initializer, checked_shape
+from podium.initializers._initializer import Initializer, check_shape
+
+SeedOrConfig: TypeAlias = int | SeedGenerator | Config | None
 
 
 class RandomInitializer(Initializer):
-    """The base of initializers that draw. It owns the seed.
+    """Base class of random initializers, which owns the seed.
 
-    Without a seed, one is drawn when the object is made (`podium.utils.set_random_seed` fixes
-    which). So one object gives the same numbers at every call, and two objects give different ones;
-    only a SeedGenerator gives new numbers at every call.
+    Without a seed, one is drawn when the object is created (`podium.utils.set_random_seed` makes it
+    reproducible). So an object returns the same values at every call, and two objects return
+    different ones; only a SeedGenerator draws new values at every call.
 
     Args:
-        seed: None, a whole number, a SeedGenerator or the config of one.
+        seed: None, an int, a SeedGenerator or the config of one.
     """
 
-    def __init__(self, seed: Any = None):
+    def __init__(self, seed: SeedOrConfig = None):
         if isinstance(seed, dict):
             seed = SeedGenerator.from_config(seed["config"])
         if isinstance(seed, bool) or not isinstance(
             seed, (int, np.integer, SeedGenerator, type(None))
         ):
             raise TypeError(
-                f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected."
+                f"seed={seed!r} was given; None, an int or a SeedGenerator was expected."
             )
-        self._given_seed = int(seed) if isinstance(seed, np.integer) else seed
-        self.seed = make_default_seed() if seed is None else self._given_seed
+        self._seed_argument = int(seed) if isinstance(seed, np.integer) else seed
+        self.seed = make_default_seed() if seed is None else self._seed_argument
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again; a seed that was not given stays
-        None.
-        """
-        if not isinstance(self._given_seed, SeedGenerator):
-            return {"seed": self._given_seed}
-        config = self._given_seed.get_config()
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor; without a `seed` argument it stays None."""
+        if not isinstance(self._seed_argument, SeedGenerator):
+            return {"seed": self._seed_argument}
+        config = self._seed_argument.get_config()
         generator = {
             "module": "keras.random",
             "class_name": "SeedGenerator",
@@ -54,13 +53,12 @@ class RandomInitializer(Initializer):
 
 
 class RandomNormal(RandomInitializer):
-    """Draws from a normal distribution.
+    """Samples of a normal distribution.
 
     Args:
-        mean: The mean of the draws.
-        stddev: Their standard deviation.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
+        mean: Mean of the distribution.
+        stddev: Standard deviation of the distribution.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
 
     Example:
         >>> values = podium.initializers.RandomNormal(mean=1.0, stddev=0.1, seed=0)((1000,)).numpy()
@@ -68,28 +66,27 @@ class RandomNormal(RandomInitializer):
         (True, True)
     """
 
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None):
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: SeedOrConfig = None):
         self.mean = mean
         self.stddev = stddev
         super().__init__(seed)
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Draw a Tensor of the shape."""
-        return random.normal(checked_shape(shape), self.mean, self.stddev, dtype, self.seed)
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """Return a random Tensor of the given shape."""
+        return random.normal(check_shape(shape), self.mean, self.stddev, dtype, self.seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 
 class TruncatedNormal(RandomInitializer):
-    """Draws from a normal distribution, without anything further than two deviations from the mean.
+    """Samples of a normal distribution, truncated at two standard deviations from the mean.
 
     Args:
-        mean: The mean of the draws.
-        stddev: The standard deviation before the cut.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
+        mean: Mean of the distribution.
+        stddev: Standard deviation before truncation.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
 
     Example:
         >>> values = podium.initializers.TruncatedNormal(stddev=1.0, seed=0)((1000,)).numpy()
@@ -97,30 +94,27 @@ class TruncatedNormal(RandomInitializer):
         True
     """
 
-    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None):
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: SeedOrConfig = None):
         self.mean = mean
         self.stddev = stddev
         super().__init__(seed)
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Draw a Tensor of the shape."""
-        return random.truncated_normal(
-            checked_shape(shape), self.mean, self.stddev, dtype, self.seed
-        )
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """Return a random Tensor of the given shape."""
+        return random.truncated_normal(check_shape(shape), self.mean, self.stddev, dtype, self.seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 
 class RandomUniform(RandomInitializer):
-    """Draws evenly from an interval.
+    """Samples of a uniform distribution.
 
     Args:
-        minval: The lower end, included.
-        maxval: The upper end, not included.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
+        minval: Lower bound, included.
+        maxval: Upper bound, excluded.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
 
     Example:
         >>> initializer = podium.initializers.RandomUniform(-1.0, 1.0, seed=0)
@@ -130,15 +124,15 @@ class RandomUniform(RandomInitializer):
         True
     """
 
-    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: Any = None):
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: SeedOrConfig = None):
         self.minval = minval
         self.maxval = maxval
         super().__init__(seed)
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Draw a Tensor of the shape."""
-        return random.uniform(checked_shape(shape), self.minval, self.maxval, dtype, self.seed)
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """Return a random Tensor of the given shape."""
+        return random.uniform(check_shape(shape), self.minval, self.maxval, dtype, self.seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "minval": self.minval, "maxval": self.maxval}

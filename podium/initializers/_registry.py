@@ -1,15 +1,16 @@
-"""Which string means which initializer."""
+"""The names of initializers in arguments and configs: `get`, `serialize` and `deserialize`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from podium._typing import Array, Config, DTypeLike, ShapeLike
 from podium.core import Family, Tensor, convert_to_tensor, is_tensor
 from podium.initializers._constant import Constant, Identity, Ones, Zeros
-from podium.initializers._initializer import Initializer, checked_shape
+from podium.initializers._initializer import Initializer, check_shape
 from podium.initializers._orthogonal import Orthogonal
 from podium.initializers._random import RandomNormal, RandomUniform, TruncatedNormal
 from podium.initializers._scaling import (
@@ -22,6 +23,11 @@ from podium.initializers._scaling import (
     VarianceScaling,
 )
 from podium.initializers._stft import STFT
+
+InitializerFunction: TypeAlias = Callable[..., Tensor]
+InitializerLike: TypeAlias = (
+    str | Config | type[Initializer] | InitializerFunction | Array | np.generic | Tensor | None
+)
 
 _family = Family("initializer", Initializer, module="keras.initializers")
 for _cls in (GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform):
@@ -38,12 +44,12 @@ _family.add_class(VarianceScaling)
 _family.add_class(Zeros, "zero")
 
 
-def get(identifier: Any) -> Callable[..., Any] | None:
-    """Return the initializer that an argument such as `kernel_initializer` means.
+def get(identifier: InitializerLike) -> InitializerFunction | None:
+    """Return the initializer that an argument such as `kernel_initializer` names.
 
     Args:
-        identifier: A name (`"he_normal"` or `"HeNormal"`), a config, a class, an instance, a function of
-            `(shape, dtype)`, an array that is the value itself, or None.
+        identifier: A name (`"he_normal"` or `"HeNormal"`), a config, a class, an instance, a
+            function of `(shape, dtype)`, an array that is the value, or None.
 
     Returns:
         An initializer or function, or None for None.
@@ -54,49 +60,57 @@ def get(identifier: Any) -> Callable[..., Any] | None:
         >>> podium.initializers.get("he_norml")
         Traceback (most recent call last):
         ValueError: Unknown initializer 'he_norml'. Did you mean 'he_normal'? Choices: 'constant', \
-'glorot_normal', 'glorot_uniform', 'he_normal', 'he_uniform', 'identity', 'lecun_normal', 'lecun_uniform', \
-'normal', 'one', 'ones', 'orthogonal', 'random_normal', 'random_uniform', 'stft', 'truncated_normal', \
-'uniform', 'variance_scaling', 'zero', 'zeros'.
+'glorot_normal', 'glorot_uniform', 'he_normal', 'he_uniform', 'identity', 'lecun_normal', \
+'lecun_uniform', 'normal', 'one', 'ones', 'orthogonal', 'random_normal', 'random_uniform', \
+'stft', 'truncated_normal', 'uniform', 'variance_scaling', 'zero', 'zeros'.
     """
     if is_tensor(identifier) or isinstance(identifier, (np.ndarray, np.generic)):
-        return _giving(identifier)
-    return _family.get(identifier)
+        return _constant_function(identifier)  # type: ignore[arg-type]
+    initializer: InitializerFunction | None = _family.get(identifier)
+    return initializer
 
 
-def _giving(value: Any) -> Callable[..., Tensor]:
-    """Return an initializer function that gives `value` for its own shape."""
+def _constant_function(value: Array | np.generic | Tensor) -> InitializerFunction:
+    """Return an initializer function that returns `value`, for the shape of `value` only."""
 
-    def initialize(shape: Any, dtype: Any = None) -> Tensor:
-        if checked_shape(shape) != tuple(value.shape):
+    def initialize(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        if check_shape(shape) != tuple(value.shape):
             raise ValueError(
-                f"An array of shape {tuple(value.shape)} was given as initializer of a weight of shape "
-                f"{checked_shape(shape)}; the shapes must be equal."
+                f"An array of shape {tuple(value.shape)} was given as initializer of a weight of "
+                f"shape {check_shape(shape)}; the shapes must be equal."
             )
         return convert_to_tensor(value, dtype)
 
     return initialize
 
 
-def serialize(initializer: Any) -> Any:
-    """Return a config that `deserialize` turns back into the initializer.
+def serialize(initializer: InitializerFunction | None) -> str | Config | None:
+    """Return a config that `deserialize` accepts.
+
+    Args:
+        initializer: The initializer.
 
     Example:
         >>> podium.initializers.serialize(podium.initializers.Constant(3.0))["config"]
         {'value': 3.0}
     """
-    return _family.serialize(initializer)
+    config: str | Config | None = _family.serialize(initializer)
+    return config
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Make an initializer from `serialize`'s result.
+def deserialize(
+    config: str | Config | None, custom_objects: Mapping[str, Any] | None = None
+) -> InitializerFunction | None:
+    """Create an initializer from the result of `serialize`.
 
     Args:
         config: The config, or a name.
-        custom_objects: Your own classes and functions by name.
+        custom_objects: Custom classes and functions by name.
 
     Example:
         >>> config = podium.initializers.serialize(podium.initializers.RandomNormal(stddev=0.5))
         >>> podium.initializers.deserialize(config).stddev
         0.5
     """
-    return _family.deserialize(config, custom_objects)
+    initializer: InitializerFunction | None = _family.deserialize(config, custom_objects)
+    return initializer

@@ -1,39 +1,36 @@
-"""Draws whose spread follows the size of the layer: VarianceScaling, and six famous settings of
-it.
-"""
+"""Initializers whose variance depends on the size of the layer: VarianceScaling and variants."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from podium import random
+from podium._typing import Config, DTypeLike, ShapeLike
 from podium.core import Tensor, check_choice
-from podium.initializers._initializer import checked_shape
-from podium.initializers._random import RandomInitializer
+from podium.initializers._initializer import check_shape
+from podium.initializers._random import RandomInitializer, SeedOrConfig
 
-# The standard deviation of a unit normal cut at two deviations; dividing by it restores the wanted
-# spread.
+# Standard deviation of a standard normal distribution truncated at two standard deviations.
 _TRUNCATED_STDDEV = 0.87962566103423978
 
 
 class VarianceScaling(RandomInitializer):
-    """Draws with variance `scale / n`, so that signals neither die nor explode from layer to layer.
+    """Samples with variance `scale / n`, which keeps the scale of signals from layer to layer.
 
     `n` is the number of inputs of a unit (`fan_in`), of outputs (`fan_out`), or their mean
     (`fan_avg`). In a convolution kernel `(..., in, out)` both are multiplied by the size of the
     window.
 
     Args:
-        scale: A number above zero.
+        scale: Positive factor of the variance.
         mode: `"fan_in"`, `"fan_out"` or `"fan_avg"`.
         distribution: `"truncated_normal"` (also called `"normal"`), `"untruncated_normal"` or
             `"uniform"`.
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs; counts only together with `input_axes`.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs; used only together with `input_axes`.
 
     Example:
         >>> initializer = podium.initializers.VarianceScaling(2.0, mode="fan_out", seed=0)
@@ -46,13 +43,13 @@ class VarianceScaling(RandomInitializer):
         scale: float = 1.0,
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
-        seed: Any = None,
+        seed: SeedOrConfig = None,
         input_axes: Sequence[int] | None = None,
         output_axes: Sequence[int] | None = None,
     ):
         if not scale > 0:
             raise ValueError(
-                f"scale={scale!r} was given to {type(self).__name__}; a number above zero was "
+                f"scale={scale!r} was given to {type(self).__name__}; a positive number was "
                 "expected."
             )
         distribution = (
@@ -67,9 +64,9 @@ class VarianceScaling(RandomInitializer):
         self.output_axes = output_axes
         super().__init__(seed)
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
-        """Draw a Tensor of the shape."""
-        shape = checked_shape(shape)
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
+        """Return a random Tensor of the given shape."""
+        shape = check_shape(shape)
         fan_in, fan_out = compute_fans(shape, self.input_axes, self.output_axes)
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
@@ -82,8 +79,8 @@ class VarianceScaling(RandomInitializer):
             shape, 0.0, math.sqrt(variance) / _TRUNCATED_STDDEV, dtype, self.seed
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "scale": self.scale,
@@ -94,35 +91,34 @@ class VarianceScaling(RandomInitializer):
         }
 
 
-class _Setting(VarianceScaling):
-    """A VarianceScaling whose scale, mode and distribution are fixed by its name."""
+class _Variant(VarianceScaling):
+    """Base class of variants with fixed scale, mode and distribution."""
 
-    _setting: ClassVar[tuple[float, str, str]]
+    _arguments: ClassVar[tuple[float, str, str]]
 
     def __init__(
         self,
-        seed: Any = None,
+        seed: SeedOrConfig = None,
         input_axes: Sequence[int] | None = None,
         output_axes: Sequence[int] | None = None,
     ):
-        super().__init__(*self._setting, seed, input_axes, output_axes)
+        super().__init__(*self._arguments, seed, input_axes, output_axes)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         config = super().get_config()
         return {name: config[name] for name in ("seed", "input_axes", "output_axes")}
 
 
-class GlorotUniform(_Setting):
-    """Even draws within `sqrt(6 / (fan_in + fan_out))` of zero: the default of most layers.
+class GlorotUniform(_Variant):
+    """Uniform samples within `sqrt(6 / (fan_in + fan_out))` of zero: the default of most layers.
 
     Also called Xavier uniform (Glorot and Bengio, 2010).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs.
 
     Example:
         >>> values = podium.initializers.GlorotUniform(seed=0)((4, 2)).numpy()
@@ -130,17 +126,16 @@ class GlorotUniform(_Setting):
         True
     """
 
-    _setting = (1.0, "fan_avg", "uniform")
+    _arguments = (1.0, "fan_avg", "uniform")
 
 
-class GlorotNormal(_Setting):
-    """Truncated normal draws with variance `2 / (fan_in + fan_out)` (Glorot and Bengio, 2010).
+class GlorotNormal(_Variant):
+    """Truncated normal samples with variance `2 / (fan_in + fan_out)` (Glorot and Bengio, 2010).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs.
 
     Example:
         >>> values = podium.initializers.GlorotNormal(seed=0)((60, 40)).numpy()
@@ -148,17 +143,16 @@ class GlorotNormal(_Setting):
         True
     """
 
-    _setting = (1.0, "fan_avg", "truncated_normal")
+    _arguments = (1.0, "fan_avg", "truncated_normal")
 
 
-class HeNormal(_Setting):
-    """Truncated normal draws with variance `2 / fan_in`, made for relu (He et al., 2015).
+class HeNormal(_Variant):
+    """Truncated normal samples with variance `2 / fan_in`, suited to relu (He et al., 2015).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs.
 
     Example:
         >>> values = podium.initializers.HeNormal(seed=0)((50, 50)).numpy()
@@ -166,17 +160,16 @@ class HeNormal(_Setting):
         True
     """
 
-    _setting = (2.0, "fan_in", "truncated_normal")
+    _arguments = (2.0, "fan_in", "truncated_normal")
 
 
-class HeUniform(_Setting):
-    """Even draws within `sqrt(6 / fan_in)` of zero, made for relu (He et al., 2015).
+class HeUniform(_Variant):
+    """Uniform samples within `sqrt(6 / fan_in)` of zero, suited to relu (He et al., 2015).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs.
 
     Example:
         >>> values = podium.initializers.HeUniform(seed=0)((6, 20)).numpy()
@@ -184,17 +177,16 @@ class HeUniform(_Setting):
         True
     """
 
-    _setting = (2.0, "fan_in", "uniform")
+    _arguments = (2.0, "fan_in", "uniform")
 
 
-class LecunNormal(_Setting):
-    """Truncated normal draws with variance `1 / fan_in`, made for selu (Klambauer et al., 2017).
+class LecunNormal(_Variant):
+    """Truncated normal samples with variance `1 / fan_in`, suited to selu (Klambauer et al., 2017).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs.
 
     Example:
         >>> values = podium.initializers.LecunNormal(seed=0)((100, 30)).numpy()
@@ -202,17 +194,16 @@ class LecunNormal(_Setting):
         True
     """
 
-    _setting = (1.0, "fan_in", "truncated_normal")
+    _arguments = (1.0, "fan_in", "truncated_normal")
 
 
-class LecunUniform(_Setting):
-    """Even draws within `sqrt(3 / fan_in)` of zero (Klambauer et al., 2017).
+class LecunUniform(_Variant):
+    """Uniform samples within `sqrt(3 / fan_in)` of zero (Klambauer et al., 2017).
 
     Args:
-        seed: None, a whole number or a SeedGenerator. Only the last gives new numbers at every
-            call.
-        input_axes: The axes of the weight that are inputs, where the last two are not `(in, out)`.
-        output_axes: The axes that are outputs.
+        seed: None, an int or a SeedGenerator. Only a SeedGenerator draws new values at every call.
+        input_axes: Axes of the weight that are inputs, if the last two are not `(in, out)`.
+        output_axes: Axes that are outputs.
 
     Example:
         >>> values = podium.initializers.LecunUniform(seed=0)((3, 30)).numpy()
@@ -220,7 +211,7 @@ class LecunUniform(_Setting):
         True
     """
 
-    _setting = (1.0, "fan_in", "uniform")
+    _arguments = (1.0, "fan_in", "uniform")
 
 
 def compute_fans(
@@ -228,12 +219,12 @@ def compute_fans(
     input_axes: Sequence[int] | None = None,
     output_axes: Sequence[int] | None = None,
 ) -> tuple[int, int]:
-    """Return how many inputs and outputs a unit with weights of this shape has.
+    """Return the numbers of inputs and outputs of a unit with weights of this shape.
 
     Args:
-        shape: The shape of the weight, `(..., in, out)` unless both lists of axes say otherwise.
-        input_axes: The axes that are inputs.
-        output_axes: The axes that are outputs.
+        shape: Shape of the weight, `(..., in, out)` unless both lists of axes are passed.
+        input_axes: Axes that are inputs.
+        output_axes: Axes that are outputs.
     """
     if input_axes is not None and output_axes is not None:
         return math.prod(shape[axis] for axis in input_axes), math.prod(
@@ -242,5 +233,5 @@ def compute_fans(
     if len(shape) < 2:
         size = shape[0] if shape else 1
         return size, size
-    window = math.prod(shape[:-2])  # how many positions a convolution kernel looks at
+    window = math.prod(shape[:-2])  # the number of positions of a convolution kernel
     return shape[-2] * window, shape[-1] * window

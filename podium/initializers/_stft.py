@@ -1,4 +1,4 @@
-"""STFT: convolution kernels that compute a short-time Fourier transform."""
+"""The initializer `STFT`: convolution kernels of a short-time Fourier transform."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Config, DTypeLike, ShapeLike, TensorLike
 from podium.core import Tensor, check_choice, convert_to_tensor, standardize_dtype
-from podium.initializers._initializer import Initializer, checked_shape
+from podium.initializers._initializer import Initializer, check_shape
 
 
 class STFT(Initializer):
@@ -33,7 +34,7 @@ class STFT(Initializer):
     def __init__(
         self,
         side: str = "real",
-        window: Any = "hann",
+        window: str | TensorLike | None = "hann",
         scaling: str | None = "density",
         periodic: bool = False,
     ):
@@ -44,14 +45,14 @@ class STFT(Initializer):
         if isinstance(window, str):
             self._window_values(1)
 
-    def __call__(self, shape: Any, dtype: Any = None) -> Tensor:
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
         """Return the kernel.
 
         Args:
             shape: `(frame_length, 1, fft_length // 2 + 1)`.
-            dtype: Its type; None means the default float type.
+            dtype: Dtype of the kernel; None means the default float dtype.
         """
-        shape, dtype = checked_shape(shape), standardize_dtype(dtype)
+        shape, dtype = check_shape(shape), standardize_dtype(dtype)
         if len(shape) != 3:
             raise ValueError(
                 f"STFT was asked for shape={shape}; (frame_length, 1, frequencies) was expected."
@@ -65,7 +66,7 @@ class STFT(Initializer):
             kernel = kernel * self._scaled_window(frame_length)[:, None, None]
         return convert_to_tensor(jnp.asarray(kernel, dtype))
 
-    def _scaled_window(self, frame_length: int) -> np.ndarray:
+    def _scaled_window(self, frame_length: int) -> np.ndarray[Any, Any]:
         window = (
             self._window_values(frame_length)
             if isinstance(self.window, str)
@@ -78,27 +79,30 @@ class STFT(Initializer):
             )
         if self.scaling is None:
             return window
-        norm = (
+        norm: float = (
             np.sqrt(np.sum(np.square(window)))
             if self.scaling == "density"
             else np.sum(np.abs(window))
         )
         return window / norm
 
-    def _window_values(self, length: int) -> np.ndarray:
-        import scipy.signal  # slow to import, and nothing else here needs it
+    def _window_values(self, length: int) -> np.ndarray[Any, Any]:
+        import scipy.signal  # slow to import, and needed only here
 
         try:
-            return scipy.signal.get_window(self.window, length, self.periodic)
+            values: np.ndarray[Any, Any] = scipy.signal.get_window(
+                self.window, length, self.periodic
+            )
         except ValueError as error:
             raise ValueError(
                 f"window={self.window!r} was given to STFT; the name of a window of "
                 "`scipy.signal.windows` was expected, such as 'hann' or 'hamming'. For a window "
-                "with parameters, give its values as an array."
+                "with parameters, pass its values as an array."
             ) from error
+        return values
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this initializer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {
             "side": self.side,
             "window": self.window,

@@ -1,25 +1,26 @@
-"""A penalty on vectors that point the same way."""
+"""The orthogonality penalty, on vectors that are not orthogonal to each other."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jax import Array
 
-from podium.core import check_choice, dispatch, epsilon
-from podium.regularizers._norms import checked_factor
+from podium import ops
+from podium._typing import Config, TensorLike
+from podium.core import Tensor, check_choice, dispatch, epsilon
+from podium.core.internal import check_number
 from podium.regularizers._regularizer import Regularizer
 
 
 class OrthogonalRegularizer(Regularizer):
-    """Pushes the rows (or columns) of a matrix to be orthogonal to each other.
+    """Penalty on rows (or columns) of a matrix that are not orthogonal to each other.
 
-    The penalty is `factor` times the mean, over all pairs, of the size of the cosine between two
-    vectors. A matrix with a single vector costs nothing.
+    The penalty is `factor` times the mean, over all pairs, of the absolute cosine between two
+    vectors. It is zero for a matrix with a single vector.
 
     Args:
-        factor: The factor, zero or more.
+        factor: Factor of the penalty, zero or more.
         mode: `"rows"` or `"columns"`.
 
     Example:
@@ -31,33 +32,37 @@ class OrthogonalRegularizer(Regularizer):
     """
 
     def __init__(self, factor: float = 0.01, mode: str = "rows"):
-        self.factor = checked_factor("factor", factor)
+        self.factor = check_number("factor", factor, 0)
         self.mode = check_choice("mode", mode, ("rows", "columns"))
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: TensorLike) -> Tensor:
         """Return the penalty for a matrix.
 
         Raises:
-            ValueError: If `x` has not two dimensions.
+            ValueError: If `x` does not have two dimensions.
         """
-        if len(x.shape) != 2:
+        shape = ops.shape(x)
+        if len(shape) != 2:
             raise ValueError(
-                f"OrthogonalRegularizer was given a value of shape {tuple(x.shape)}; a matrix, "
+                f"OrthogonalRegularizer was given a value of shape {shape}; a matrix, "
                 "so two dimensions, was expected."
             )
-        return dispatch(_penalty, x, self.factor, self.mode == "columns", epsilon())
+        penalty: Tensor = dispatch(
+            _orthogonality_penalty, x, self.factor, self.mode == "columns", epsilon()
+        )
+        return penalty
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this regularizer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         return {"factor": self.factor, "mode": self.mode}
 
 
-def _penalty(x: Any, factor: float, columns: bool, smallest: float) -> Any:
+def _orthogonality_penalty(x: Array, factor: float, columns: bool, epsilon: float) -> Array:
     vectors = x.T if columns else x
-    # The bound stands inside the root, so that a row of zeros has a finite gradient.
-    squares = jnp.maximum(jnp.sum(jnp.square(vectors), axis=1, keepdims=True), smallest**2)
+    # The bound is applied inside the root, so that a row of zeros has a finite gradient.
+    squares = jnp.maximum(jnp.sum(jnp.square(vectors), axis=1, keepdims=True), epsilon**2)
     vectors = vectors * jax.lax.rsqrt(squares)
     count = vectors.shape[0]
     cosines = jnp.where(jnp.eye(count, dtype=bool), 0.0, vectors @ vectors.T)
-    pairs = max(count * (count - 1) / 2, 1)  # one vector alone has no pairs
+    pairs = max(count * (count - 1) / 2, 1)  # a single vector has no pairs
     return factor * 0.5 * jnp.sum(jnp.abs(cosines)) / pairs

@@ -1,14 +1,18 @@
-"""Which string means which regularizer."""
+"""The names of regularizers in arguments and configs: `get`, `serialize` and `deserialize`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from podium.core import Family
+from podium._typing import Config
+from podium.core import Family, Tensor
 from podium.regularizers._norms import L1, L1L2, L2
 from podium.regularizers._orthogonal import OrthogonalRegularizer
 from podium.regularizers._regularizer import Regularizer
+
+RegularizerFunction: TypeAlias = Callable[[Any], Tensor | float]
+RegularizerLike: TypeAlias = str | Config | type[Regularizer] | RegularizerFunction | None
 
 _family = Family("regularizer", Regularizer, module="keras.regularizers")
 _family.add_class(L1)
@@ -17,8 +21,8 @@ _family.add_class(L1L2, "l1_l2")
 _family.add_class(OrthogonalRegularizer)
 
 
-def get(identifier: Any) -> Callable[[Any], Any] | None:
-    """Return the regularizer that an argument such as `kernel_regularizer` means.
+def get(identifier: RegularizerLike) -> RegularizerFunction | None:
+    """Return the regularizer that an argument such as `kernel_regularizer` names.
 
     Args:
         identifier: A name (`"l2"` or `"L2"`), a config, a class, an instance, a function of the
@@ -35,28 +39,36 @@ def get(identifier: Any) -> Callable[[Any], Any] | None:
         ValueError: Unknown regularizer 'l3'. Choices: 'l1', 'l1_l2', 'l1l2', 'l2',
             'orthogonal_regularizer'.
     """
-    return _family.get(identifier)
+    regularizer: RegularizerFunction | None = _family.get(identifier)
+    return regularizer
 
 
-def serialize(regularizer: Any) -> Any:
-    """Return a config that `deserialize` turns back into the regularizer.
+def serialize(regularizer: RegularizerFunction | None) -> str | Config | None:
+    """Return a config that `deserialize` accepts.
+
+    Args:
+        regularizer: The regularizer.
 
     Example:
         >>> podium.regularizers.serialize(podium.regularizers.L1(0.5))["config"]
         {'l1': 0.5}
     """
-    return _family.serialize(regularizer)
+    config: str | Config | None = _family.serialize(regularizer)
+    return config
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Make a regularizer from `serialize`'s result.
+def deserialize(
+    config: str | Config | None, custom_objects: Mapping[str, Any] | None = None
+) -> RegularizerFunction | None:
+    """Create a regularizer from the result of `serialize`.
 
     Args:
         config: The config, or a name.
-        custom_objects: Your own classes and functions by name.
+        custom_objects: Custom classes and functions by name.
 
     Example:
         >>> podium.regularizers.deserialize({"class_name": "L1L2", "config": {"l1": 0.1}}).l1
         0.1
     """
-    return _family.deserialize(config, custom_objects)
+    regularizer: RegularizerFunction | None = _family.deserialize(config, custom_objects)
+    return regularizer

@@ -1,17 +1,18 @@
-"""The base of all regularizers: functions of a weight (or an output) whose result is added to the
-loss.
-"""
+"""The base class of regularizers: penalties that are added to the loss."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
+
+from podium._typing import Config, TensorLike
+from podium.core import Tensor
 
 
 class Regularizer:
-    """A penalty on weights or activations. Subclass it for one of your own.
+    """Base class of regularizers, penalties on weights or activations.
 
-    A subclass writes `__call__(x)`, which returns a scalar made with `podium.ops`, so that
-    gradients pass, and `get_config`, so that models that use it can be saved.
+    A subclass implements `__call__(x)`, which returns a scalar computed with `podium.ops`, so that
+    it has gradients, and `get_config`, so that models that use it can be saved.
 
     Example:
         >>> class MeanSquare(podium.regularizers.Regularizer):
@@ -23,18 +24,18 @@ class Regularizer:
         5.0
     """
 
-    def __call__(self, x: Any) -> Any:
-        """Return the penalty for `x`; the base asks for none."""
+    def __call__(self, x: TensorLike) -> Tensor | float:
+        """Return the penalty for `x`; zero in the base class."""
         return 0.0
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this regularizer again."""
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no `get_config`. Write one that returns the arguments of "
-            "`__init__` as a dict, so that a model that uses it can be saved."
+            f"{type(self).__name__} has no `get_config`. Implement one that returns the "
+            "arguments of `__init__` as a dict, so that a model that uses it can be saved."
         )
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Regularizer:
-        """Make a regularizer from `get_config`'s result."""
+    def from_config(cls, config: Config) -> Self:
+        """Create a regularizer from the result of `get_config`."""
         return cls(**config)

@@ -210,7 +210,7 @@ def test_set_random_seed_fixes_default_seeds():
 def test_seed_of_a_wrong_type_is_refused(seed):
     with pytest.raises(
         TypeError,
-        match=re.escape(f"seed={seed!r} was given; None, a whole number or a SeedGenerator"),
+        match=re.escape(f"seed={seed!r} was given; None, an int or a SeedGenerator"),
     ):
         initializers.RandomNormal(seed=seed)
 
@@ -312,7 +312,7 @@ def test_unknown_name_lists_the_choices_and_the_nearest():
         (lambda: initializers.get(3.5), "3.5 was given as initializer"),
         (
             lambda: initializers.VarianceScaling(scale=0.0),
-            "scale=0.0 was given to VarianceScaling; a number above zero",
+            "scale=0.0 was given to VarianceScaling; a positive number",
         ),
         (lambda: initializers.VarianceScaling(mode="fan_max"), "Unknown mode 'fan_max'"),
         (lambda: initializers.VarianceScaling(distribution="even"), "Unknown distribution 'even'"),

@@ -139,10 +139,10 @@ def test_get_takes_names_classes_instances_functions_and_none():
         (
             lambda: regularizers.L2(-0.1),
             ValueError,
-            "l2=-0.1 was given; a finite number, zero or more, was expected",
+            "l2=-0.1 was given; a finite number of at least 0 was expected",
         ),
         (lambda: regularizers.L1(float("nan")), ValueError, "l1=nan was given"),
-        (lambda: regularizers.L1("0.1"), TypeError, "l1='0.1' was given; a number was expected"),
+        (lambda: regularizers.L1("0.1"), TypeError, "l1='0.1' was given; a finite number of at least 0 was expected"),
         (
             lambda: regularizers.OrthogonalRegularizer(mode="row"),
             ValueError,

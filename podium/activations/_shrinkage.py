@@ -1,18 +1,18 @@
-"""Activations that drop or shorten small inputs."""
+"""Activations that set small inputs to zero or shrink them."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from podium import ops
+from podium._typing import TensorLike
+from podium.core import Tensor
 
 
-def hard_shrink(x: Any, threshold: float = 0.5) -> Any:
+def hard_shrink(x: TensorLike, threshold: float = 0.5) -> Tensor:
     """Return `x`, with zeros where it is within `threshold` of zero.
 
     Args:
         x: Input tensor.
-        threshold: The size up to which inputs are dropped.
+        threshold: Absolute value up to which inputs are set to zero.
 
     Example:
         >>> podium.activations.hard_shrink(podium.convert_to_tensor([-2.0, 0.3, 2.0])).numpy()
@@ -21,12 +21,12 @@ def hard_shrink(x: Any, threshold: float = 0.5) -> Any:
     return ops.hard_shrink(x, threshold=threshold)
 
 
-def soft_shrink(x: Any, threshold: float = 0.5) -> Any:
-    """Return `x` moved towards zero by `threshold`, and zero where it is smaller than that.
+def soft_shrink(x: TensorLike, threshold: float = 0.5) -> Tensor:
+    """Return `x` shrunk towards zero by `threshold`, and zero where it is smaller.
 
     Args:
         x: Input tensor.
-        threshold: How far to move.
+        threshold: Amount to shrink by.
 
     Example:
         >>> podium.activations.soft_shrink(podium.convert_to_tensor([-2.0, 0.3, 2.0])).numpy()
@@ -35,7 +35,7 @@ def soft_shrink(x: Any, threshold: float = 0.5) -> Any:
     return ops.soft_shrink(x, threshold=threshold)
 
 
-def tanh_shrink(x: Any) -> Any:
+def tanh_shrink(x: TensorLike) -> Tensor:
     """Return `x - tanh(x)`.
 
     Args:
@@ -48,16 +48,17 @@ def tanh_shrink(x: Any) -> Any:
     return ops.tanh_shrink(x)
 
 
-def threshold(x: Any, threshold: float, default_value: float) -> Any:
+def threshold(x: TensorLike, threshold: float, default_value: float) -> Tensor:
     """Return `x` where it is greater than `threshold`, and `default_value` elsewhere.
 
     Args:
         x: Input tensor.
         threshold: The value that inputs must exceed.
-        default_value: What replaces the others.
+        default_value: Replacement for the other inputs.
 
     Example:
-        >>> podium.activations.threshold(podium.convert_to_tensor([-2.0, 1.0, 2.0]), 1.0, -1.0).numpy()
+        >>> x = podium.convert_to_tensor([-2.0, 1.0, 2.0])
+        >>> podium.activations.threshold(x, 1.0, -1.0).numpy()
         array([-1., -1.,  2.], dtype=float32)
     """
     return ops.threshold(x, threshold, default_value)

@@ -1,16 +1,14 @@
-"""Activations that map all numbers into an interval, or work on their exponentials or logarithms:
-sigmoid, tanh.
-"""
+"""Bounded activations (sigmoid, tanh and similar ones), the log-sigmoid and the exponential."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from podium import ops
+from podium._typing import TensorLike
+from podium.core import Tensor
 
 
-def sigmoid(x: Any) -> Any:
-    """Return `1 / (1 + exp(-x))`, between 0 and 1: the probability of a yes.
+def sigmoid(x: TensorLike) -> Tensor:
+    """Return `1 / (1 + exp(-x))`, between 0 and 1: the probability of the positive class.
 
     Args:
         x: Input tensor.
@@ -22,8 +20,8 @@ def sigmoid(x: Any) -> Any:
     return ops.sigmoid(x)
 
 
-def hard_sigmoid(x: Any) -> Any:
-    """Return 0 up to -3, 1 from 3 on, and `x / 6 + 0.5` between: a sigmoid of straight lines.
+def hard_sigmoid(x: TensorLike) -> Tensor:
+    """Return 0 up to -3, 1 from 3 on, and `x / 6 + 0.5` between: a piecewise linear sigmoid.
 
     Args:
         x: Input tensor.
@@ -35,7 +33,7 @@ def hard_sigmoid(x: Any) -> Any:
     return ops.hard_sigmoid(x)
 
 
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: TensorLike) -> Tensor:
     """Return 0 up to -1, 1 from 1 on, and `(x + 1) / 2` between.
 
     Args:
@@ -48,8 +46,8 @@ def sparse_sigmoid(x: Any) -> Any:
     return ops.sparse_sigmoid(x)
 
 
-def log_sigmoid(x: Any) -> Any:
-    """Return the logarithm of the sigmoid, exact also where the sigmoid is nearly 0.
+def log_sigmoid(x: TensorLike) -> Tensor:
+    """Return the logarithm of the sigmoid, accurate also where the sigmoid is nearly 0.
 
     Args:
         x: Input tensor.
@@ -61,7 +59,7 @@ def log_sigmoid(x: Any) -> Any:
     return ops.log_sigmoid(x)
 
 
-def tanh(x: Any) -> Any:
+def tanh(x: TensorLike) -> Tensor:
     """Return the hyperbolic tangent, between -1 and 1.
 
     Args:
@@ -74,7 +72,7 @@ def tanh(x: Any) -> Any:
     return ops.tanh(x)
 
 
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: TensorLike) -> Tensor:
     """Return `x` limited to the interval from -1 to 1.
 
     Args:
@@ -87,7 +85,7 @@ def hard_tanh(x: Any) -> Any:
     return ops.hard_tanh(x)
 
 
-def softsign(x: Any) -> Any:
+def softsign(x: TensorLike) -> Tensor:
     """Return `x / (1 + abs(x))`, between -1 and 1.
 
     Args:
@@ -100,7 +98,7 @@ def softsign(x: Any) -> Any:
     return ops.softsign(x)
 
 
-def exponential(x: Any) -> Any:
+def exponential(x: TensorLike) -> Tensor:
     """Return `exp(x)`: for outputs that must be positive.
 
     Args:
