@@ -64,7 +64,7 @@ _SIGMOIDS = (
     softsign,
     exponential,
 )
-_OTHERS = (
+_FURTHER_ACTIVATIONS = (
     linear,
     squareplus,
     hard_shrink,
@@ -76,11 +76,11 @@ _OTHERS = (
     sparsemax,
 )
 
-_family = Family("activation", module="keras.activations")
-for _activation in (*_RECTIFIERS, *_SIGMOIDS, *_OTHERS):
-    _family.add(_activation.__name__, _activation)
-_family.add("swish", silu)
-_family.add("hard_swish", hard_silu)
+_registry = Family("activation", module="keras.activations")
+for _activation in (*_RECTIFIERS, *_SIGMOIDS, *_FURTHER_ACTIVATIONS):
+    _registry.add(_activation.__name__, _activation)
+_registry.add("swish", silu)
+_registry.add("hard_swish", hard_silu)
 
 
 def get(identifier: str | Config | Activation | None) -> Activation:
@@ -100,7 +100,7 @@ def get(identifier: str | Config | Activation | None) -> Activation:
     """
     if isinstance(identifier, Mapping):
         return deserialize(identifier)
-    activation: Activation = linear if identifier is None else _family.get(identifier)
+    activation: Activation = linear if identifier is None else _registry.get(identifier)
     return activation
 
 
@@ -114,7 +114,7 @@ def serialize(activation: Activation | None) -> str | Config | None:
         >>> podium.activations.serialize(podium.activations.swish)
         'silu'
     """
-    name_or_config: str | Config | None = _family.serialize(activation)
+    name_or_config: str | Config | None = _registry.serialize(activation)
     return name_or_config
 
 
@@ -136,4 +136,4 @@ def deserialize(
     if isinstance(config, str):
         activation: Activation = get_registered_object(config, custom_objects) or get(config)
         return activation
-    return linear if config is None else _family.deserialize(config, custom_objects)
+    return linear if config is None else _registry.deserialize(config, custom_objects)

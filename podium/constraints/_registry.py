@@ -7,17 +7,17 @@ from typing import Any, TypeAlias
 
 from podium._typing import Config, TensorLike
 from podium.constraints._constraint import Constraint
-from podium.constraints._norms import MaxNorm, MinMaxNorm, NonNeg, UnitNorm
+from podium.constraints._norm_constraints import MaxNorm, MinMaxNorm, NonNeg, UnitNorm
 from podium.core import Family
 
 ConstraintFunction: TypeAlias = Callable[[Any], TensorLike]
 ConstraintLike: TypeAlias = str | Config | type[Constraint] | ConstraintFunction | None
 
-_family = Family("constraint", Constraint, module="keras.constraints")
-_family.add_class(MaxNorm)
-_family.add_class(MinMaxNorm)
-_family.add_class(NonNeg)
-_family.add_class(UnitNorm)
+_registry = Family("constraint", Constraint, module="keras.constraints")
+_registry.add_class(MaxNorm)
+_registry.add_class(MinMaxNorm)
+_registry.add_class(NonNeg)
+_registry.add_class(UnitNorm)
 
 
 def get(identifier: ConstraintLike) -> ConstraintFunction | None:
@@ -38,7 +38,7 @@ def get(identifier: ConstraintLike) -> ConstraintFunction | None:
         ValueError: Unknown constraint 'maxnorm'. Did you mean 'max_norm'? Choices: 'max_norm', \
 'min_max_norm', 'non_neg', 'unit_norm'.
     """
-    constraint: ConstraintFunction | None = _family.get(identifier)
+    constraint: ConstraintFunction | None = _registry.get(identifier)
     return constraint
 
 
@@ -52,7 +52,7 @@ def serialize(constraint: ConstraintFunction | None) -> str | Config | None:
         >>> podium.constraints.serialize(podium.constraints.UnitNorm(axis=1))["config"]
         {'axis': 1}
     """
-    config: str | Config | None = _family.serialize(constraint)
+    config: str | Config | None = _registry.serialize(constraint)
     return config
 
 
@@ -70,5 +70,5 @@ def deserialize(
         >>> podium.constraints.deserialize(config).max_value
         3
     """
-    constraint: ConstraintFunction | None = _family.deserialize(config, custom_objects)
+    constraint: ConstraintFunction | None = _registry.deserialize(config, custom_objects)
     return constraint

@@ -43,7 +43,7 @@ class Orthogonal(RandomInitializer):
         shape, dtype = check_shape(shape), standardize_dtype(dtype)
         if len(shape) < 2:
             raise ValueError(
-                f"Orthogonal was asked for shape={shape}; at least two dimensions were expected. "
+                f"Orthogonal was called with shape={shape}; at least two dimensions were expected. "
                 "For vectors use Zeros, Ones or RandomNormal."
             )
         rows, columns = math.prod(shape[:-1]), shape[-1]

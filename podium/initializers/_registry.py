@@ -29,19 +29,19 @@ InitializerLike: TypeAlias = (
     str | Config | type[Initializer] | InitializerFunction | Array | np.generic | Tensor | None
 )
 
-_family = Family("initializer", Initializer, module="keras.initializers")
+_registry = Family("initializer", Initializer, module="keras.initializers")
 for _cls in (GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform):
-    _family.add_class(_cls)
-_family.add_class(Constant)
-_family.add_class(Identity, "IdentityInitializer")
-_family.add_class(Ones, "one")
-_family.add_class(Orthogonal, "OrthogonalInitializer")
-_family.add_class(RandomNormal, "normal")
-_family.add_class(RandomUniform, "uniform")
-_family.add_class(STFT, "STFTInitializer")
-_family.add_class(TruncatedNormal)
-_family.add_class(VarianceScaling)
-_family.add_class(Zeros, "zero")
+    _registry.add_class(_cls)
+_registry.add_class(Constant)
+_registry.add_class(Identity, "IdentityInitializer")
+_registry.add_class(Ones, "one")
+_registry.add_class(Orthogonal, "OrthogonalInitializer")
+_registry.add_class(RandomNormal, "normal")
+_registry.add_class(RandomUniform, "uniform")
+_registry.add_class(STFT, "STFTInitializer")
+_registry.add_class(TruncatedNormal)
+_registry.add_class(VarianceScaling)
+_registry.add_class(Zeros, "zero")
 
 
 def get(identifier: InitializerLike) -> InitializerFunction | None:
@@ -66,7 +66,7 @@ def get(identifier: InitializerLike) -> InitializerFunction | None:
     """
     if is_tensor(identifier) or isinstance(identifier, (np.ndarray, np.generic)):
         return _constant_function(identifier)  # type: ignore[arg-type]
-    initializer: InitializerFunction | None = _family.get(identifier)
+    initializer: InitializerFunction | None = _registry.get(identifier)
     return initializer
 
 
@@ -94,7 +94,7 @@ def serialize(initializer: InitializerFunction | None) -> str | Config | None:
         >>> podium.initializers.serialize(podium.initializers.Constant(3.0))["config"]
         {'value': 3.0}
     """
-    config: str | Config | None = _family.serialize(initializer)
+    config: str | Config | None = _registry.serialize(initializer)
     return config
 
 
@@ -112,5 +112,5 @@ def deserialize(
         >>> podium.initializers.deserialize(config).stddev
         0.5
     """
-    initializer: InitializerFunction | None = _family.deserialize(config, custom_objects)
+    initializer: InitializerFunction | None = _registry.deserialize(config, custom_objects)
     return initializer

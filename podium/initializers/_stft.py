@@ -55,7 +55,7 @@ class STFT(Initializer):
         shape, dtype = check_shape(shape), standardize_dtype(dtype)
         if len(shape) != 3:
             raise ValueError(
-                f"STFT was asked for shape={shape}; (frame_length, 1, frequencies) was expected."
+                f"STFT was called with shape={shape}; (frame_length, 1, frequencies) was expected."
             )
         frame_length, _, frequencies = shape
         time = np.arange(frame_length)[:, None, None]
@@ -74,7 +74,7 @@ class STFT(Initializer):
         )
         if window.shape != (frame_length,):
             raise ValueError(
-                f"STFT holds a window of shape {window.shape} and was asked for frames of "
+                f"STFT has a window of shape {window.shape} and was called for frames of "
                 f"{frame_length}; the window must have shape ({frame_length},)."
             )
         if self.scaling is None:

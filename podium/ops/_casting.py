@@ -10,11 +10,7 @@ import numpy as np
 from jax import Array
 
 from podium._typing import DType, DTypeLike, SymbolicShape, TensorLike
-from podium.core import (
-    Tensor,
-    convert_to_tensor,
-    standardize_dtype,
-)
+from podium.core import Tensor, convert_to_tensor, standardize_dtype
 from podium.ops._operation import array_function, dispatch, operation
 
 

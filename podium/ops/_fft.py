@@ -12,10 +12,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from podium._typing import DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-    check_choice,
-)
+from podium.core import Tensor, check_choice
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array, to_float
 
@@ -56,7 +53,7 @@ def _frame_window(
         return jnp.ones(fft_length, dtype)
     if isinstance(window, str):
         check_choice("window", window, ("hann", "hamming"))
-        # Periodic windows, as scipy.signal.get_window gives.
+        # Periodic windows, as `scipy.signal.get_window` returns.
         symmetric = np.hanning if window == "hann" else np.hamming
         values = jnp.asarray(symmetric(length + 1)[:-1] if length > 1 else np.ones(1), dtype)
     else:
@@ -250,7 +247,7 @@ def stft(
         sequence_stride: Step between windows.
         fft_length: Length of each transform, at least `sequence_length`.
         window: `hann`, `hamming`, a tensor of `sequence_length` weights, or `None`.
-        center: Whether to reflect the signal at its ends so that windows are centred on their time.
+        center: Whether to reflect the signal at its ends so that windows are centered.
 
     Returns:
         Real and imaginary parts, `(..., windows, fft_length // 2 + 1)`.
@@ -321,9 +318,9 @@ def istft(
         sequence_length: Length of each window.
         sequence_stride: Step between windows.
         fft_length: Length of each transform.
-        length: Length of the signal. `None` means as long as the windows reach.
+        length: Length of the signal. `None` means the range that the windows cover.
         window: The window that `stft` used.
-        center: Whether `stft` centred its windows.
+        center: Whether `stft` centered its windows.
 
     Returns:
         Tensor `(..., time)`.

@@ -1,4 +1,4 @@
-"""Dtype rules of operations: those of Keras, whatever promotion mode JAX is in.
+"""Dtype rules of operations: those of Keras, in any promotion mode of JAX.
 
 Keras's promotion table is the standard one of JAX (the tests compare every pair). `_operation.py`
 runs each operation under it, also when the user set strict promotion; this file owns the
@@ -41,7 +41,7 @@ def result_type(*values: object) -> DType:
     """
     with jax.numpy_dtype_promotion("standard"):
         dtype = jnp.result_type(*values)
-    # Two weak scalars, or a bool with `float`, give the default float dtype.
+    # Two weak scalars, or a bool with `float`, have the default float dtype.
     if dtype == jnp.float32 and not any(_is_float32(value) for value in values):
         return floatx()
     return dtype.name

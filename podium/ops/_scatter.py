@@ -9,9 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 
 _REDUCTIONS = {None: "set", "add": "add", "max": "max", "min": "min", "mul": "multiply"}
@@ -33,9 +31,9 @@ def slice(inputs: TensorLike, start_indices: TensorLike, shape: Sequence[int]) -
 
     Args:
         inputs: Input tensor.
-        start_indices: Where the block begins, one integer for each axis. The block is moved inwards
-            if it would not fit.
-        shape: Size of the block. -1 means to the end, for starts that are known.
+        start_indices: Start of the block, one integer for each axis. The block is moved inwards
+            if it does not fit.
+        shape: Size of the block. -1 means up to the end, if the start is known.
 
     Example:
         >>> ops.slice(np.arange(9).reshape(3, 3), [1, 1], [2, 2]).numpy()
@@ -56,7 +54,7 @@ def slice_update(inputs: TensorLike, start_indices: TensorLike, updates: TensorL
 
     Args:
         inputs: Input tensor.
-        start_indices: Where the block begins, one integer for each axis.
+        start_indices: Start of the block, one integer for each axis.
         updates: The new block.
 
     Example:
@@ -112,8 +110,8 @@ def scatter_update(
         inputs: Input tensor.
         indices: Integer tensor `(count, axes)`: positions.
         updates: The values, `(count, *rest)`.
-        reduction: How values meet those already there: `add`, `max`, `min`, `mul`, or `None` to
-            replace them.
+        reduction: How to combine updates with the values of `inputs`: `add`, `max`, `min`, `mul`,
+            or `None` to replace them.
 
     Example:
         >>> ops.scatter_update(np.zeros(4, "int32"), [[1], [3]], [7, 8]).numpy()

@@ -7,18 +7,18 @@ from typing import Any, TypeAlias
 
 from podium._typing import Config
 from podium.core import Family, Tensor
-from podium.regularizers._norms import L1, L1L2, L2
-from podium.regularizers._orthogonal import OrthogonalRegularizer
+from podium.regularizers._l1_l2 import L1, L1L2, L2
+from podium.regularizers._orthogonal_regularizer import OrthogonalRegularizer
 from podium.regularizers._regularizer import Regularizer
 
 RegularizerFunction: TypeAlias = Callable[[Any], Tensor | float]
 RegularizerLike: TypeAlias = str | Config | type[Regularizer] | RegularizerFunction | None
 
-_family = Family("regularizer", Regularizer, module="keras.regularizers")
-_family.add_class(L1)
-_family.add_class(L2)
-_family.add_class(L1L2, "l1_l2")
-_family.add_class(OrthogonalRegularizer)
+_registry = Family("regularizer", Regularizer, module="keras.regularizers")
+_registry.add_class(L1)
+_registry.add_class(L2)
+_registry.add_class(L1L2, "l1_l2")
+_registry.add_class(OrthogonalRegularizer)
 
 
 def get(identifier: RegularizerLike) -> RegularizerFunction | None:
@@ -39,7 +39,7 @@ def get(identifier: RegularizerLike) -> RegularizerFunction | None:
         ValueError: Unknown regularizer 'l3'. Choices: 'l1', 'l1_l2', 'l1l2', 'l2',
             'orthogonal_regularizer'.
     """
-    regularizer: RegularizerFunction | None = _family.get(identifier)
+    regularizer: RegularizerFunction | None = _registry.get(identifier)
     return regularizer
 
 
@@ -53,7 +53,7 @@ def serialize(regularizer: RegularizerFunction | None) -> str | Config | None:
         >>> podium.regularizers.serialize(podium.regularizers.L1(0.5))["config"]
         {'l1': 0.5}
     """
-    config: str | Config | None = _family.serialize(regularizer)
+    config: str | Config | None = _registry.serialize(regularizer)
     return config
 
 
@@ -70,5 +70,5 @@ def deserialize(
         >>> podium.regularizers.deserialize({"class_name": "L1L2", "config": {"l1": 0.1}}).l1
         0.1
     """
-    regularizer: RegularizerFunction | None = _family.deserialize(config, custom_objects)
+    regularizer: RegularizerFunction | None = _registry.deserialize(config, custom_objects)
     return regularizer

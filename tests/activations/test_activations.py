@@ -100,7 +100,7 @@ def computed():
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_values(name, computed):
+def test_values_equal_the_formula(name, computed):
     value, _ = computed[name]
     assert isinstance(value, Tensor)
     assert value.dtype == jnp.float32
@@ -108,7 +108,7 @@ def test_values(name, computed):
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_gradients_are_those_of_finite_differences(name, computed):
+def test_gradients_equal_finite_differences(name, computed):
     def weighted_sum(x):
         y = FORMULAS[name](x)
         return (y * WEIGHT[: y.shape[0], : y.shape[1]]).sum()
@@ -129,7 +129,7 @@ def test_eager_equals_compiled(name, computed):
 
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_symbolic_inputs_give_symbolic_outputs_of_their_dtype(name, dtype):
+def test_symbolic_inputs_keep_their_dtype(name, dtype):
     symbol = activations.get(name)(KerasTensor((None, 8), dtype=dtype))
     assert isinstance(symbol, KerasTensor)
     assert tuple(symbol.shape) == (None, 4 if name == "glu" else 8)
@@ -146,14 +146,14 @@ def test_relu_options(negative_slope, max_value, threshold):
     np.testing.assert_allclose(result.numpy(), expected, rtol=1e-6, atol=1e-6)
 
 
-def test_relu_gradient_is_zero_where_it_is_flat():
+def test_relu_gradient_is_zero_where_relu_is_constant():
     x = Variable([-2.0, 0.0, 1.5, 9.0])
     with GradientTape() as tape:
         y = activations.relu(x, max_value=6.0)
     np.testing.assert_array_equal(tape.gradient(y, x).numpy(), [0, 0, 1, 0])
 
 
-def test_options_of_the_others():
+def test_options_of_other_activations():
     x = convert_to_tensor(X)
     close = {"rtol": 1e-5, "atol": 2e-6}
     np.testing.assert_allclose(
@@ -188,7 +188,7 @@ def test_logarithms_do_not_overflow():
 
 
 @pytest.mark.parametrize("axis", [-1, 0])
-def test_sparsemax_gives_probabilities_with_a_known_gradient(axis):
+def test_sparsemax_returns_probabilities_with_the_expected_gradient(axis):
     values = np.random.default_rng(0).normal(size=(5, 4)).astype("float32")
     weight = np.random.default_rng(1).normal(size=(5, 4)).astype("float32")
     x = Variable(values)
@@ -202,13 +202,13 @@ def test_sparsemax_gives_probabilities_with_a_known_gradient(axis):
     np.testing.assert_allclose(tape.gradient(loss, x).numpy(), support * (weight - mean), atol=1e-6)
 
 
-def test_sparsemax_shares_equally_among_equals():
+def test_sparsemax_of_equal_inputs_is_uniform():
     np.testing.assert_allclose(
         activations.sparsemax(convert_to_tensor([2.0, 2.0, 0.0])).numpy(), [0.5, 0.5, 0.0]
     )
 
 
-def test_plain_python_numbers_and_lists_work():
+def test_python_numbers_and_lists_are_accepted():
     np.testing.assert_array_equal(activations.relu([-1.0, 2.0]).numpy(), [0, 2])
     np.testing.assert_array_equal(activations.relu(np.array([-1, 2], "int32")).numpy(), [0, 2])
     assert float(activations.sigmoid(0.0)) == 0.5
@@ -225,7 +225,7 @@ def test_round_trip_through_a_name(name):
     assert activations.deserialize(activations.serialize(activation)) is activation
 
 
-def test_get_takes_none_callables_and_configs():
+def test_get_accepts_none_callables_and_configs():
     assert activations.get(None) is activations.linear
     assert activations.get(np.tanh) is np.tanh
     assert activations.get({"class_name": "function", "config": "relu"}) is activations.relu

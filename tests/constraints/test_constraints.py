@@ -19,7 +19,7 @@ def test_non_neg_clips_at_zero():
 
 
 @pytest.mark.parametrize("axis", [0, 1, [0, 1]])
-def test_max_norm_shortens_long_vectors_only(axis):
+def test_max_norm_scales_longer_vectors_only(axis):
     axes = tuple(axis) if isinstance(axis, list) else axis
     limit = float(np.median(lengths(W, axes))) if axis != [0, 1] else 1.0
     result = constraints.MaxNorm(limit, axis)(convert_to_tensor(W))
@@ -29,7 +29,7 @@ def test_max_norm_shortens_long_vectors_only(axis):
     )
 
 
-def test_unit_norm_gives_length_one_and_leaves_zeros():
+def test_unit_norm_scales_to_length_one_and_keeps_zeros():
     np.testing.assert_allclose(
         lengths(constraints.UnitNorm(axis=1)(Variable(W)), 1), 1.0, rtol=1e-5
     )
@@ -37,7 +37,7 @@ def test_unit_norm_gives_length_one_and_leaves_zeros():
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.25])
-def test_min_max_norm_goes_part_of_the_way(rate):
+def test_min_max_norm_applies_a_fraction_of_the_correction(rate):
     before = lengths(W)
     after = lengths(constraints.MinMaxNorm(3.0, 4.0, rate)(convert_to_tensor(W)))
     np.testing.assert_allclose(
@@ -72,7 +72,7 @@ def test_round_trip_through_a_config(original):
     assert copy.get_config() == original.get_config()
 
 
-def test_get_takes_names_classes_instances_functions_and_none():
+def test_get_accepts_names_classes_instances_functions_and_none():
     instance = constraints.MaxNorm()
     assert constraints.get(instance) is instance
     assert constraints.get(abs) is abs
@@ -83,6 +83,9 @@ def test_get_takes_names_classes_instances_functions_and_none():
 
 
 def test_unknown_name_lists_the_choices_and_the_nearest():
-    message = r"Unknown constraint 'maxnorm'\. Did you mean 'max_norm'\? Choices: 'max_norm', 'min_max_norm', 'non_neg'"
+    message = (
+        r"Unknown constraint 'maxnorm'\. Did you mean 'max_norm'\? "
+        "Choices: 'max_norm', 'min_max_norm', 'non_neg'"
+    )
     with pytest.raises(ValueError, match=message):
         constraints.get("maxnorm")

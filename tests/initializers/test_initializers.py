@@ -1,4 +1,4 @@
-"""Initializers: the spread of their draws, their seeds, and the ways to name them."""
+"""Initializers: their distributions, seeds, configs and names."""
 
 import re
 
@@ -24,7 +24,7 @@ RANDOM = [
     "TruncatedNormal",
     "VarianceScaling",
 ]
-PLAIN = ["Constant", "Identity", "Ones", "STFT", "Zeros"]
+DETERMINISTIC = ["Constant", "Identity", "Ones", "STFT", "Zeros"]
 
 
 def numbers(initializer, shape=(3, 4), dtype=None):
@@ -63,7 +63,7 @@ def test_constant_values(initializer, expected):
         ("LecunUniform", 1 / 80),
     ],
 )
-def test_variance_follows_the_size_of_the_layer(name, variance):
+def test_variance_depends_on_the_size_of_the_layer(name, variance):
     values = numbers(getattr(initializers, name)(seed=1), (80, 120))
     stddev = np.sqrt(variance)
     assert abs(values.mean()) < 4 * stddev / np.sqrt(values.size)
@@ -92,7 +92,7 @@ def test_variance_scaling_modes(distribution, mode, fan):
         ((2, 3, 4), ([0], None), (6, 8)),
     ],
 )
-def test_fans(shape, axes, fans):
+def test_compute_fans(shape, axes, fans):
     assert compute_fans(shape, *axes) == fans
 
 
@@ -154,17 +154,15 @@ def test_stft_kernels_compute_a_fourier_transform(scaling):
         ),
     ],
 )
-def test_a_seed_gives_the_numbers_it_gives_in_keras(
-    name, expected
-):  # recorded from Keras 3.15.1 on JAX
+def test_seed_draws_the_same_values_as_keras(name, expected):  # recorded from Keras 3.15.1 on JAX
     np.testing.assert_allclose(
         numbers(getattr(initializers, name)(seed=7), (2, 2)), expected, rtol=1e-6
     )
 
 
-@pytest.mark.parametrize("name", RANDOM + PLAIN)
+@pytest.mark.parametrize("name", RANDOM + DETERMINISTIC)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_shape_and_dtype_are_those_asked_for(name, dtype):
+def test_values_have_the_requested_shape_and_dtype(name, dtype):
     shape = (4, 1, 3) if name == "STFT" else (3, 2)
     value = jax.eval_shape(lambda: initializers.get(name)(shape, dtype=dtype))  # nothing to compile
     (array,) = jax.tree.leaves(value)
@@ -172,7 +170,7 @@ def test_shape_and_dtype_are_those_asked_for(name, dtype):
 
 
 @pytest.mark.parametrize("name", ["Zeros", "GlorotUniform", "Orthogonal"])
-def test_variable_takes_an_initializer(name):
+def test_variable_accepts_an_initializer(name):
     variable = Variable(initializers.get(name), shape=(3, 4), dtype="float32")
     assert variable.shape == (3, 4)
 
@@ -181,7 +179,7 @@ def test_variable_takes_an_initializer(name):
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_an_object_repeats_itself_and_objects_differ(name):
+def test_initializer_repeats_its_values_and_two_initializers_differ(name):
     cls = getattr(initializers, name)
     first, second, seeded = cls(), cls(), cls(seed=5)
     np.testing.assert_array_equal(numbers(first), numbers(first))
@@ -191,7 +189,7 @@ def test_an_object_repeats_itself_and_objects_differ(name):
     np.testing.assert_array_equal(numbers(seeded), numbers(seeded.clone()))
 
 
-def test_seed_generator_draws_anew_at_every_call():
+def test_seed_generator_draws_new_values_at_every_call():
     initializer = initializers.GlorotUniform(seed=SeedGenerator(3))
     first, second = numbers(initializer), numbers(initializer)
     assert not np.array_equal(first, second)
@@ -199,7 +197,7 @@ def test_seed_generator_draws_anew_at_every_call():
     np.testing.assert_array_equal(numbers(again), first)
 
 
-def test_set_random_seed_fixes_default_seeds():
+def test_set_random_seed_makes_default_seeds_reproducible():
     set_random_seed(11)
     first = numbers(initializers.HeNormal())
     set_random_seed(11)
@@ -207,7 +205,7 @@ def test_set_random_seed_fixes_default_seeds():
 
 
 @pytest.mark.parametrize("seed", [1.5, "1", True])
-def test_seed_of_a_wrong_type_is_refused(seed):
+def test_seed_of_a_wrong_type_raises(seed):
     with pytest.raises(
         TypeError,
         match=re.escape(f"seed={seed!r} was given; None, an int or a SeedGenerator"),
@@ -218,7 +216,7 @@ def test_seed_of_a_wrong_type_is_refused(seed):
 # --- names and configs
 
 
-@pytest.mark.parametrize("name", RANDOM + PLAIN)
+@pytest.mark.parametrize("name", RANDOM + DETERMINISTIC)
 def test_round_trip_through_a_config(name):
     original = initializers.get(name)
     config = initializers.serialize(original)
@@ -230,7 +228,7 @@ def test_round_trip_through_a_config(name):
     assert type(initializers.get(config)) is type(original)
 
 
-def test_config_is_the_one_keras_writes():
+def test_config_equals_that_of_keras():
     assert initializers.serialize(initializers.GlorotUniform(seed=3)) == {
         "module": "keras.initializers",
         "class_name": "GlorotUniform",
@@ -242,7 +240,7 @@ def test_config_is_the_one_keras_writes():
     }
 
 
-def test_constant_array_survives_its_config():
+def test_constant_array_is_restored_from_its_config():
     copy = initializers.Constant(np.arange(3.0)).clone()
     np.testing.assert_array_equal(numbers(copy, (3,)), [0, 1, 2])
 
@@ -262,27 +260,27 @@ def test_constant_array_survives_its_config():
         ("STFTInitializer", "STFT"),
     ],
 )
-def test_names(name, cls):
+def test_get_accepts_names(name, cls):
     assert type(initializers.get(name)) is getattr(initializers, cls)
 
 
-def test_get_takes_classes_instances_functions_arrays_and_none():
+def test_get_accepts_classes_instances_functions_arrays_and_none():
     instance = initializers.Ones()
     assert initializers.get(instance) is instance
     assert type(initializers.get(initializers.Ones)) is initializers.Ones
     assert initializers.get(np.zeros) is np.zeros
     assert initializers.get(None) is None
     assert initializers.glorot_uniform is initializers.GlorotUniform
-    given = initializers.get(np.arange(4.0))
-    np.testing.assert_array_equal(given((4,), dtype="int32").numpy(), [0, 1, 2, 3])
+    initializer = initializers.get(np.arange(4.0))
+    np.testing.assert_array_equal(initializer((4,), dtype="int32").numpy(), [0, 1, 2, 3])
     with pytest.raises(
         ValueError,
         match=r"array of shape \(4,\) was given as initializer of a weight of shape \(2,\)",
     ):
-        given((2,))
+        initializer((2,))
 
 
-def test_own_initializers_can_be_named():
+def test_registered_initializers_have_names():
     class Sevens(initializers.Initializer):
         def __call__(self, shape, dtype=None):
             return initializers.Constant(7.0)(shape, dtype)
@@ -334,11 +332,11 @@ def test_unknown_name_lists_the_choices_and_the_nearest():
         (lambda: initializers.GlorotUniform()((2, 2), dtype="int32"), "dtype='int32' was given"),
     ],
 )
-def test_mistakes_are_explained(make, message):
+def test_invalid_arguments_raise(make, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         make()
 
 
-def test_base_asks_for_a_call():
+def test_base_class_requires_call():
     with pytest.raises(NotImplementedError, match="Initializer has no `__call__`"):
         initializers.Initializer()((2,))

@@ -62,7 +62,7 @@ def answers(first):
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=CASES)
-def test_operation_answers_as_keras_does(number):
+def test_operation_equals_keras(number):
     case = CASES[number]
     results = answers(number - number % TOGETHER).get(case)
     if results is None:
@@ -89,7 +89,7 @@ def test_dtypes_promote_as_in_keras(name):
     assert {key: recorded.dtype_of(raw, jax, *key.split(",")) for key in rules} == rules
 
 
-def test_names_and_signatures_are_those_of_keras():
+def test_names_and_signatures_equal_those_of_keras():
     ours = recorded.signatures(ops)
     theirs = {
         name: given for name, given in KERAS["signatures"].items() if name != "custom_gradient"

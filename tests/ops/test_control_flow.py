@@ -9,7 +9,7 @@ import podium
 from podium import ops
 
 
-def test_bodies_see_tensors_and_may_use_operators():
+def test_functions_receive_tensors_and_use_operators():
     seen = []
 
     def body(carry, x):
@@ -69,12 +69,12 @@ def test_while_loop_keeps_the_structure_of_its_variables():
     assert int(ops.while_loop(lambda i: i < 100, lambda i: i + 1, 0, maximum_iterations=5)) == 5
 
 
-def test_scan_without_xs_counts_steps():
+def test_scan_without_xs_runs_length_steps():
     total, outputs = ops.scan(lambda c, _: (c + 1, c), 0, length=3)
     assert int(total) == 3 and outputs.numpy().tolist() == [0, 1, 2]
 
 
-def test_scan_of_structures_and_backwards():
+def test_scan_accepts_structures_and_reverse():
     xs = {"a": np.array([1.0, 2.0], "float32"), "b": np.array([10.0, 20.0], "float32")}
     carry, outputs = ops.scan(
         lambda c, x: ((c[0] + x["a"], c[1] * x["b"]), x["a"]), (0.0, 1.0), xs, reverse=True
@@ -94,6 +94,6 @@ def test_scan_of_structures_and_backwards():
         (lambda: ops.vectorize(3), ValueError, "pyfunc"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call, error, message):
+def test_errors_state_the_argument_and_the_expected_value(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -34,8 +34,8 @@ def reference(x, kernel, *, strides, padding, dilation, groups=1):
     )
 
 
-def assert_close(ours, theirs, tolerance):
-    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+def assert_close(actual, expected, tolerance):
+    for a, b in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         assert a.shape == b.shape and a.dtype == b.dtype
         a, b = np.asarray(a), np.asarray(b)
         scale = max(1.0, np.abs(b).max(initial=0))
@@ -53,11 +53,11 @@ def derivatives(f):
     return jax.grad(first, argnums=(0, 1), has_aux=True)
 
 
-def assert_same_derivatives(ours, theirs, x_shape, kernel_shape):
+def assert_same_derivatives(actual, expected, x_shape, kernel_shape):
     # In double precision: a sine of a large gradient has few digits left in single.
     with jax.enable_x64(True):
         both = jax.jit(
-            lambda x, kernel: (derivatives(ours)(x, kernel), derivatives(theirs)(x, kernel))
+            lambda x, kernel: (derivatives(actual)(x, kernel), derivatives(expected)(x, kernel))
         )
         assert_close(*both(draw(*x_shape), draw(*kernel_shape, seed=1)), 1e-10)
 
@@ -180,7 +180,7 @@ def test_convolve_transpose_and_its_derivatives_equal_lax(case):
     )
 
 
-def test_convolve_transpose_gives_keras_numbers():
+def test_convolve_transpose_equals_keras():
     # keras.ops.conv_transpose 3.15.1 of x = [1, 2, 3] and kernel = [1, 10, 100].
     def transpose(**options):
         options = {"strides": (2,), "dilation": (1,)} | options
@@ -221,11 +221,11 @@ def test_kernel_gradient_of_a_batch_in_blocks_equals_lax():
     # so 24 samples are two blocks of 12, and 17 (a prime) are blocks of one.
     for batch in (24, 17):
         x, kernel = draw(batch, 12, 12, 64), draw(3, 3, 64, 32, seed=1)
-        ours, theirs = (
+        actual, expected = (
             jax.jit(jax.grad(lambda kernel, f=f: loss(f, x, kernel, **SAME)))(kernel)
             for f in (convolve, reference)
         )
-        assert_close(ours, theirs, 1e-5)
+        assert_close(actual, expected, 1e-5)
 
 
 @BOTH
@@ -297,7 +297,7 @@ def test_low_precision_accumulates_in_float32(convolution, dtype):
 
 
 @pytest.mark.parametrize("features, groups", [(1, 1), (8, 8), (4, 2)])
-def test_low_precision_agrees_with_float32(features, groups, dtype="bfloat16"):
+def test_low_precision_is_close_to_float32(features, groups, dtype="bfloat16"):
     x, kernel = draw(2, 6, 6, 8, dtype=dtype), draw(3, 3, 8 // groups, features, dtype=dtype)
     gradients = jax.jit(
         jax.grad(lambda x, k: loss(convolve, x, k, groups=groups, **SAME), argnums=(0, 1))
@@ -312,7 +312,7 @@ def depthwise(x, kernel, **options):
 
 
 @pytest.mark.parametrize("convolution", [convolve, convolve_transpose, depthwise])
-def test_batch_size_may_be_symbolic(convolution):
+def test_symbolic_batch_size(convolution):
     kernel = draw(3, 3, 4, 4, seed=1)
     f = jax.jit(
         jax.value_and_grad(
@@ -327,7 +327,7 @@ def test_batch_size_may_be_symbolic(convolution):
 
 
 @pytest.mark.parametrize("convolution", [convolve, convolve_transpose, depthwise])
-def test_an_empty_batch_has_zero_gradient(convolution):
+def test_empty_batch_has_zero_gradient(convolution):
     x, kernel = jnp.zeros((0, 6, 6, 4)), draw(3, 3, 4, 4)
     dx, dkernel = jax.jit(jax.grad(lambda x, k: loss(convolution, x, k, **SAME), argnums=(0, 1)))(
         x, kernel
@@ -336,7 +336,7 @@ def test_an_empty_batch_has_zero_gradient(convolution):
     assert not dkernel.any()
 
 
-def test_mistakes_are_named():
+def test_invalid_arguments_raise():
     x, kernel = jnp.zeros((1, 4, 4, 3)), jnp.zeros((3, 3, 3, 5))
     with pytest.raises(ValueError, match=r'Got padding=.smae.\. Expected "valid", "same" or a'):
         convolve(x, kernel, **SAME | {"padding": "smae"})

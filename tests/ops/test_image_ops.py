@@ -11,7 +11,7 @@ IMAGES = RNG.uniform(size=(2, 6, 5, 3)).astype("float32")
 IDENTITY = [1.0, 0, 0, 0, 1.0, 0, 0, 0]
 
 
-def test_a_single_image_is_a_batch_of_one():
+def test_single_image_equals_a_batch_of_one():
     np.testing.assert_allclose(
         ops.image.resize(IMAGES[0], (3, 4)).numpy(), ops.image.resize(IMAGES, (3, 4)).numpy()[0]
     )
@@ -22,7 +22,7 @@ def test_a_single_image_is_a_batch_of_one():
     )
 
 
-def test_identity_transformations_change_nothing():
+def test_identity_transforms_return_the_input():
     np.testing.assert_allclose(
         ops.image.affine_transform(IMAGES, IDENTITY).numpy(), IMAGES, rtol=1e-6
     )
@@ -35,7 +35,7 @@ def test_identity_transformations_change_nothing():
     )
 
 
-def test_one_transform_serves_a_whole_batch():
+def test_one_transform_applies_to_all_images_of_a_batch():
     shift = [1.0, 0, 1, 0, 1.0, 0, 0, 0]
     np.testing.assert_allclose(
         ops.image.affine_transform(IMAGES, shift).numpy(),
@@ -43,7 +43,7 @@ def test_one_transform_serves_a_whole_batch():
     )
 
 
-def test_integers_stay_integers():
+def test_integer_images_keep_their_dtype():
     byte = (IMAGES * 255).astype("uint8")
     assert ops.image.resize(byte, (3, 3)).dtype == np.uint8
     assert ops.image.rgb_to_grayscale(byte).dtype == np.uint8
@@ -56,7 +56,7 @@ def test_resize_has_gradients():
     np.testing.assert_allclose(float(ops.sum(tape.gradient(y, x))), 12 * 10 * 3 * 2, rtol=1e-4)
 
 
-def test_elastic_transform_repeats_for_a_seed_and_keeps_flat_images():
+def test_elastic_transform_is_reproducible_and_keeps_constant_images():
     once, again = (ops.image.elastic_transform(IMAGES, seed=3).numpy() for _ in range(2))
     np.testing.assert_array_equal(once, again)
     assert not np.allclose(once, IMAGES)
@@ -64,7 +64,7 @@ def test_elastic_transform_repeats_for_a_seed_and_keeps_flat_images():
     np.testing.assert_allclose(ops.image.elastic_transform(flat, seed=1).numpy(), flat, atol=1e-5)
 
 
-def test_padding_and_cropping_undo_each_other():
+def test_cropping_is_the_inverse_of_padding():
     padded = ops.image.pad_images(IMAGES, 1, 2, 3, 4)
     assert padded.shape == (2, 10, 11, 3)
     np.testing.assert_array_equal(ops.image.crop_images(padded, 1, 2, 3, 4).numpy(), IMAGES)
@@ -111,6 +111,6 @@ def test_padding_and_cropping_undo_each_other():
         (lambda: ops.image.ssim(IMAGES, IMAGES[0]), ValueError, "same shape"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call, error, message):
+def test_errors_state_the_argument_and_the_expected_value(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -18,17 +18,17 @@ def arrays(*shapes):
 
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
-def test_value_and_gradients(shapes):
+def test_value_and_gradients_equal_matmul(shapes):
     x, kernel = arrays(*shapes)
     assert _is_narrow(x, kernel)
     np.testing.assert_allclose(narrow_matmul(x, kernel), x @ kernel, rtol=1e-5, atol=1e-4)
     weights = arrays((*x.shape[:-1], kernel.shape[1]))[0]
-    ours, plain = (
+    narrow, reference = (
         jax.grad(lambda x, k, f=f: jnp.sum(jnp.tanh(f(x, k)) * weights), (0, 1))
         for f in (narrow_matmul, jnp.matmul)
     )
-    for found, wanted in zip(ours(x, kernel), plain(x, kernel), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    for actual, expected in zip(narrow(x, kernel), reference(x, kernel), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_forward_mode_second_derivatives_and_vmap():
@@ -46,7 +46,7 @@ def test_forward_mode_second_derivatives_and_vmap():
         np.testing.assert_allclose(how(narrow_matmul), how(jnp.matmul), rtol=1e-4, atol=1e-6)
 
 
-def test_only_where_it_pays():
+def test_is_used_only_for_large_narrow_kernels_on_cpu():
     x, kernel = arrays((128, 512), (512, 10))
     assert not _is_narrow(x, jnp.ones((512, 1)))
     assert not _is_narrow(x, jnp.ones((512, 64)))
@@ -57,7 +57,7 @@ def test_only_where_it_pays():
         assert not _is_narrow(x, kernel)
 
 
-def test_a_symbolic_batch_is_not_asked_for_its_size():
+def test_symbolic_batch_size_uses_matmul():
     model = podium.Sequential([podium.Input((512,)), podium.layers.Dense(10)])
     exported = podium.function(model).export(podium.TensorSpec(("batch", 512)))
     np.testing.assert_allclose(
@@ -77,5 +77,5 @@ def test_training_ends_with_the_same_weights(monkeypatch):
         model.compile("sgd", podium.losses.SparseCategoricalCrossentropy(from_logits=True))
         model.fit(x, y, batch_size=128, epochs=2, verbose=0)
         ends.append(model.get_weights())
-    for ours, plain in zip(*ends, strict=True):
-        np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
+    for narrow, reference in zip(*ends, strict=True):
+        np.testing.assert_allclose(narrow, reference, rtol=1e-5, atol=1e-6)

@@ -12,7 +12,7 @@ IMAGE = np.arange(2 * 5 * 5 * 3, dtype="float32").reshape(2, 5, 5, 3)
 KERNEL = np.ones((3, 3, 3, 4), "float32")
 
 
-def test_convolution_is_the_same_in_both_layouts():
+def test_convolution_is_equal_in_both_data_formats():
     last = ops.conv(IMAGE, KERNEL, strides=2, padding="same").numpy()
     first = ops.conv(
         IMAGE.transpose(0, 3, 1, 2), KERNEL, strides=2, padding="same", data_format="channels_first"
@@ -20,7 +20,7 @@ def test_convolution_is_the_same_in_both_layouts():
     np.testing.assert_allclose(last, first.transpose(0, 2, 3, 1), rtol=1e-6)
 
 
-def test_gradient_of_convolution_is_that_of_lax():
+def test_gradient_of_convolution_equals_that_of_lax():
     kernel = podium.Variable(np.random.default_rng(0).normal(size=KERNEL.shape).astype("float32"))
     with podium.GradientTape() as tape:
         loss = ops.sum(ops.conv(IMAGE, kernel, padding="same") ** 2)
@@ -54,7 +54,7 @@ def test_strides_default_to_the_pool_size():
         lambda x: ops.space_to_depth(x[:, :4, :4], 2),
     ],
 )
-def test_symbolic_batches_stay_unknown(build):
+def test_unknown_batch_size_is_kept(build):
     assert build(podium.KerasTensor((None, 5, 5, 3))).shape[0] is None
 
 
@@ -81,7 +81,7 @@ def test_crossentropy_from_logits_equals_that_of_probabilities():
     )
 
 
-def test_sparsemax_gives_probabilities_with_exact_zeros():
+def test_sparsemax_returns_probabilities_with_exact_zeros():
     x = np.random.default_rng(0).normal(size=(5, 6)).astype("float32")
     result = ops.sparsemax(x, axis=0).numpy()
     np.testing.assert_allclose(result.sum(axis=0), 1.0, rtol=1e-5)
@@ -104,7 +104,7 @@ def test_softmax_over_one_class_warns():
         ops.softmax(np.ones((2, 1)))
 
 
-def test_forward_mode_goes_through_convolution():
+def test_jvp_differentiates_a_convolution():
     _, tangent = ops.jvp(lambda k: ops.conv(IMAGE, k), (ops.array(KERNEL),), (ops.array(KERNEL),))
     np.testing.assert_allclose(tangent.numpy(), ops.conv(IMAGE, KERNEL).numpy(), rtol=1e-5)
 
@@ -153,6 +153,6 @@ def test_forward_mode_goes_through_convolution():
         (lambda: ops.depth_to_space(np.ones((1, 2, 2, 3)), 2), "multiple of 4"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call, message):
+def test_errors_state_the_argument_and_the_expected_value(call, message):
     with pytest.raises(ValueError, match=message):
         call()

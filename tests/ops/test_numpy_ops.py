@@ -12,7 +12,7 @@ import podium
 from podium import ops
 
 
-def test_operations_take_lists_scalars_arrays_tensors_and_variables():
+def test_operations_accept_lists_scalars_arrays_tensors_and_variables():
     for value in (
         [1.0, 2.0],
         np.array([1.0, 2.0]),
@@ -26,7 +26,7 @@ def test_operations_take_lists_scalars_arrays_tensors_and_variables():
     assert ops.stack([ops.ones(2), [3.0, 4.0], np.zeros(2)]).shape == (3, 2)
 
 
-def test_python_scalars_are_weak():
+def test_python_scalars_are_weakly_typed():
     half = ops.ones(2, dtype="bfloat16")
     assert ops.add(half, 2.5).dtype == jnp.bfloat16
     assert ops.add(ops.ones(2, dtype="int8"), 2).dtype == jnp.int8
@@ -40,14 +40,14 @@ def test_operations_are_recorded_on_a_tape():
     np.testing.assert_allclose(tape.gradient(y, x).numpy(), [[6.0, 6.0], [14.0, 14.0]])
 
 
-def test_gradients_reach_every_member_of_a_list():
+def test_gradients_reach_every_element_of_a_list():
     a, b = podium.Variable([1.0, 2.0]), podium.Variable([3.0])
     with podium.GradientTape() as tape:
         y = ops.sum(ops.concatenate([a, b, [5.0]]) ** 2)
     assert [g.numpy().tolist() for g in tape.gradient(y, [a, b])] == [[2.0, 4.0], [6.0]]
 
 
-def test_gradients_reach_parts_of_a_result_that_has_several():
+def test_gradients_reach_each_of_several_results():
     x = podium.Variable([3.0, 1.0, 2.0])
     with podium.GradientTape() as tape:
         values, positions = ops.top_k(x, 2)
@@ -56,7 +56,7 @@ def test_gradients_reach_parts_of_a_result_that_has_several():
     assert tape.gradient(y, x).numpy().tolist() == [10.0, 0.0, 1.0]
 
 
-def test_no_gradient_is_nan_where_divide_no_nan_divides_by_zero():
+def test_divide_no_nan_has_no_nan_gradient_at_zero():
     x = podium.Variable([0.0, 2.0])
     with podium.GradientTape() as tape:
         y = ops.sum(ops.divide_no_nan([1.0, 1.0], x))
@@ -77,7 +77,7 @@ def test_no_gradient_is_nan_where_divide_no_nan_divides_by_zero():
         (lambda x: ops.softmax(ops.layer_normalization(x)), (None, 6)),
     ],
 )
-def test_symbolic_inputs_keep_an_unknown_batch(build, shape):
+def test_symbolic_inputs_keep_an_unknown_batch_size(build, shape):
     assert build(podium.KerasTensor((None, 6))).shape == shape
 
 
@@ -89,7 +89,7 @@ def test_compiled_equals_eager():
     np.testing.assert_allclose(podium.function(f)(x).numpy(), f(x).numpy(), rtol=1e-6)
 
 
-def test_signatures_and_docstrings_are_those_of_real_functions():
+def test_operations_have_signatures_and_docstrings():
     signature = "(x: 'TensorLike', axis: 'Axis' = None, keepdims: 'bool' = False) -> 'Tensor'"
     assert str(inspect.signature(ops.sum)) == signature
     assert (ops.sum.__name__, ops.sum.__module__) == ("sum", "podium.ops")
@@ -103,7 +103,7 @@ def test_source_of_every_operation_can_be_opened():
             assert f"def {name}(" in inspect.getsource(function)
 
 
-def test_lift_makes_any_jax_function_an_operation():
+def test_lift_makes_an_operation_of_a_jax_function():
     x = podium.Variable(2.0)
     with podium.GradientTape() as tape:
         y = ops.lift(jnp.exp2)(x)
@@ -157,7 +157,7 @@ def test_lift_makes_any_jax_function_an_operation():
         (
             lambda: ops.rearrange(np.ones((2, 4)), "a (b c) -> a b c"),
             ValueError,
-            "Give all but one",
+            "Pass all but one",
         ),
         (
             lambda: ops.scatter_update(np.ones(3), [[0]], [1.0], reduction="sum"),
@@ -171,7 +171,7 @@ def test_lift_makes_any_jax_function_an_operation():
         (lambda: ops.sum(), TypeError, r"sum\(\) missing"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call, error, message):
+def test_errors_state_the_argument_and_the_expected_value(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
@@ -181,7 +181,7 @@ def test_saturate_cast_keeps_values_in_range():
     assert ops.saturate_cast([-3.0, 7.9], "uint8").numpy().tolist() == [0, 7]
 
 
-def test_segment_sum_finds_the_number_of_segments_outside_a_trace_only():
+def test_segment_sum_computes_the_number_of_segments_outside_a_trace_only():
     assert ops.segment_sum([1, 2, 3], [0, 2, 2]).numpy().tolist() == [1, 0, 5]
     with pytest.raises(ValueError, match="num_segments"):
         podium.function(lambda ids: ops.segment_sum([1, 2, 3], ids))(ops.array([0, 2, 2]))

@@ -55,19 +55,19 @@ def derivatives(pool, x):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("ours, theirs", [(max_pool, lax_max), (average_pool, lax_average)])
-def test_pooling_and_its_derivatives_equal_lax(ours, theirs, case):
+@pytest.mark.parametrize("pool, reference", [(max_pool, lax_max), (average_pool, lax_average)])
+def test_pooling_and_its_derivatives_equal_lax(pool, reference, case):
     size, *how = case
     equals = tied(2, *size, 3)
     distinct = equals + np.linspace(0, 0.9, equals.size, dtype="float32").reshape(equals.shape)
     # Among equals lax's own second derivative follows other elements than its first does.
     for x, orders in ((equals, 2), (distinct, 3)):
-        results = [derivatives(lambda x, f=f: f(x, *how), x)[:orders] for f in (ours, theirs)]
+        results = [derivatives(lambda x, f=f: f(x, *how), x)[:orders] for f in (pool, reference)]
         for a, b in zip(*results, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 
-def test_the_first_of_equals_gets_the_gradient():
+def test_first_of_equal_elements_gets_the_gradient():
     x = jnp.zeros((1, 4, 1))
     gradient = jax.grad(lambda x: jnp.sum(max_pool(x, (2,), (2,), "valid")))(x)
     assert gradient.ravel().tolist() == [1, 0, 1, 0]
@@ -75,18 +75,18 @@ def test_the_first_of_equals_gets_the_gradient():
     assert gradient.ravel().tolist() == [1, 1, 0, 0]
 
 
-def test_max_pool_passes_nan_and_infinity_on():
+def test_max_pool_propagates_nan_and_infinity():
     x = jnp.array([jnp.nan, 1, 1, jnp.nan, -jnp.inf, -jnp.inf]).reshape(1, 6, 1)
     pooled = max_pool(x, (2,), (2,), "valid").ravel().tolist()
     np.testing.assert_equal(pooled, [np.nan, np.nan, -np.inf])
 
 
-def test_max_pool_takes_integers():
+def test_max_pool_accepts_integers():
     x = jnp.array([-5, -3, -7], "int32").reshape(1, 3, 1)
     assert max_pool(x, (2,), (2,), "same").ravel().tolist() == [-3, -7]
 
 
-def test_average_pool_same_divides_by_the_elements_inside():
+def test_average_pool_excludes_padding():
     assert jnp.all(average_pool(jnp.ones((1, 5, 5, 1)), (3, 3), (2, 2), "same") == 1)
 
 
@@ -99,7 +99,7 @@ def test_low_precision_keeps_its_dtype(pool):
 
 
 @pytest.mark.parametrize("pool", [max_pool, average_pool])
-def test_transformations_and_symbolic_batch(pool):
+def test_jax_transformations_and_symbolic_batch_size(pool):
     f = lambda x: pool(x, (2, 2), (2, 2), "same")
     x = tied(4, 5, 5, 2)
     expected = np.asarray(f(x))
@@ -112,7 +112,7 @@ def test_transformations_and_symbolic_batch(pool):
 
 
 @pytest.mark.parametrize("pool", [max_pool, average_pool])
-def test_mistakes_are_named(pool):
+def test_invalid_arguments_raise(pool):
     with pytest.raises(ValueError, match=r'Got padding=.full.\. Expected "valid" or "same"'):
         pool(jnp.zeros((1, 4, 4, 1)), (2, 2), (2, 2), "full")
     with pytest.raises(ValueError, match="2 numbers in window and strides"):

@@ -21,7 +21,7 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_an_int_repeats_and_a_generator_moves_on(name):
+def test_int_seed_repeats_values_and_generator_draws_new_ones(name):
     draw = DRAWS[name]
     np.testing.assert_array_equal(draw(1).numpy(), draw(1).numpy())
     generator = random.SeedGenerator(1)
@@ -40,23 +40,23 @@ def test_an_int_repeats_and_a_generator_moves_on(name):
         (lambda: random.dropout(np.ones(20000, "float32"), 0.25, seed=0), 1.0, 1 / 3),
     ],
 )
-def test_moments_are_those_of_the_distribution(sample, mean, variance):
+def test_moments_equal_those_of_the_distribution(sample, mean, variance):
     x = sample().numpy()
     assert x.mean() == pytest.approx(mean, abs=0.06)
     assert x.var() == pytest.approx(variance, rel=0.08)
 
 
-def test_dtypes_are_as_asked():
+def test_samples_have_the_requested_dtype():
     assert random.normal((2,), dtype="bfloat16", seed=0).dtype == "bfloat16"
     assert random.randint((2,), 0, 5, dtype="uint8", seed=0).dtype == "uint8"
 
 
-def test_noise_shape_repeats_the_mask():
+def test_dropout_broadcasts_noise_shape():
     x = random.dropout(np.ones((4, 5), "float32"), 0.5, noise_shape=(None, 1), seed=2).numpy()
     assert (x == x[:, :1]).all()
 
 
-def test_dropout_has_gradients_of_its_own_mask():
+def test_dropout_gradient_uses_the_same_mask():
     x = podium.Variable(np.ones(50, "float32"))
     with podium.GradientTape() as tape:
         y = random.dropout(x, 0.5, seed=0)
@@ -64,7 +64,7 @@ def test_dropout_has_gradients_of_its_own_mask():
     np.testing.assert_array_equal(tape.gradient(total, x).numpy(), y.numpy())
 
 
-def test_draws_differ_between_calls_of_one_compiled_function():
+def test_samples_differ_between_calls_of_a_compiled_function():
     generator = random.SeedGenerator(0)
     draw = podium.function(lambda: random.normal((3,), seed=generator))
     first, second = draw().numpy(), draw().numpy()
@@ -80,6 +80,6 @@ def test_draws_differ_between_calls_of_one_compiled_function():
         (lambda: random.categorical([0.0, 1.0], 2), "2D"),
     ],
 )
-def test_errors_say_what_was_given_and_expected(call, message):
+def test_errors_state_the_argument_and_the_expected_value(call, message):
     with pytest.raises(ValueError, match=message):
         call()

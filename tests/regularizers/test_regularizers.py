@@ -1,4 +1,4 @@
-"""Regularizers: their values, their gradients on a tape, and the ways to name them."""
+"""Regularizers: their values, gradients, configs and names."""
 
 import re
 
@@ -38,13 +38,13 @@ def test_values_and_gradients(regularizer, value, gradient):
         penalty = regularizer(weight)
     assert isinstance(penalty, Tensor)
     np.testing.assert_allclose(penalty.numpy(), value, rtol=1e-6)
-    found = tape.gradient(penalty, weight).numpy()
+    actual = tape.gradient(penalty, weight).numpy()
     np.testing.assert_allclose(
-        found[W != 0], gradient[W != 0], rtol=1e-6
+        actual[W != 0], gradient[W != 0], rtol=1e-6
     )  # abs has no gradient at 0
 
 
-def test_gradients_pass_through_watched_tensors():
+def test_gradients_reach_watched_tensors():
     x = convert_to_tensor(W)
     with GradientTape() as tape:
         tape.watch(x)
@@ -66,7 +66,7 @@ def test_orthogonal_penalty_is_the_mean_cosine():
     )  # one vector has nothing to be orthogonal to
 
 
-def test_orthogonal_gradient_is_that_of_finite_differences_and_finite_at_zero():
+def test_orthogonal_gradient_equals_finite_differences_and_is_finite_at_zero():
     regularizer = regularizers.OrthogonalRegularizer(1.0)
     weight = Variable(W)
     with GradientTape() as tape:
@@ -84,7 +84,7 @@ def test_orthogonal_gradient_is_that_of_finite_differences_and_finite_at_zero():
     assert np.isfinite(tape.gradient(penalty, zeros).numpy()).all()
 
 
-def test_no_factor_means_zero_even_for_infinite_weights():
+def test_zero_factor_is_zero_for_infinite_weights():
     assert float(regularizers.L1L2()(convert_to_tensor([np.inf]))) == 0.0
     assert float(regularizers.L1L2(l1=None, l2=0.5)(convert_to_tensor([2.0]))) == 2.0
 
@@ -116,7 +116,7 @@ def test_round_trip_through_a_config(original):
     assert copy.get_config() == original.get_config()
 
 
-def test_get_takes_names_classes_instances_functions_and_none():
+def test_get_accepts_names_classes_instances_functions_and_none():
     instance = regularizers.L2(0.3)
     assert regularizers.get(instance) is instance
     assert regularizers.get(len) is len
@@ -142,7 +142,11 @@ def test_get_takes_names_classes_instances_functions_and_none():
             "l2=-0.1 was given; a finite number of at least 0 was expected",
         ),
         (lambda: regularizers.L1(float("nan")), ValueError, "l1=nan was given"),
-        (lambda: regularizers.L1("0.1"), TypeError, "l1='0.1' was given; a finite number of at least 0 was expected"),
+        (
+            lambda: regularizers.L1("0.1"),
+            TypeError,
+            "l1='0.1' was given; a finite number of at least 0 was expected",
+        ),
         (
             lambda: regularizers.OrthogonalRegularizer(mode="row"),
             ValueError,
@@ -160,10 +164,10 @@ def test_get_takes_names_classes_instances_functions_and_none():
         ),
     ],
 )
-def test_mistakes_are_explained(make, error, message):
+def test_invalid_arguments_raise(make, error, message):
     with pytest.raises(error, match=re.escape(message)):
         make()
 
 
-def test_base_asks_for_no_penalty():
+def test_base_class_has_no_penalty():
     assert regularizers.Regularizer()(W) == 0.0

@@ -8,15 +8,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    resolve_data_format,
-)
+from podium.core import Tensor
+from podium.ops._arguments import resolve_data_format
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer, result_type
-from podium.ops.image._images import check_images
+from podium.ops.image._check_images import check_images
 
 
 def _split_channels(

@@ -6,22 +6,16 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    from_channels_last,
-    resolve_data_format,
-    to_channels_last,
-)
+from podium.core import Tensor
+from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
 from podium.ops._operation import array_function, dispatch, operation
-from podium.ops.image._images import check_images
+from podium.ops.image._check_images import check_images
 
 
 def _check_one_missing(what: str, **sizes: int | None) -> None:
     """Raise unless exactly one of before, after and target is None, and none is negative."""
     if list(sizes.values()).count(None) != 1:
-        raise ValueError(f"give exactly two of {', '.join(sizes)}, and got {sizes}.")
+        raise ValueError(f"pass exactly two of {', '.join(sizes)}, and got {sizes}.")
     if any(size is not None and size < 0 for size in sizes.values()):
         raise ValueError(f"{what} must not be negative, and got {sizes}.")
 

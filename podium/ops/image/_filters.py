@@ -9,17 +9,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    from_channels_last,
-    resolve_data_format,
-    to_channels_last,
-)
+from podium.core import Tensor
+from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import result_type
-from podium.ops.image._images import check_images
+from podium.ops.image._check_images import check_images
 
 
 def filter_channels(x: Array, kernel: Array, padding: str = "SAME") -> Array:

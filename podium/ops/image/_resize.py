@@ -9,19 +9,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-    check_choice,
-)
-from podium.ops._arguments import (
-    from_channels_last,
-    resolve_data_format,
-    to_channels_last,
-)
+from podium.core import Tensor, check_choice
+from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
 from podium.ops._casting import _saturate_cast
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer
-from podium.ops.image._images import check_images
+from podium.ops.image._check_images import check_images
 
 INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
 SCALE_METHODS = (

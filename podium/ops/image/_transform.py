@@ -11,28 +11,18 @@ from jax.scipy import ndimage
 from jax.typing import ArrayLike
 
 from podium._typing import TensorLike
-from podium.core import (
-    SeedGenerator,
-    Tensor,
-    check_choice,
-    draw_seed,
-    promote_dtypes,
-)
-from podium.ops._arguments import (
-    from_channels_last,
-    resolve_data_format,
-    to_channels_last,
-)
+from podium.core import SeedGenerator, Tensor, check_choice, draw_seed, promote_dtypes
+from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array, is_integer
+from podium.ops.image._check_images import check_images
 from podium.ops.image._filters import blur_images
-from podium.ops.image._images import check_images
 
 ORDERS = {"nearest": 0, "bilinear": 1}
 FILL_MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
 
-def _sample(
+def _sample_images(
     images: Array,
     rows: Array,
     columns: Array,
@@ -60,9 +50,9 @@ def _pixel_grid(images: Array) -> list[Array]:
 def _homography(start_points: Array, end_points: Array) -> Array:
     """Return the eight coefficients that map each end point to its start point."""
     (from_x, from_y), (x, y) = (jnp.moveaxis(p, -1, 0) for p in (start_points, end_points))
-    zero, one = jnp.zeros_like(x), jnp.ones_like(x)
-    x_rows = jnp.stack([x, y, one, zero, zero, zero, -from_x * x, -from_x * y], axis=-1)
-    y_rows = jnp.stack([zero, zero, zero, x, y, one, -from_y * x, -from_y * y], axis=-1)
+    zeros, ones = jnp.zeros_like(x), jnp.ones_like(x)
+    x_rows = jnp.stack([x, y, ones, zeros, zeros, zeros, -from_x * x, -from_x * y], axis=-1)
+    y_rows = jnp.stack([zeros, zeros, zeros, x, y, ones, -from_y * x, -from_y * y], axis=-1)
     matrix = jnp.concatenate([x_rows, y_rows], axis=-2)
     right_side = jnp.concatenate([from_x, from_y], axis=-1)[..., None]
     coefficients: Array = jnp.linalg.solve(matrix, right_side)[..., 0]
@@ -142,7 +132,7 @@ def _affine_transform(
     a0, a1, a2, b0, b1, b2 = jnp.moveaxis(jnp.atleast_2d(transform)[:, :6], -1, 0)[:, :, None, None]
     from_columns = jnp.broadcast_to(a0 * columns + a1 * rows + a2, (*x.shape[:3],))
     from_rows = jnp.broadcast_to(b0 * columns + b1 * rows + b2, (*x.shape[:3],))
-    out = _sample(x, from_rows, from_columns, interpolation, fill_mode, fill_value)
+    out = _sample_images(x, from_rows, from_columns, interpolation, fill_mode, fill_value)
     return from_channels_last(out if images.ndim == 4 else out[0], data_format, axis=-3)
 
 
@@ -160,8 +150,8 @@ def affine_transform(
     Args:
         images: One image or a batch.
         transform: Eight numbers `a0 a1 a2 b0 b1 b2 c0 c1`, or a row of them for each image. The
-            pixel `(x, y)` of the result is read at `(a0 x + a1 y + a2, b0 x + b1 y + b2)`; `c0` and
-            `c1` are not used.
+            pixel `(x, y)` of the result is sampled at `(a0 x + a1 y + a2, b0 x + b1 y + b2)`; `c0`
+            and `c1` are not used.
         interpolation: `nearest` or `bilinear`.
         fill_mode: Beyond the edges: `constant`, `nearest`, `wrap`, `mirror` or `reflect`.
         fill_value: Value beyond the edges for `constant`.
@@ -207,7 +197,7 @@ def _perspective_transform(
     scale = h[6] * columns + h[7] * rows + 1.0
     from_columns = jnp.broadcast_to((h[0] * columns + h[1] * rows + h[2]) / scale, x.shape[:3])
     from_rows = jnp.broadcast_to((h[3] * columns + h[4] * rows + h[5]) / scale, x.shape[:3])
-    out = _sample(x, from_rows, from_columns, interpolation, "constant", fill_value)
+    out = _sample_images(x, from_rows, from_columns, interpolation, "constant", fill_value)
     return from_channels_last(out if images.ndim == 4 else out[0], data_format, axis=-3)
 
 
@@ -225,7 +215,7 @@ def perspective_transform(
     Args:
         images: One image or a batch.
         start_points: Four points `(x, y)`, `(4, 2)`, or `(batch, 4, 2)`.
-        end_points: Where they go, of the same shape.
+        end_points: Target positions of the points, of the same shape.
         interpolation: `nearest` or `bilinear`.
         fill_value: Value beyond the edges.
         data_format: `channels_last` or `channels_first`. `None` means the default.
@@ -310,7 +300,7 @@ def _distort(
     size = int(6 * sigma) | 1
     shift = alpha * blur_images(noise, (size, size), (sigma, sigma))
     rows, columns = _pixel_grid(x)
-    out = _sample(
+    out = _sample_images(
         x, rows + shift[..., 0], columns + shift[..., 1], interpolation, fill_mode, fill_value
     ).astype(x.dtype)
     return from_channels_last(out if images.ndim == 4 else out[0], data_format, axis=-3)

@@ -11,10 +11,7 @@ import jax.scipy as jsp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-    check_choice,
-)
+from podium.core import Tensor, check_choice
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops.linalg._matrix import as_matrix
 
@@ -23,7 +20,7 @@ from podium.ops.linalg._matrix import as_matrix
 def _cholesky(x: Array, upper: bool = False) -> Array:
     x = as_matrix(x, square=True)
     factor: Array = jnp.linalg.cholesky(x, upper=upper)
-    # Outside a trace the values are known, so a failure raises an error instead of giving NaN.
+    # Outside a trace the values are known, so a failure raises an error instead of returning NaN.
     if not isinstance(factor, jax.core.Tracer) and bool(jnp.any(jnp.isnan(factor))):
         raise ValueError(
             "the decomposition failed. `x` must be symmetric and positive definite; "

@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 import jax
 
 from podium._typing import Tree
-from podium.core import (
-    call_with_tensors,
-    dispatch_closure,
-)
+from podium.core import call_with_tensors, dispatch_closure
 from podium.ops.nn._convolution import plain_convolutions
 
 

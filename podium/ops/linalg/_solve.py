@@ -7,9 +7,7 @@ import jax.scipy as jsp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 from podium.ops.linalg._matrix import as_matrix
@@ -140,8 +138,8 @@ def _cholesky_inverse(x: Array, upper: bool = False) -> Array:
     inverse = jsp.linalg.solve_triangular(
         x, jnp.broadcast_to(jnp.eye(x.shape[-1], dtype=x.dtype), x.shape), lower=not upper
     )
-    other = jnp.swapaxes(inverse, -1, -2)
-    return jnp.matmul(inverse, other) if upper else jnp.matmul(other, inverse)
+    transposed = jnp.swapaxes(inverse, -1, -2)
+    return jnp.matmul(inverse, transposed) if upper else jnp.matmul(transposed, inverse)
 
 
 @operation(_cholesky_inverse)

@@ -11,11 +11,11 @@ from podium.ops.nn._losses import binary_crossentropy as binary_crossentropy
 from podium.ops.nn._losses import categorical_crossentropy as categorical_crossentropy
 from podium.ops.nn._losses import psnr as psnr
 from podium.ops.nn._losses import sparse_categorical_crossentropy as sparse_categorical_crossentropy
-from podium.ops.nn._normalization import batch_normalization as batch_normalization
-from podium.ops.nn._normalization import layer_normalization as layer_normalization
-from podium.ops.nn._normalization import moments as moments
-from podium.ops.nn._normalization import normalize as normalize
-from podium.ops.nn._normalization import rms_normalization as rms_normalization
+from podium.ops.nn._normalization_ops import batch_normalization as batch_normalization
+from podium.ops.nn._normalization_ops import layer_normalization as layer_normalization
+from podium.ops.nn._normalization_ops import moments as moments
+from podium.ops.nn._normalization_ops import normalize as normalize
+from podium.ops.nn._normalization_ops import rms_normalization as rms_normalization
 from podium.ops.nn._one_hot import multi_hot as multi_hot
 from podium.ops.nn._one_hot import one_hot as one_hot
 from podium.ops.nn._patches import depth_to_space as depth_to_space

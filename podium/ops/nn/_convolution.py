@@ -96,7 +96,7 @@ def convolve(
         >>> y.ravel().tolist()
         [1.0, 6.0, 7.0]
     """
-    _check_shapes(x, kernel, strides, dilation)
+    _check_convolution(x, kernel, strides, dilation)
     channels, features = kernel.shape[-2:]
     if x.shape[-1] != channels * groups or features % groups:
         raise ValueError(
@@ -154,7 +154,7 @@ def convolve_transpose(
         >>> y.ravel().tolist()
         [1.0, 1.0, 2.0, 1.0, 1.0]
     """
-    _check_shapes(x, kernel, strides, dilation)
+    _check_convolution(x, kernel, strides, dilation)
     if x.shape[-1] != kernel.shape[-1]:
         raise ValueError(
             f"Got x of shape {x.shape} and kernel of shape {kernel.shape}. Expected the kernel's "
@@ -185,7 +185,7 @@ def _use_plain() -> bool:
     return _plain.get() or context.forward_mode or jax.default_backend() != "cpu"
 
 
-def _check_shapes(x: Array, kernel: Array, strides: Shape, dilation: Shape) -> None:
+def _check_convolution(x: Array, kernel: Array, strides: Shape, dilation: Shape) -> None:
     rank = x.ndim - 2
     if rank not in (1, 2, 3) or {kernel.ndim - 2, len(strides), len(dilation)} != {rank}:
         raise ValueError(

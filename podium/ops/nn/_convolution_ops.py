@@ -11,10 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-    check_choice,
-)
+from podium.core import Tensor, check_choice
 from podium.ops._arguments import (
     PADDINGS,
     from_channels_last,

@@ -10,10 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-    check_choice,
-)
+from podium.core import Tensor, check_choice
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import result_type
 

@@ -7,10 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-    epsilon,
-)
+from podium.core import Tensor, epsilon
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 

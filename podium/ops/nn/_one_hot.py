@@ -7,13 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    dtype_or_default,
-    reject_sparse,
-)
+from podium.core import Tensor
+from podium.ops._arguments import dtype_or_default, reject_sparse
 from podium.ops._operation import array_function, dispatch, operation
 
 
@@ -35,12 +30,12 @@ def one_hot(
     dtype: DTypeLike | None = None,
     sparse: bool = False,
 ) -> Tensor:
-    """Encode integer labels as one-hot vectors. Labels out of range give zeros.
+    """Encode integer labels as one-hot vectors. Labels out of range are encoded as zeros.
 
     Args:
         x: Integer tensor.
         num_classes: Number of classes.
-        axis: Where the new axis will be.
+        axis: Position of the new axis.
         dtype: Dtype of the result. `None` means the default float.
         sparse: Sparse results are not supported: must be `False`.
 
@@ -83,9 +78,9 @@ def multi_hot(
     """Encode sets of integer labels as multi-hot vectors.
 
     Args:
-        inputs: Integer tensor; the axis before the last of the result (the members) is merged.
+        inputs: Integer tensor of labels, `(batch, labels)` or `(labels,)`.
         num_classes: Number of classes.
-        axis: Where the classes are, before merging.
+        axis: Position of the class axis in the one-hot encoding.
         dtype: Dtype of the result. `None` means the default float.
         sparse: Sparse results are not supported: must be `False`.
         **kwargs: `num_tokens`, the old name of `num_classes`.

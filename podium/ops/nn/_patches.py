@@ -8,13 +8,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    resolve_data_format,
-    sizes_per_axis,
-)
+from podium.core import Tensor
+from podium.ops._arguments import resolve_data_format, sizes_per_axis
 from podium.ops._operation import array_function, dispatch, operation
 
 
@@ -68,7 +63,7 @@ def unfold(
         x: Tensor `(batch, channels, height, width)`.
         kernel_size: Size of a block, an int or a pair.
         dilation: Distance between elements of a block.
-        padding: Zeros added on each side.
+        padding: Number of zeros to add on each side.
         stride: Step between blocks.
 
     Returns:
@@ -99,19 +94,19 @@ def _fold(
         sizes_per_axis("output_size", output_size, 2),
         sizes_per_axis("kernel_size", kernel_size, 2),
     )
-    spread, step = sizes_per_axis("dilation", dilation, 2), sizes_per_axis("stride", stride, 2)
+    rate, step = sizes_per_axis("dilation", dilation, 2), sizes_per_axis("stride", stride, 2)
     pads = (padding, padding) if isinstance(padding, int) else tuple(padding)
     padded = [s + 2 * p for s, p in zip(size, pads, strict=True)]
     counts = [
         (s - d * (k - 1) - 1) // t + 1
-        for s, d, k, t in zip(padded, spread, kernel, step, strict=True)
+        for s, d, k, t in zip(padded, rate, kernel, step, strict=True)
     ]
     blocks = jnp.reshape(x, (x.shape[0], -1, *kernel, *counts))
     out = jnp.zeros((*blocks.shape[:2], *padded), x.dtype)
     for i in range(kernel[0]):
         for j in range(kernel[1]):
-            rows = slice(i * spread[0], i * spread[0] + step[0] * counts[0], step[0])
-            columns = slice(j * spread[1], j * spread[1] + step[1] * counts[1], step[1])
+            rows = slice(i * rate[0], i * rate[0] + step[0] * counts[0], step[0])
+            columns = slice(j * rate[1], j * rate[1] + step[1] * counts[1], step[1])
             out = out.at[:, :, rows, columns].add(blocks[:, :, i, j])
     return out[:, :, pads[0] : pads[0] + size[0], pads[1] : pads[1] + size[1]]
 
@@ -128,11 +123,11 @@ def fold(
     """Combine sliding blocks into channels-first images, summing where they overlap (col2im).
 
     Args:
-        x: Tensor `(batch, channels * block_elements, blocks)`, as `unfold` gives.
+        x: Tensor `(batch, channels * block_elements, blocks)`, as `unfold` returns.
         output_size: Size of the images, an int or a pair.
         kernel_size: Size of a block, an int or a pair.
         dilation: Distance between elements of a block.
-        padding: Zeros that had been added on each side.
+        padding: Number of zeros that `unfold` added on each side.
         stride: Step between blocks.
 
     Returns:
@@ -169,7 +164,7 @@ def depth_to_space(x: TensorLike, block_size: int, data_format: str = "channels_
 
     Args:
         x: Batch of images with a multiple of `block_size**2` channels.
-        block_size: By how much height and width grow.
+        block_size: Factor by which height and width grow.
         data_format: `channels_last` or `channels_first`.
 
     Example:
@@ -201,7 +196,7 @@ def space_to_depth(x: TensorLike, block_size: int, data_format: str = "channels_
 
     Args:
         x: Batch of images whose height and width are multiples of `block_size`.
-        block_size: By how much height and width shrink.
+        block_size: Factor by which height and width shrink.
         data_format: `channels_last` or `channels_first`.
 
     Example:

@@ -12,10 +12,7 @@ import numpy as np
 from jax import Array
 
 from podium._typing import Shape, TensorLike
-from podium.core import (
-    Tensor,
-    check_choice,
-)
+from podium.core import Tensor, check_choice
 from podium.ops._arguments import (
     PADDINGS,
     from_channels_last,
@@ -28,7 +25,7 @@ from podium.ops._operation import array_function, dispatch, operation
 from podium.ops.nn import _pooling
 
 
-def _pool(
+def _pool_windows(
     pool: Callable[[Array, Shape, Shape, str], Array],
     inputs: Array,
     pool_size: int | Sequence[int],
@@ -59,7 +56,7 @@ def _adaptive_pool(
     output_size: int | Sequence[int],
     data_format: str | None,
 ) -> Array:
-    """Pool each spatial axis in turn into `output_size` windows of nearly equal length."""
+    """Pool one spatial axis after the other into `output_size` windows of nearly equal length."""
     data_format = resolve_data_format(data_format)
     rank = spatial_rank(inputs)
     x = to_channels_last(inputs, data_format)
@@ -83,7 +80,7 @@ def _max_pool(
     padding: str = "valid",
     data_format: str | None = None,
 ) -> Array:
-    return _pool(_pooling.max_pool, inputs, pool_size, strides, padding, data_format)
+    return _pool_windows(_pooling.max_pool, inputs, pool_size, strides, padding, data_format)
 
 
 @operation(_max_pool)
@@ -119,7 +116,7 @@ def _average_pool(
     padding: str = "valid",
     data_format: str | None = None,
 ) -> Array:
-    return _pool(_pooling.average_pool, inputs, pool_size, strides, padding, data_format)
+    return _pool_windows(_pooling.average_pool, inputs, pool_size, strides, padding, data_format)
 
 
 @operation(_average_pool)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from jax import Array, nn
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 

@@ -10,12 +10,8 @@ import jax.numpy as jnp
 from jax import Array, nn
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    hashable_axis,
-)
+from podium.core import Tensor
+from podium.ops._arguments import hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 

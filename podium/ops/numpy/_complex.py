@@ -7,10 +7,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from podium._typing import DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-    standardize_dtype,
-)
+from podium.core import Tensor, standardize_dtype
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 

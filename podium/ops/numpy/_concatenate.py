@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array
 
@@ -24,7 +22,7 @@ def _concatenate(xs: Sequence[Array], axis: int = 0) -> Array:
         shapes = ", ".join(str(x.shape) for x in xs)
         raise ValueError(
             f"shapes must agree in every axis but axis {axis}, and got "
-            f"{shapes or 'an empty list'}. Use `ops.stack` to join along a new axis."
+            f"{shapes or 'an empty list'}. Use `ops.stack` to stack along a new axis."
         ) from error
 
 
@@ -33,8 +31,8 @@ def concatenate(xs: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """Concatenate tensors along an existing axis.
 
     Args:
-        xs: List of tensors, alike in all axes but `axis`.
-        axis: Axis to join along.
+        xs: List of tensors, of equal shape except along `axis`.
+        axis: Axis to concatenate along.
 
     Example:
         >>> ops.concatenate([[[1, 2]], [[3, 4]]], axis=0).numpy()
@@ -60,8 +58,8 @@ def stack(x: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """Stack tensors along a new axis.
 
     Args:
-        x: List of tensors of one shape.
-        axis: Where the new axis will be.
+        x: List of tensors of equal shape.
+        axis: Position of the new axis.
 
     Example:
         >>> ops.stack([[1, 2], [3, 4]], axis=1).numpy()
@@ -174,14 +172,14 @@ def _pad(
 ) -> Array:
     if constant_values is not None and mode != "constant":
         raise ValueError(
-            f"`constant_values` goes with mode='constant' only, not with mode={mode!r}. Leave it "
-            "out."
+            f"`constant_values` is valid with mode='constant' only, not with mode={mode!r}. Leave "
+            "it out."
         )
     widths = _pad_widths(pad_width)
     if len(widths) not in (1, x.ndim):
         raise ValueError(
             f"`pad_width` has {len(widths)} pairs and `x` of shape {x.shape} has {x.ndim} axes. "
-            "Give one pair for each axis."
+            "Pass one pair for each axis."
         )
     values = {} if constant_values is None else {"constant_values": constant_values}
     return jnp.pad(x, widths * x.ndim if len(widths) == 1 else widths, mode=mode, **values)
@@ -198,8 +196,8 @@ def pad(
 
     Args:
         x: Input tensor.
-        pad_width: How many before and after: an int, a pair for all axes, or one pair for each
-            axis.
+        pad_width: Number of elements to add before and after: an int, a pair for all axes, or one
+            pair per axis.
         mode: `constant`, `edge`, `reflect`, `symmetric`, `wrap`, or another mode of `numpy.pad`.
         constant_values: Value of the padding. Only for `mode="constant"`; defaults to 0.
 

@@ -10,13 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import DTypeLike, ShapeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    dtype_or_default,
-    dtype_or_none,
-)
+from podium.core import Tensor
+from podium.ops._arguments import dtype_or_default, dtype_or_none
 from podium.ops._operation import array_function, dispatch, operation
 
 

@@ -6,12 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    dtype_or_none,
-)
+from podium.core import Tensor
+from podium.ops._arguments import dtype_or_none
 from podium.ops._operation import array_function, dispatch, operation
 
 

@@ -10,9 +10,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from podium._typing import ShapeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array
 
@@ -24,7 +22,7 @@ def _take(x: Array, indices: Array, axis: int | None = None) -> Array:
 
 @operation(_take)
 def take(x: TensorLike, indices: TensorLike, axis: int | None = None) -> Tensor:
-    """Take slices along an axis by index. For floats, indices out of bounds give NaN.
+    """Take slices along an axis by index. For floats, indices out of bounds return NaN.
 
     Args:
         x: Input tensor.
@@ -66,7 +64,7 @@ def _where(
     condition: Array, x1: Array | None = None, x2: Array | None = None
 ) -> Array | tuple[Array, ...]:
     if (x1 is None) != (x2 is None):
-        raise ValueError("give both `x1` and `x2`, or neither.")
+        raise ValueError("pass both `x1` and `x2`, or neither.")
     if x1 is None or x2 is None:
         return jnp.nonzero(condition)
     return jnp.where(condition, x1, x2)
@@ -90,7 +88,7 @@ def where(
 
     Args:
         condition: Boolean tensor.
-        x1: Values where it holds.
+        x1: Values where the condition is true.
         x2: Values elsewhere.
 
     Example:
@@ -122,7 +120,7 @@ def select(
     Args:
         condlist: List of boolean tensors.
         choicelist: List of tensors, one for each condition.
-        default: Value where no condition holds.
+        default: Value where no condition is true.
 
     Example:
         >>> x = np.array([1, 5, 9])

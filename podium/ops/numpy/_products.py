@@ -10,9 +10,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array
 
@@ -29,7 +27,7 @@ def _matmul(x1: Array, x2: Array) -> Array:
             "the last axis of x1 must be as long as the "
             f"{'second to last' if x2.ndim > 1 else 'only'} axis of x2, "
             f"and shapes {x1.shape} and {x2.shape} have {x1.shape[-1]} and {rows}. Transpose one "
-            "of them, or check what feeds it."
+            "of them, or check its source."
         )
     both_int8 = x1.dtype == x2.dtype == jnp.int8
     return jnp.matmul(x1, x2, preferred_element_type=jnp.int32 if both_int8 else None)
@@ -44,7 +42,7 @@ def matmul(x1: TensorLike, x2: TensorLike) -> Tensor:
         x2: Tensor `(..., inner, columns)`, or a vector.
 
     Returns:
-        Tensor `(..., rows, columns)`. Two int8 tensors give int32.
+        Tensor `(..., rows, columns)`. The product of two int8 tensors is int32.
 
     Example:
         >>> ops.matmul([[1, 2], [3, 4]], [[1, 0], [0, 2]]).numpy()
@@ -204,7 +202,7 @@ def tensordot(
     Args:
         x1: First tensor.
         x2: Second tensor.
-        axes: How many of the last axes of `x1` meet the first of `x2`, or a pair of lists of axes.
+        axes: Number of last axes of `x1` and first axes of `x2` to contract, or a pair of lists.
 
     Example:
         >>> ops.tensordot([[1, 2], [3, 4]], [1, 1], axes=1).numpy()
@@ -229,7 +227,7 @@ def _einsum(subscripts: str, *operands: ArrayLike, **kwargs: Any) -> Array:
         shapes = ", ".join(f"{g.strip()}: {x.shape}" for g, x in zip(groups, arrays, strict=True))
         raise ValueError(
             f"the shapes do not fit {subscripts!r} ({shapes}): a letter for each axis, and one "
-            f"size for each letter. JAX says: {error}"
+            f"size for each letter. The error of JAX: {error}"
         ) from error
 
 

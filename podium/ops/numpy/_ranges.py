@@ -10,19 +10,13 @@ from jax import Array, export
 from jax.typing import ArrayLike
 
 from podium._typing import DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-    floatx,
-    standardize_dtype,
-)
-from podium.ops._arguments import (
-    dtype_or_none,
-)
+from podium.core import Tensor, floatx, standardize_dtype
+from podium.ops._arguments import dtype_or_none
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array, result_type
 
 
-def _dtype_of(value: Any) -> np.dtype[Any]:
+def _argument_dtype(value: Any) -> np.dtype[Any]:
     if export.is_symbolic_dim(value) or isinstance(value, int):
         return np.dtype("int32")
     return jnp.dtype(floatx()) if isinstance(value, float) else as_array(value).dtype
@@ -36,7 +30,7 @@ def _arange(
     dtype: DTypeLike | None = None,
 ) -> Array:
     if dtype is None:
-        dtype = result_type(*(_dtype_of(v) for v in (start, stop, step) if v is not None))
+        dtype = result_type(*(_argument_dtype(v) for v in (start, stop, step) if v is not None))
     return jnp.arange(start, stop, step=step, dtype=standardize_dtype(dtype))
 
 

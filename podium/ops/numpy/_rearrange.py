@@ -10,14 +10,12 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from podium._typing import Axis, TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 
 
 def _axis_groups(side: str) -> list[str]:
-    """Return the axes of one side of a pattern: `"b (h w)"` gives `["b", "h w"]`."""
+    """Return the axes of one side of a pattern: `["b", "h w"]` for `"b (h w)"`."""
     return [match.strip("()") for match in re.findall(r"\([^)]*\)|\w+", side)]
 
 
@@ -117,7 +115,7 @@ def rot90(array: TensorLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Tensor
 
     Args:
         array: Input tensor with at least two axes.
-        k: Number of quarter turns.
+        k: Number of rotations by 90 degrees.
         axes: The plane, as a pair of axes.
 
     Example:
@@ -185,13 +183,13 @@ def _rearrange(tensor: Array, pattern: str, **axes_lengths: int) -> Array:
         unknown = [name for name in group if name not in sizes]
         if len(unknown) > 1:
             raise ValueError(
-                f"the sizes of {unknown} cannot be computed from {size}. Give all but one, as "
+                f"the sizes of {unknown} cannot be computed from {size}. Pass all but one, as "
                 f"{unknown[0]}=..."
             )
         for name in unknown:
             known = 1
-            for other in group:
-                known *= sizes.get(other, 1)
+            for member in group:
+                known *= sizes.get(member, 1)
             sizes[name] = size // known
     x = jnp.reshape(tensor, [sizes[name] for name in names])
     x = jnp.transpose(x, [names.index(n) for g in after for n in g])

@@ -6,9 +6,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer, to_float
 
@@ -188,7 +186,7 @@ def trunc(x: TensorLike) -> Tensor:
 
 @array_function()
 def _round(x: Array, decimals: int = 0) -> Array:
-    if is_integer(x) and decimals < 0:  # jnp.round refuses this case
+    if is_integer(x) and decimals < 0:  # not supported by jnp.round
         factor = 10.0**decimals
         return (jnp.round(to_float(x) * factor) / factor).astype(x.dtype)
     return jnp.round(x, decimals=decimals)

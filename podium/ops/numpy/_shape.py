@@ -12,12 +12,8 @@ import numpy as np
 from jax import Array
 
 from podium._typing import Axis, ShapeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    hashable_axis,
-)
+from podium.core import Tensor
+from podium.ops._arguments import hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 
 

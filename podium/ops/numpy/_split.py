@@ -10,9 +10,7 @@ import numpy as np
 from jax import Array
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 
 
@@ -22,7 +20,7 @@ def _split(x: Array, indices_or_sections: int | Sequence[int], axis: int = 0) ->
     if isinstance(sections, int) and isinstance(x.shape[axis], int) and x.shape[axis] % sections:
         raise ValueError(
             f"axis {axis} of shape {x.shape} does not divide into {sections} equal pieces. "
-            "Give the positions to cut at, or use `ops.array_split`."
+            "Pass the positions to split at, or use `ops.array_split`."
         )
     return jnp.split(x, sections if isinstance(sections, int) else np.asarray(sections), axis=axis)
 
@@ -33,8 +31,8 @@ def split(x: TensorLike, indices_or_sections: int | Sequence[int], axis: int = 0
 
     Args:
         x: Input tensor.
-        indices_or_sections: Number of equal pieces, or the positions to cut at.
-        axis: Axis to cut along.
+        indices_or_sections: Number of equal pieces, or the positions to split at.
+        axis: Axis to split along.
 
     Returns:
         A list of tensors.
@@ -65,7 +63,7 @@ def array_split(x: TensorLike, indices_or_sections: int, axis: int = 0) -> list[
     Args:
         x: Input tensor.
         indices_or_sections: Number of pieces.
-        axis: Axis to cut along.
+        axis: Axis to split along.
 
     Returns:
         A list of tensors.
@@ -152,7 +150,7 @@ def _unstack(x: Array, num: int | None = None, axis: int = 0) -> list[Array]:
     if not isinstance(size, int) or (num is not None and num != size):
         raise ValueError(
             f"axis {axis} of shape {x.shape} must have a known size"
-            + (f", and `num` says {num}." if num else ".")
+            + (f", and `num` is {num}." if num else ".")
         )
     return [jax.lax.index_in_dim(x, i, axis, keepdims=False) for i in range(size)]
 
@@ -163,8 +161,8 @@ def unstack(x: TensorLike, num: int | None = None, axis: int = 0) -> list[Tensor
 
     Args:
         x: Input tensor.
-        num: Expected number of slices. `None` means do not check.
-        axis: Axis to cut along; its size must be known.
+        num: Expected number of slices. `None` means any number.
+        axis: Axis to split along; its size must be known.
 
     Returns:
         A list of tensors.

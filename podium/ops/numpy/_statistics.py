@@ -7,12 +7,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import Axis, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    hashable_axis,
-)
+from podium.core import Tensor
+from podium.ops._arguments import hashable_axis, reject_sparse
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 
@@ -120,8 +116,7 @@ def corrcoef(x: TensorLike) -> Tensor:
 def _bincount(
     x: Array, weights: Array | None = None, minlength: int = 0, sparse: bool = False
 ) -> Array:
-    if sparse:
-        raise ValueError("sparse results are not supported. Leave `sparse` out.")
+    reject_sparse(sparse)
     if x.ndim != 2:
         return jnp.bincount(x, weights=weights, minlength=minlength)
     length = max(int(jnp.max(x)) + 1, minlength) if x.size else minlength
@@ -139,13 +134,12 @@ def bincount(
 ) -> Tensor:
     """Count the occurrences of each non-negative integer.
 
-    The size of the result depends on the values, so inside a compiled function `x` must be known
-    and `minlength` is no bound.
+    The size of the result depends on the values, so `x` cannot be a traced value.
 
     Args:
         x: Integer tensor, 1D, or 2D to count each row.
-        weights: What each occurrence adds. `None` means 1.
-        minlength: Smallest length of the result.
+        weights: Weight of each occurrence. `None` means 1.
+        minlength: Minimum length of the result.
         sparse: Sparse results are not supported: must be `False`.
 
     Example:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from podium.core import (
-    Tensor,
-    floatx,
-)
+from podium.core import Tensor, floatx
 from podium.ops._operation import array_function, dispatch, operation
 
 
@@ -99,7 +96,7 @@ def kaiser(x: int, beta: float) -> Tensor:
 
     Args:
         x: Number of points.
-        beta: Shape parameter; larger values give a narrower window.
+        beta: Shape parameter; larger values make the window narrower.
 
     Example:
         >>> ops.kaiser(3, 0.0).numpy()

@@ -125,7 +125,7 @@ class UnitNorm(Constraint):
     def __call__(self, w: TensorLike) -> Tensor:
         """Return `w` with its vectors scaled to unit norm; zeros stay zeros."""
         axis = _axis_argument(self.axis)
-        constrained: Tensor = dispatch(_normalize, convert_to_tensor(w), axis, epsilon())
+        constrained: Tensor = dispatch(_scale_to_unit_norm, convert_to_tensor(w), axis, epsilon())
         return constrained
 
     def get_config(self) -> Config:
@@ -141,7 +141,7 @@ def _clip_norms(
     return w * (target / (epsilon + norms))
 
 
-def _normalize(w: Array, axis: int | tuple[int, ...], epsilon: float) -> Array:
+def _scale_to_unit_norm(w: Array, axis: int | tuple[int, ...], epsilon: float) -> Array:
     return w / (epsilon + _norms(w, axis))
 
 

@@ -8,18 +8,14 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from podium._typing import TensorLike
-from podium.core import (
-    Tensor,
-)
+from podium.core import Tensor
 from podium.core import epsilon as default_epsilon
-from podium.ops._arguments import (
-    hashable_axis,
-)
+from podium.ops._arguments import hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer, result_type, to_float
 
 
-def _as_list(axis: int | Sequence[int]) -> list[int]:
+def _axis_list(axis: int | Sequence[int]) -> list[int]:
     return [axis] if isinstance(axis, int) else sorted(axis)
 
 
@@ -115,7 +111,7 @@ def batch_normalization(
         axis: Axis of the features.
         offset: 1D tensor to add. `None` means 0.
         scale: 1D tensor to multiply by. `None` means 1.
-        epsilon: Small number that keeps the division finite.
+        epsilon: Small value that keeps the division finite.
 
     Example:
         >>> x, mean, variance = [[1.0], [3.0]], [2.0], [1.0]
@@ -141,22 +137,22 @@ def _layer_normalization(
     epsilon = default_epsilon() if epsilon is None else epsilon
     dtype = x.dtype
     x = x.astype(result_type(dtype, jnp.float32))
-    axes = [a % x.ndim for a in _as_list(axis)]
+    axes = [a % x.ndim for a in _axis_list(axis)]
     shape = [x.shape[i] if i in axes else 1 for i in range(x.ndim)]
 
-    def aligned(v):
+    def align(v: Array) -> Array:
         v = v.astype(x.dtype)
         return v if v.ndim == x.ndim or axes == [x.ndim - 1] else jnp.reshape(v, shape)
 
     mean, variance = _mean_and_variance(x, axes, keepdims=True)
     factor = lax.rsqrt(variance + epsilon)
     if gamma is not None:
-        factor = factor * aligned(gamma)
+        factor = factor * align(gamma)
     if rms_scaling:
         return (x * factor).astype(dtype)
     shift = -mean * factor
     if beta is not None:
-        shift = shift + aligned(beta)
+        shift = shift + align(beta)
     return (x * factor + shift).astype(dtype)
 
 
@@ -176,7 +172,7 @@ def layer_normalization(
         gamma: Scale, shaped like the axes in `axis`. `None` means 1.
         beta: Shift, shaped like the axes in `axis`. `None` means 0.
         axis: Axis or axes of the features.
-        epsilon: Small number that keeps the division finite. `None` means `podium.core.epsilon()`.
+        epsilon: Small value that keeps the division finite. `None` means `podium.core.epsilon()`.
         **kwargs: `rms_scaling`, from old Keras: divide by the standard deviation without
             subtracting the mean.
 
@@ -197,7 +193,7 @@ def _rms_normalization(
     epsilon = default_epsilon() if epsilon is None else epsilon
     wide = jnp.atleast_1d(x.astype(result_type(x.dtype, jnp.float32)))
     factor = lax.rsqrt(
-        jnp.mean(jnp.square(wide), axis=tuple(_as_list(axis)), keepdims=True) + epsilon
+        jnp.mean(jnp.square(wide), axis=tuple(_axis_list(axis)), keepdims=True) + epsilon
     )
     out = wide * factor if scale is None else wide * factor * scale.astype(wide.dtype)
     return out.astype(x.dtype)
@@ -216,7 +212,7 @@ def rms_normalization(
         x: Input tensor.
         scale: What to multiply by, broadcast against `x`. `None` means 1.
         axis: Axis or axes of the features.
-        epsilon: Small number that keeps the division finite. `None` means `podium.core.epsilon()`.
+        epsilon: Small value that keeps the division finite. `None` means `podium.core.epsilon()`.
 
     Example:
         >>> ops.rms_normalization([[3.0, 4.0]]).numpy()

@@ -6,13 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import Axis, DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    dtype_or_none,
-    hashable_axis,
-)
+from podium.core import Tensor
+from podium.ops._arguments import dtype_or_none, hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
 

@@ -1,7 +1,7 @@
 """Reductions along axes: sums, means, extremes and their indices.
 
 `axis` is an int, a tuple or list of ints, or `None` for all elements. Variants that ignore NaN are
-in `_nan_reduction.py`.
+in `_nan_reductions.py`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,8 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from podium._typing import Axis, DTypeLike, TensorLike
-from podium.core import (
-    Tensor,
-)
-from podium.ops._arguments import (
-    dtype_or_none,
-    hashable_axis,
-)
+from podium.core import Tensor
+from podium.ops._arguments import dtype_or_none, hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer, result_type, to_float
 
