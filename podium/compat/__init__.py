@@ -1,6 +1,4 @@
-"""Running scripts that were written for TensorFlow and Keras: their names, and the imports that
-find them here.
-"""
+"""TensorFlow's and Keras's APIs on Podium, and the import hook that scripts find them with."""
 
 from podium.compat._import_hook import install as install
 from podium.compat._import_hook import uninstall as uninstall

@@ -1,8 +1,7 @@
-"""The import finder that answers `import tensorflow`, `import keras` and `import tf_keras` with
-Podium.
+"""The import hook that makes `import tensorflow`, `keras` and `tf_keras` import Podium.
 
-It is installed only by `python -m podium` and by `install()`. While it is, the real packages are
-never imported: a name that Podium lacks is an ImportError that says so.
+It is installed only by `python -m podium` and by `install()`. While it is installed, the real
+packages are never imported: a name that Podium lacks raises an ImportError.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ import importlib.machinery
 import sys
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
 
 _KERAS = "podium.compat.keras"
-# Dotted names as scripts write them, the longest first, and the module that stands for each.
-_STANDS_FOR = {
+# Dotted names in scripts, the longest first, and Podium's module for each.
+_MODULES = {
     "tensorflow.python.keras": _KERAS,
     "tensorflow.keras": _KERAS,
     "tensorflow.python": "podium.compat.tensorflow",
@@ -30,51 +28,50 @@ _STANDS_FOR = {
 
 
 class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `tensorflow`, `keras`, `tf_keras` and everything below them among Podium's modules."""
+    """Finds `tensorflow`, `keras`, `tf_keras` and their submodules among Podium's modules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Claim a name that Podium stands for; leave all others to the finders behind."""
+        """Return a spec for a name that Podium replaces; None for all others."""
         if fullname.partition(".")[0] not in ("tensorflow", "keras", "tf_keras"):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
-        """Let Python make an empty module, which `exec_module` replaces: the real one keeps its own
-        spec.
+        """Return None: Python creates an empty module, which `exec_module` replaces.
+
+        So the real module keeps its own spec.
         """
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put Podium's module in the place of the empty one."""
+        """Replace the empty module by Podium's module."""
         sys.modules[module.__name__] = _resolve(module.__name__)
 
 
 def _resolve(fullname: str) -> ModuleType:
-    """Return the module of Podium that stands for a dotted name."""
-    known = next(
-        name for name in _STANDS_FOR if fullname == name or fullname.startswith(f"{name}.")
-    )
-    found: Any = importlib.import_module(_STANDS_FOR[known])
-    for part in fullname[len(known) :].split(".")[1:]:
-        inner = vars(found).get(part)
+    """Return the module of Podium for a dotted name."""
+    prefix = next(name for name in _MODULES if fullname == name or fullname.startswith(f"{name}."))
+    module = importlib.import_module(_MODULES[prefix])
+    for part in fullname[len(prefix) :].split(".")[1:]:
+        inner = vars(module).get(part)
         if not isinstance(inner, ModuleType):
-            inner = _below(found, part, fullname)
-        found = inner
-    return found
+            inner = _import_submodule(module, part, fullname)
+        module = inner
+    return module
 
 
-def _below(found: ModuleType, part: str, fullname: str) -> ModuleType:
-    name = f"{found.__name__}.{part}"
+def _import_submodule(package: ModuleType, part: str, fullname: str) -> ModuleType:
+    name = f"{package.__name__}.{part}"
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         raise ModuleNotFoundError(
-            f"No module named {fullname!r}: Podium stands for this package and has no {part!r} in "
-            f"{found.__name__}. The real package is never imported; leave the import out, or run "
+            f"No module named {fullname!r}: Podium replaces this package and has no {part!r} in "
+            f"{package.__name__}. The real package is never imported; remove the import, or run "
             "the script without Podium.",
             name=fullname,
         ) from None
@@ -84,13 +81,12 @@ _finder = PodiumFinder()
 
 
 def install() -> None:
-    """Make `import tensorflow`, `import keras` and `import tf_keras` mean Podium, from now on in
-    this process.
+    """Make `import tensorflow`, `keras` and `tf_keras` import Podium in this process.
 
     `python -m podium script.py` does this before it runs the script.
 
     Raises:
-        RuntimeError: One of the real packages has been imported already.
+        RuntimeError: One of the real packages is already imported.
 
     Example:
         >>> podium.compat.install()
@@ -105,14 +101,14 @@ def install() -> None:
     real = [name for name in ("tensorflow", "keras", "tf_keras") if name in sys.modules]
     if real:
         raise RuntimeError(
-            f"{', '.join(real)} is imported already. Call `podium.compat.install()` before the "
-            "first import of it."
+            f"{', '.join(real)} is already imported. Call `podium.compat.install()` before its "
+            "first import."
         )
     sys.meta_path.insert(0, _finder)
 
 
 def uninstall() -> None:
-    """Undo `install`: later imports of TensorFlow and Keras mean the real ones again.
+    """Undo `install`: later imports of TensorFlow and Keras import the real packages again.
 
     Example:
         >>> podium.compat.uninstall()

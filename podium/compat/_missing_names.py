@@ -1,57 +1,60 @@
-"""What is said when a script asks for a name that Podium's slice of TensorFlow or Keras does not
-have.
+"""Errors for names of TensorFlow or Keras that Podium does not have.
 
-Each function here is the `__getattr__` of one door: it is called for names that the door lacks.
+Each function here is the `__getattr__` of one public package: Python calls it for names that the
+package lacks.
 """
 
 import difflib
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 
-def explaining(module: str, shown: str, whole: str = "TensorFlow") -> Callable[[str], Any]:
-    """Make the `__getattr__` of a door.
+def make_getattr(
+    module: str, shown_name: str, library: str = "TensorFlow"
+) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a package.
 
     Args:
-        module: The door's module.
-        shown: What scripts call it, such as "tf.math".
-        whole: What it is a slice of.
+        module: The name of the package's module.
+        shown_name: The name in scripts, such as "tf.math".
+        library: The library that the package follows.
     """
 
     def __getattr__(name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        names = [each for each in vars(sys.modules[module]) if not each.startswith("_")]
+        names = [public for public in vars(sys.modules[module]) if not public.startswith("_")]
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        hint = f" Nearest: {', '.join(f'{shown}.{each}' for each in close)}." if close else ""
+        nearest = ", ".join(f"{shown_name}.{match}" for match in close)
+        hint = f" Nearest: {nearest}." if close else ""
         raise AttributeError(
-            f"{shown}.{name} is not in Podium's slice of {whole}.{hint} `podium.ops` may have it "
-            "under NumPy's name, and `podium.lift` makes any JAX function work on Tensors."
+            f"{shown_name}.{name} is not in Podium's subset of {library}.{hint} `podium.ops` may "
+            "have it under NumPy's name, and `podium.lift` makes any JAX function work on Tensors."
         )
 
     return __getattr__
 
 
-_DOOR = "podium.compat.tensorflow"
-tensorflow = explaining(_DOOR, "tf")
-compat = explaining(f"{_DOOR}.compat", "tf.compat")
-config = explaining(f"{_DOOR}.config", "tf.config")
-config_experimental = explaining(f"{_DOOR}.config.experimental", "tf.config.experimental")
-data = explaining(f"{_DOOR}.data", "tf.data")
-distribute = explaining(f"{_DOOR}.distribute", "tf.distribute")
-data_experimental = explaining(f"{_DOOR}.data.experimental", "tf.data.experimental")
-dtypes = explaining(f"{_DOOR}.dtypes", "tf.dtypes")
-errors = explaining(f"{_DOOR}.errors", "tf.errors")
-experimental = explaining(f"{_DOOR}.experimental", "tf.experimental")
-gfile = explaining(f"{_DOOR}.io.gfile", "tf.io.gfile")
-image = explaining(f"{_DOOR}.image", "tf.image")
-io = explaining(f"{_DOOR}.io", "tf.io")
-linalg = explaining(f"{_DOOR}.linalg", "tf.linalg")
-math = explaining(f"{_DOOR}.math", "tf.math")
-nest = explaining(f"{_DOOR}.nest", "tf.nest")
-nn = explaining(f"{_DOOR}.nn", "tf.nn")
-random = explaining(f"{_DOOR}.random", "tf.random")
-signal = explaining(f"{_DOOR}.signal", "tf.signal")
-keras = explaining("podium.compat.keras", "keras", "Keras")
-backend = explaining("podium.compat.keras.backend", "keras.backend", "Keras")
+_TENSORFLOW = "podium.compat.tensorflow"
+tensorflow = make_getattr(_TENSORFLOW, "tf")
+compat = make_getattr(f"{_TENSORFLOW}.compat", "tf.compat")
+config = make_getattr(f"{_TENSORFLOW}.config", "tf.config")
+config_experimental = make_getattr(f"{_TENSORFLOW}.config.experimental", "tf.config.experimental")
+data = make_getattr(f"{_TENSORFLOW}.data", "tf.data")
+distribute = make_getattr(f"{_TENSORFLOW}.distribute", "tf.distribute")
+data_experimental = make_getattr(f"{_TENSORFLOW}.data.experimental", "tf.data.experimental")
+dtypes = make_getattr(f"{_TENSORFLOW}.dtypes", "tf.dtypes")
+errors = make_getattr(f"{_TENSORFLOW}.errors", "tf.errors")
+experimental = make_getattr(f"{_TENSORFLOW}.experimental", "tf.experimental")
+gfile = make_getattr(f"{_TENSORFLOW}.io.gfile", "tf.io.gfile")
+image = make_getattr(f"{_TENSORFLOW}.image", "tf.image")
+io = make_getattr(f"{_TENSORFLOW}.io", "tf.io")
+linalg = make_getattr(f"{_TENSORFLOW}.linalg", "tf.linalg")
+math = make_getattr(f"{_TENSORFLOW}.math", "tf.math")
+nest = make_getattr(f"{_TENSORFLOW}.nest", "tf.nest")
+nn = make_getattr(f"{_TENSORFLOW}.nn", "tf.nn")
+random = make_getattr(f"{_TENSORFLOW}.random", "tf.random")
+signal = make_getattr(f"{_TENSORFLOW}.signal", "tf.signal")
+keras = make_getattr("podium.compat.keras", "keras", "Keras")
+backend = make_getattr("podium.compat.keras.backend", "keras.backend", "Keras")

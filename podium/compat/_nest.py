@@ -1,15 +1,16 @@
-"""`tf.nest`: structures of lists, tuples and dictionaries."""
+"""Nested structures of lists, tuples and dictionaries: `tf.nest` and `keras.tree`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 
+from podium._typing import Tree
 from podium.core import map_structure as map_leaves
 
 
-def is_nested(structure: Any) -> bool:
-    """Tell whether something is a list, tuple or dictionary.
+def is_nested(structure: Tree) -> bool:
+    """Return whether `structure` is a list, tuple or dictionary.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -19,27 +20,27 @@ def is_nested(structure: Any) -> bool:
     return isinstance(structure, (list, tuple, dict))
 
 
-def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """List the leaves; dictionaries in the order of their sorted keys.
+def flatten(structure: Tree, expand_composites: bool = False) -> list[Any]:
+    """List the leaves; those of dictionaries in the order of sorted keys.
 
     Example:
         >>> from podium.compat import tensorflow as tf
         >>> tf.nest.flatten({"b": 1, "a": [2, 3]})
         [2, 3, 1]
     """
-    return [structure] if structure is None else _with_none(structure)
+    return _leaves(structure)
 
 
-def _with_none(structure: Any) -> list[Any]:
+def _leaves(structure: Tree) -> list[Any]:
     if isinstance(structure, dict):
-        return [leaf for key in sorted(structure) for leaf in _with_none(structure[key])]
+        return [leaf for key in sorted(structure) for leaf in _leaves(structure[key])]
     if isinstance(structure, (list, tuple)):
-        return [leaf for part in structure for leaf in _with_none(part)]
+        return [leaf for part in structure for leaf in _leaves(part)]
     return [structure]
 
 
-def map_structure(func: Callable, *structure: Any, **kwargs: Any) -> Any:
-    """Apply a function to the leaves of one structure, or of several alike.
+def map_structure(func: Callable[..., Any], *structure: Tree, **kwargs: Any) -> Tree:
+    """Apply a function to the leaves of one structure, or of several of the same form.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -49,8 +50,10 @@ def map_structure(func: Callable, *structure: Any, **kwargs: Any) -> Any:
     return map_leaves(func, *structure)
 
 
-def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """Put leaves back into a structure.
+def pack_sequence_as(
+    structure: Tree, flat_sequence: Sequence[Any], expand_composites: bool = False
+) -> Tree:
+    """Return a structure of the same form, with the leaves of `flat_sequence`.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -59,10 +62,10 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     """
     leaves = iter(flat_sequence)
 
-    def pack(part: Any) -> Any:
+    def pack(part: Tree) -> Tree:
         if isinstance(part, dict):
-            found = {key: pack(part[key]) for key in sorted(part)}
-            return {key: found[key] for key in part}
+            packed = {key: pack(part[key]) for key in sorted(part)}
+            return {key: packed[key] for key in part}
         if isinstance(part, tuple) and hasattr(part, "_fields"):
             return type(part)(*map(pack, part))
         if isinstance(part, (list, tuple)):
@@ -73,17 +76,17 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 
 
 def assert_same_structure(
-    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+    nest1: Tree, nest2: Tree, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raise ValueError unless two structures are alike.
+    """Raise ValueError unless two structures have the same form.
 
     Example:
         >>> from podium.compat import tensorflow as tf
         >>> tf.nest.assert_same_structure([1, 2], [3, 4])
     """
-    marks = [map_leaves(lambda leaf: 0, nest) for nest in (nest1, nest2)]
-    if bool(jax.tree.structure(marks[0]) != jax.tree.structure(marks[1])):  # type: ignore[operator]
+    structures = [jax.tree.structure(map_leaves(lambda leaf: 0, nest)) for nest in (nest1, nest2)]
+    if bool(structures[0] != structures[1]):  # type: ignore[operator]
         raise ValueError(
-            f"The structures {nest1!r} and {nest2!r} are not alike; the same lists, tuples and "
-            "keys were expected."
+            f"The structures {nest1!r} and {nest2!r} differ; the same lists, tuples and keys were "
+            "expected."
         )

@@ -1,6 +1,4 @@
-"""Small public datasets, fetched once into `~/.keras/datasets`; `digits` comes with
-scikit-learn.
-"""
+"""Small public datasets, downloaded once to `~/.keras/datasets`; `digits` needs no download."""
 
 from podium.datasets import boston_housing as boston_housing
 from podium.datasets import california_housing as california_housing

@@ -1,17 +1,16 @@
-"""News of Reuters as lists of word numbers: 11,228 texts on 46 topics."""
+"""News of Reuters as lists of word indices: `reuters`."""
 
 import json
 from typing import Any
 
 import numpy as np
 
-from podium.datasets._reading import ORIGIN, read_object_arrays
-from podium.datasets._tables import check_test_split
-from podium.datasets._words import Texts, WordChoice
+from podium.datasets._loading import ORIGIN, Arrays, check_test_split, read_object_arrays
+from podium.datasets._word_filter import WordFilter
 from podium.utils import get_file
 
 _HASH = "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"
-_WORDS_HASH = "4d44cc38712099c9e383dc6e5f11a921"
+_WORD_INDEX_HASH = "4d44cc38712099c9e383dc6e5f11a921"
 _TOPICS = (
     "cocoa grain veg-oil earn acq wheat copper housing money-supply coffee sugar trade reserves "
     "ship cotton carcass crude nat-gas cpi money-fx interest gnp meal-feed alum oilseed gold tin "
@@ -31,21 +30,23 @@ def load_data(
     oov_char: int | None = 2,
     index_from: int = 3,
     **kwargs: Any,
-) -> tuple[Texts, Texts]:
-    """Load the news, fetching them the first time. Word numbers are ranks: smaller ones are more
-    frequent.
+) -> tuple[Arrays, Arrays]:
+    """Load 11,228 news articles on 46 topics.
+
+    The file is downloaded the first time. Word indices are frequency ranks: smaller indices are
+    more frequent.
 
     Args:
-        path: Name in the cache, `~/.keras/datasets`.
-        num_words: Keep only words with numbers below it.
-        skip_top: Leave out the most frequent words.
-        maxlen: Keep only texts that are shorter.
-        test_split: Fraction of the texts to test with.
-        seed: Fixes the order before the split.
-        start_char: Number that begins each text; None for none.
-        oov_char: Number in the place of words that are left out; None drops them.
-        index_from: Added to the number of every word.
-        **kwargs: Old arguments of Keras, without effect.
+        path: File name in the cache, `~/.keras/datasets`.
+        num_words: Only words with a smaller index are kept.
+        skip_top: The number of most frequent words to leave out.
+        maxlen: Only shorter texts are kept.
+        test_split: Fraction of the texts for testing.
+        seed: Seed of the order before the split.
+        start_char: Index at the start of each text; None for none.
+        oov_char: Index that replaces words that are left out; None drops them.
+        index_from: Added to the index of every word.
+        **kwargs: Deprecated arguments of Keras; ignored.
 
     Returns:
         `(x_train, y_train), (x_test, y_test)`: arrays of lists, and of topics from 0 to 45.
@@ -58,31 +59,33 @@ def load_data(
     check_test_split(test_split)
     x, y = read_object_arrays(get_file(path, f"{ORIGIN}reuters.npz", file_hash=_HASH), "x", "y")
     order = np.arange(len(x))
-    np.random.RandomState(seed).shuffle(
-        order
-    )  # Keras's way of mixing, so that one seed gives its order
-    choice = WordChoice(num_words, skip_top, maxlen, start_char, oov_char, index_from)
-    texts, topics = choice.texts(x[order], y[order])
-    count = int(len(texts) * (1 - test_split))
-    return (texts[:count], topics[:count]), (texts[count:], topics[count:])
+    np.random.RandomState(seed).shuffle(order)  # the same order as Keras
+    word_filter = WordFilter(num_words, skip_top, maxlen, start_char, oov_char, index_from)
+    texts, topics = word_filter.select(x[order], y[order])
+    num_train = int(len(texts) * (1 - test_split))
+    train, test = slice(num_train), slice(num_train, None)
+    return (texts[train], topics[train]), (texts[test], topics[test])
 
 
 def get_word_index(path: str = "reuters_word_index.json") -> dict[str, int]:
-    """Load the number of every word (before `index_from` is added), fetching it the first time.
+    """Load the index of every word, before `index_from` is added; downloaded the first time.
 
     Args:
-        path: Name in the cache, `~/.keras/datasets`.
+        path: File name in the cache, `~/.keras/datasets`.
 
     Example:
         >>> callable(podium.datasets.reuters.get_word_index)  # get_word_index()["the"] is 1
         True
     """
-    with open(get_file(path, f"{ORIGIN}reuters_word_index.json", file_hash=_WORDS_HASH)) as file:
-        return json.load(file)
+    with open(
+        get_file(path, f"{ORIGIN}reuters_word_index.json", file_hash=_WORD_INDEX_HASH)
+    ) as file:
+        word_index: dict[str, int] = json.load(file)
+    return word_index
 
 
 def get_label_names() -> tuple[str, ...]:
-    """Return the names of the 46 topics, in the order of their numbers.
+    """Return the names of the 46 topics, in the order of their indices.
 
     Example:
         >>> podium.datasets.reuters.get_label_names()[:4]

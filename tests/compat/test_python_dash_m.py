@@ -82,7 +82,7 @@ def test_errors_show_the_script_only_and_exit_codes_pass_through(folder):
         "in fail" in done.stderr and "_runner.py" not in done.stderr and "runpy" not in done.stderr
     )
     assert (
-        "tf.reduce_men is not in Podium's slice of TensorFlow. Nearest: tf.reduce_mean"
+        "tf.reduce_men is not in Podium's subset of TensorFlow. Nearest: tf.reduce_mean"
         in done.stderr
     )
     assert run("inner/program.py", "exit", cwd=folder).returncode == 7
@@ -135,7 +135,7 @@ def test_install_and_uninstall(installed):
     assert importlib.import_module("tensorflow.keras.layers") is podium.layers
     with pytest.raises(
         ModuleNotFoundError,
-        match=r"No module named 'tensorflow\.lite': Podium stands for this package",
+        match=r"No module named 'tensorflow\.lite': Podium replaces this package",
     ):
         importlib.import_module("tensorflow.lite")
     compat.uninstall()
@@ -148,5 +148,5 @@ def test_install_and_uninstall(installed):
 
 def test_install_refuses_when_the_real_package_is_there(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", sys)
-    with pytest.raises(RuntimeError, match="keras is imported already"):
+    with pytest.raises(RuntimeError, match="keras is already imported"):
         compat.install()

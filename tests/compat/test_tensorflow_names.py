@@ -95,14 +95,14 @@ def test_keras_has_every_public_name_of_podium():
         (
             tf,
             "reduce_men",
-            r"tf\.reduce_men is not in Podium's slice of TensorFlow\. Nearest: tf\.reduce_mean",
+            r"tf\.reduce_men is not in Podium's subset of TensorFlow\. Nearest: tf\.reduce_mean",
         ),
         (
             tf.math,
             "coss",
-            r"tf\.math\.coss is not in Podium's slice of TensorFlow\. Nearest: tf\.math\.cos",
+            r"tf\.math\.coss is not in Podium's subset of TensorFlow\. Nearest: tf\.math\.cos",
         ),
-        (keras, "applications", r"keras\.applications is not in Podium's slice of Keras"),
+        (keras, "applications", r"keras\.applications is not in Podium's subset of Keras"),
     ],
 )
 def test_a_missing_name_says_so(module, name, message):
@@ -294,5 +294,5 @@ def test_nest_keeps_the_order_of_keys():
     assert tf.nest.flatten(structure) == [2, 3, 1]
     assert tf.nest.pack_sequence_as(structure, [20, 30, 10]) == {"b": 10, "a": (20, [30])}
     assert list(tf.nest.map_structure(lambda x: x, structure)) == ["b", "a"]
-    with pytest.raises(ValueError, match="are not alike"):
+    with pytest.raises(ValueError, match="differ; the same lists"):
         tf.nest.assert_same_structure([1, 2], [1, [2]])

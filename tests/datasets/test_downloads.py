@@ -1,6 +1,4 @@
-"""Datasets fetched from a server on this machine: success, every way to fail, and what is left on
-the disk.
-"""
+"""Downloads of datasets from a local server: success, failures, and the files left on disk."""
 
 import hashlib
 import http.client
@@ -18,42 +16,42 @@ import numpy as np
 import pytest
 
 import podium
-from podium.datasets import _boston_housing, _california_housing, _reuters
+from podium.datasets import _housing, _reuters
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves the bytes in `files`; `answer` says how."""
+    """Serves the bytes in `files`; `mode` selects a failure."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = {}
-        self.asked = []
-        self.answer = "whole"
-        self.half_sent, self.go_on = threading.Event(), threading.Event()
+        self.requested = []
+        self.mode = "complete"
+        self.half_sent, self.resume = threading.Event(), threading.Event()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         name = self.path.lstrip("/")
-        self.server.asked.append(name)
-        if self.server.answer == "busy":
+        self.server.requested.append(name)
+        if self.server.mode == "busy":
             return self.send_error(503)
         if name not in self.server.files:
             return self.send_error(404)
         content = self.server.files[name]
         self.send_response(200)
-        if self.server.answer != "unmeasured":
+        if self.server.mode != "no_length":
             self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content[: len(content) // 2])
-        if self.server.answer == "cut":
+        if self.server.mode == "truncated":
             return None
-        if self.server.answer == "slow":
+        if self.server.mode == "slow":
             self.wfile.flush()
             self.server.half_sent.set()
-            self.server.go_on.wait(60)
+            self.server.resume.wait(60)
             return None
         self.wfile.write(content[len(content) // 2 :])
 
@@ -63,13 +61,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    running = Server()
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    local_server = Server()
+    thread = threading.Thread(target=local_server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield running
-    running.go_on.set()
-    running.shutdown()
-    running.server_close()
+    yield local_server
+    local_server.resume.set()
+    local_server.shutdown()
+    local_server.server_close()
     thread.join()
 
 
@@ -80,91 +78,93 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "datasets"
 
 
-def packed(**arrays):
+def npz_bytes(**arrays):
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
 
 
 @pytest.fixture
-def houses(server, cache, monkeypatch):
-    """A small file in the place of the prices of California."""
-    content = packed(
+def housing_server(server, cache, monkeypatch):
+    """A server with a small file instead of the California housing data."""
+    content = npz_bytes(
         x=np.arange(8 * 700, dtype="float32").reshape(700, 8), y=np.arange(700, dtype="float32")
     )
-    serve(server, monkeypatch, _california_housing, "california_housing.npz", content)
+    serve(server, monkeypatch, _housing, "california_housing.npz", content, "_CALIFORNIA_HASH")
     return server
 
 
 def serve(server, monkeypatch, module, name, content, hash_name="_HASH"):
     server.files[name] = content
-    kind = "sha256" if len(getattr(module, hash_name)) == 64 else "md5"
-    monkeypatch.setattr(module, hash_name, hashlib.new(kind, content).hexdigest())
+    algorithm = "sha256" if len(getattr(module, hash_name)) == 64 else "md5"
+    monkeypatch.setattr(module, hash_name, hashlib.new(algorithm, content).hexdigest())
     monkeypatch.setattr(module, "ORIGIN", f"http://127.0.0.1:{server.server_address[1]}/")
 
 
-def load():
+def load_california():
     return podium.datasets.california_housing.load_data()
 
 
-def kept(cache):
+def cached_files(cache):
     return sorted(path.name for path in cache.iterdir()) if cache.exists() else []
 
 
 # --- success
 
 
-def test_california_housing_is_fetched_once_mixed_and_split(houses, cache):
-    (x_train, y_train), (x_test, y_test) = load()
+def test_california_housing_is_downloaded_once_shuffled_and_split(housing_server, cache):
+    (x_train, y_train), (x_test, y_test) = load_california()
     assert x_train.shape == (560, 8) and x_test.shape == (140, 8) and x_train.dtype == np.float32
     np.testing.assert_array_equal(x_train[:, 0], y_train * 8)  # rows stay together
     order = np.arange(700)
     np.random.RandomState(113).shuffle(order)
     np.testing.assert_array_equal(np.concatenate([y_train, y_test]), order)
-    (small, _), (rest, _) = podium.datasets.california_housing.load_data(
+    (small_train, _), (small_test, _) = podium.datasets.california_housing.load_data(
         "small", test_split=0.5, seed=1
     )
-    assert len(small) == len(rest) == 300 and small.max() < 600 * 8
-    assert houses.asked == ["california_housing.npz"] and kept(cache) == ["california_housing.npz"]
+    assert len(small_train) == len(small_test) == 300 and small_train.max() < 600 * 8
+    assert housing_server.requested == ["california_housing.npz"] and cached_files(cache) == [
+        "california_housing.npz"
+    ]
 
 
-def test_a_file_in_the_cache_needs_no_server(houses, cache):
-    before = load()
-    houses.answer = "busy"
-    np.testing.assert_array_equal(load()[0][0], before[0][0])
-    assert len(houses.asked) == 1
+def test_cached_file_needs_no_server(housing_server, cache):
+    first = load_california()
+    housing_server.mode = "busy"
+    np.testing.assert_array_equal(load_california()[0][0], first[0][0])
+    assert len(housing_server.requested) == 1
 
 
-def test_boston_housing(server, cache, monkeypatch):
-    content = packed(x=np.arange(13.0 * 10).reshape(10, 13), y=np.arange(10.0))
-    serve(server, monkeypatch, _boston_housing, "boston_housing.npz", content)
+def test_load_boston_housing(server, cache, monkeypatch):
+    content = npz_bytes(x=np.arange(13.0 * 10).reshape(10, 13), y=np.arange(10.0))
+    serve(server, monkeypatch, _housing, "boston_housing.npz", content, "_BOSTON_HASH")
     (x_train, y_train), (x_test, y_test) = podium.datasets.boston_housing.load_data(
         test_split=0.3, seed=2
     )
     assert x_train.shape == (7, 13) and x_test.shape == (3, 13) and x_train.dtype == np.float64
     assert sorted([*y_train, *y_test]) == list(range(10))
-    whole, nothing = podium.datasets.boston_housing.load_data(test_split=0)
-    assert len(whole[0]) == 10 and len(nothing[0]) == 0
+    train, test = podium.datasets.boston_housing.load_data(test_split=0)
+    assert len(train[0]) == 10 and len(test[0]) == 0
 
 
 @pytest.fixture
-def news(server, cache, monkeypatch):
+def reuters(server, cache, monkeypatch):
     x = np.empty(5, dtype=object)
     x[:] = [[1, 2, 3], [4, 90], [5], [6, 7, 8, 9], [10]]
-    serve(server, monkeypatch, _reuters, "reuters.npz", packed(x=x, y=np.arange(5)))
+    serve(server, monkeypatch, _reuters, "reuters.npz", npz_bytes(x=x, y=np.arange(5)))
     words = json.dumps({"the": 1, "of": 2}).encode()
-    serve(server, monkeypatch, _reuters, "reuters_word_index.json", words, "_WORDS_HASH")
+    serve(server, monkeypatch, _reuters, "reuters_word_index.json", words, "_WORD_INDEX_HASH")
     return podium.datasets.reuters
 
 
-def test_reuters(news):
-    (x_train, y_train), (x_test, y_test) = news.load_data()
+def test_load_reuters(reuters):
+    (x_train, y_train), (x_test, y_test) = reuters.load_data()
     order = np.arange(5)
     np.random.RandomState(113).shuffle(order)
     assert [*y_train, *y_test] == order.tolist() and len(y_train) == 4
     assert dict(zip([*y_train, *y_test], [*x_train, *x_test], strict=True))[1] == [1, 7, 93]
-    assert news.get_word_index() == {"the": 1, "of": 2}
-    assert len(news.get_label_names()) == 46 and news.get_label_names()[3] == "earn"
+    assert reuters.get_word_index() == {"the": 1, "of": 2}
+    assert len(reuters.get_label_names()) == 46 and reuters.get_label_names()[3] == "earn"
 
 
 @pytest.mark.parametrize(
@@ -180,112 +180,110 @@ def test_reuters(news):
         ({"start_char": None, "index_from": 0}, [[1, 2, 3], [4, 90], [5], [6, 7, 8, 9], [10]]),
     ],
 )
-def test_reuters_keeps_the_words_that_were_asked_for(news, options, expected):
-    (x, y), (none, _) = news.load_data(test_split=0, **options)
+def test_reuters_filters_words_and_texts(reuters, options, expected):
+    (x, y), (x_test, _) = reuters.load_data(test_split=0, **options)
     assert [words for _, words in sorted(zip(y.tolist(), x, strict=True))] == expected and len(
-        none
+        x_test
     ) == 0
 
 
-def test_no_text_is_short_enough(news):
+def test_maxlen_shorter_than_every_text_raises(reuters):
     with pytest.raises(ValueError, match="maxlen=2 was given; no text is shorter"):
-        news.load_data(maxlen=2)
+        reuters.load_data(maxlen=2)
 
 
 # --- failure
 
 
-def test_the_wrong_file_is_refused_and_not_kept(houses, cache):
-    houses.files["california_housing.npz"] = b"something else"
+def test_file_with_wrong_hash_raises_and_is_not_stored(housing_server, cache):
+    housing_server.files["california_housing.npz"] = b"something else"
     with pytest.raises(
         ValueError,
         match=r"california_housing\.npz has the hash [0-9a-f]{64}; [0-9a-f]{64} was expected",
     ):
-        load()
-    assert kept(cache) == []
+        load_california()
+    assert cached_files(cache) == []
 
 
-@pytest.mark.parametrize("answer", ["cut", "busy"])
-def test_a_server_that_fails_leaves_nothing_behind(houses, cache, answer):
-    houses.answer = answer
+@pytest.mark.parametrize("mode", ["truncated", "busy"])
+def test_failed_download_leaves_no_file(housing_server, cache, mode):
+    housing_server.mode = mode
     reason = {
-        "cut": r"the connection ended after \d+ of \d+ bytes",
+        "truncated": r"the connection ended after \d+ of \d+ bytes",
         "busy": "the server answered 503 Service Unavailable",
     }
-    place = cache / "california_housing.npz"
-    with pytest.raises(
-        OSError, match=rf"could not be fetched: {reason[answer]}.*put it at {place}"
-    ):
-        load()
-    assert kept(cache) == []
-    houses.answer = "unmeasured"  # a server that does not say how long the file is
-    assert len(load()[0][0]) == 560 and kept(cache) == [place.name]
+    path = cache / "california_housing.npz"
+    with pytest.raises(OSError, match=rf"could not be fetched: {reason[mode]}.*put it at {path}"):
+        load_california()
+    assert cached_files(cache) == []
+    housing_server.mode = "no_length"  # a server that sends no Content-Length
+    assert len(load_california()[0][0]) == 560 and cached_files(cache) == [path.name]
 
 
-def test_a_file_that_is_cut_off_is_refused_even_without_a_hash(houses, cache):
-    houses.answer = "cut"
+def test_truncated_file_raises_also_without_a_hash(housing_server, cache):
+    housing_server.mode = "truncated"
     with pytest.raises(OSError, match="the connection ended after"):
-        podium.utils.get_file(origin=f"{_california_housing.ORIGIN}california_housing.npz")
-    assert kept(cache) == []
+        podium.utils.get_file(origin=f"{_housing.ORIGIN}california_housing.npz")
+    assert cached_files(cache) == []
 
 
-def test_a_file_that_the_server_lacks(houses, cache, monkeypatch):
-    del houses.files["california_housing.npz"]
+def test_file_missing_on_the_server_raises(housing_server, cache, monkeypatch):
+    del housing_server.files["california_housing.npz"]
     with pytest.raises(OSError, match="the server answered 404 Not Found"):
-        load()
+        load_california()
 
 
-def test_offline(cache, monkeypatch):
+def test_offline_error_names_the_cache_path(cache, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         origin = f"http://127.0.0.1:{free.getsockname()[1]}/"
     for name, module in (
         ("reuters", _reuters),
-        ("boston_housing", _boston_housing),
-        ("california_housing", _california_housing),
+        ("boston_housing", _housing),
+        ("california_housing", _housing),
     ):
         monkeypatch.setattr(module, "ORIGIN", origin)
         with pytest.raises(
             OSError, match=rf"could not be fetched: .*refused.*put it at {cache}/{name}\.npz"
         ):
             getattr(podium.datasets, name).load_data()
-    assert kept(cache) == []
+    assert cached_files(cache) == []
 
 
-def test_an_interrupt_leaves_nothing_behind(houses, cache, monkeypatch):
-    real = http.client.HTTPResponse.read
+def test_interrupt_leaves_no_file(housing_server, cache, monkeypatch):
+    original_read = http.client.HTTPResponse.read
     blocks = iter([1000])
 
-    def interrupted(self, amount=None):
+    def read_then_interrupt(self, amount=None):
         if (size := next(blocks, None)) is None:
             raise KeyboardInterrupt
-        return real(self, size)
+        return original_read(self, size)
 
-    monkeypatch.setattr("http.client.HTTPResponse.read", interrupted)
+    monkeypatch.setattr("http.client.HTTPResponse.read", read_then_interrupt)
     with pytest.raises(KeyboardInterrupt):
-        load()
-    assert kept(cache) == []
+        load_california()
+    assert cached_files(cache) == []
 
 
-def test_a_process_that_is_killed_leaves_nothing_at_the_final_path(houses, cache):
-    houses.answer = "slow"
-    origin = f"{_california_housing.ORIGIN}california_housing.npz"
+def test_killed_process_leaves_no_file_at_the_final_path(housing_server, cache):
+    housing_server.mode = "slow"
+    origin = f"{_housing.ORIGIN}california_housing.npz"
     program = f"import podium; podium.utils.get_file(origin={origin!r})"
-    child = subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-c", program], env=os.environ | {"JAX_PLATFORMS": "cpu"}
     )
-    assert houses.half_sent.wait(60)
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    assert "california_housing.npz" not in kept(cache)
-    houses.go_on.set()
-    houses.answer = "whole"
-    assert len(load()[0][0]) == 560
+    assert housing_server.half_sent.wait(60)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert "california_housing.npz" not in cached_files(cache)
+    housing_server.resume.set()
+    housing_server.mode = "complete"
+    assert len(load_california()[0][0]) == 560
 
 
-def test_mistakes_are_told_before_anything_is_fetched(houses):
+def test_arguments_are_validated_before_the_download(housing_server):
     with pytest.raises(ValueError, match="test_split=1 was given"):
         podium.datasets.california_housing.load_data(test_split=1)
     with pytest.raises(ValueError, match=r"Unknown version 'lage'\. Did you mean 'large'"):
         podium.datasets.california_housing.load_data("lage")
-    assert houses.asked == []
+    assert housing_server.requested == []

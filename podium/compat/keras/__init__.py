@@ -1,4 +1,4 @@
-"""The names of Keras: those of Podium, and those that only Keras 2 had."""
+"""Keras's API: the names of Podium, and those that only Keras 2 had."""
 
 from podium import activations as activations
 from podium import callbacks as callbacks
@@ -25,8 +25,8 @@ from podium.compat.keras import dtype_policies as dtype_policies
 from podium.compat.keras import mixed_precision as mixed_precision
 from podium.compat.keras import preprocessing as preprocessing
 from podium.compat.keras import tree as tree
-from podium.compat.keras._version import __version__ as __version__
-from podium.compat.keras._version import version as version
+from podium.compat.keras._backend import __version__ as __version__
+from podium.compat.keras._backend import version as version
 from podium.core import DTypePolicy as DTypePolicy
 from podium.core import ForwardAccumulator as ForwardAccumulator
 from podium.core import Function as Function

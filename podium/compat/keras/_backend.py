@@ -1,16 +1,33 @@
-"""`keras.backend`: the functions that Keras 2 scripts call `K.something`."""
+"""`keras.backend`, the functions that Keras 2 scripts call `K.something`, and Keras's version."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from podium import ops, random
-from podium.core import Variable, convert_to_tensor
+from podium._typing import DTypeLike, SymbolicShape, TensorLike
+from podium.core import Tensor, Variable, convert_to_tensor
+
+# The version of Keras whose API `podium.compat.keras` follows.
+__version__ = "2.15.0"
+
+
+def version() -> str:
+    """Return the version of Keras whose API this is.
+
+    Example:
+        >>> from podium.compat import keras
+        >>> keras.version()
+        '2.15.0'
+    """
+    return __version__
 
 
 def backend() -> str:
-    """Return the name of the framework whose words a script may use: "tensorflow", since `tf` is
-    what Podium stands for.
+    """Return the name of the backend whose API a script can use: "tensorflow".
 
     Example:
         >>> from podium.compat import keras
@@ -20,19 +37,20 @@ def backend() -> str:
     return "tensorflow"
 
 
-def get_value(x: Any) -> Any:
-    """Return a value as NumPy numbers.
+def get_value(x: TensorLike) -> np.ndarray[Any, Any]:
+    """Return a value as a NumPy array.
 
     Example:
         >>> from podium.compat import keras
         >>> float(keras.backend.get_value(podium.Variable(2.0)))
         2.0
     """
-    return x.numpy() if hasattr(x, "numpy") else np.asarray(x)
+    array: np.ndarray[Any, Any] = x.numpy() if hasattr(x, "numpy") else np.asarray(x)
+    return array
 
 
-def set_value(x: Any, value: Any) -> None:
-    """Change a Variable.
+def set_value(x: Variable, value: TensorLike) -> None:
+    """Assign a value to a Variable.
 
     Example:
         >>> from podium.compat import keras
@@ -49,8 +67,8 @@ def set_value(x: Any, value: Any) -> None:
     x.assign(np.asarray(value, dtype=x.dtype))
 
 
-def batch_get_value(tensors: Any) -> list:
-    """Return several values as NumPy numbers.
+def batch_get_value(tensors: Iterable[TensorLike]) -> list[np.ndarray[Any, Any]]:
+    """Return several values as NumPy arrays.
 
     Example:
         >>> from podium.compat import keras
@@ -60,8 +78,8 @@ def batch_get_value(tensors: Any) -> list:
     return [get_value(x) for x in tensors]
 
 
-def batch_set_value(tuples: Any) -> None:
-    """Change several Variables, given as pairs of Variable and value.
+def batch_set_value(tuples: Iterable[tuple[Variable, TensorLike]]) -> None:
+    """Assign values to several Variables, given as pairs of Variable and value.
 
     Example:
         >>> from podium.compat import keras
@@ -74,8 +92,8 @@ def batch_set_value(tuples: Any) -> None:
         set_value(x, value)
 
 
-def int_shape(x: Any) -> tuple:
-    """Return the shape as a tuple, None where a length is not known.
+def int_shape(x: TensorLike) -> SymbolicShape:
+    """Return the shape as a tuple; None for an unknown size.
 
     Example:
         >>> from podium.compat import keras
@@ -85,7 +103,7 @@ def int_shape(x: Any) -> tuple:
     return tuple(ops.shape(x))
 
 
-def ndim(x: Any) -> int:
+def ndim(x: TensorLike) -> int:
     """Return the number of dimensions.
 
     Example:
@@ -97,9 +115,12 @@ def ndim(x: Any) -> int:
 
 
 def variable(
-    value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    constraint: Callable[[Tensor], Tensor] | None = None,
 ) -> Variable:
-    """Make a Variable.
+    """Create a Variable.
 
     Example:
         >>> from podium.compat import keras
@@ -109,46 +130,63 @@ def variable(
     return Variable(value, dtype=dtype, name=name, constraint=constraint)
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Any:
-    """Return numbers as a Tensor.
+def constant(
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Create a Tensor from a value.
 
     Example:
         >>> from podium.compat import keras
         >>> keras.backend.constant(1.0, shape=(2,)).numpy()
         array([1., 1.], dtype=float32)
     """
-    made = convert_to_tensor(value, dtype)
-    return made if shape is None else ops.broadcast_to(made, shape)
+    tensor: Tensor = convert_to_tensor(value, dtype)
+    return tensor if shape is None else ops.broadcast_to(tensor, shape)
 
 
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
-) -> Any:
-    """Draw from a normal distribution.
+    shape: Sequence[int],
+    mean: float = 0.0,
+    stddev: float = 1.0,
+    dtype: DTypeLike | None = None,
+    seed: int | None = None,
+) -> Tensor:
+    """Sample from a normal distribution.
 
     Example:
         >>> from podium.compat import keras
         >>> keras.backend.random_normal(shape=(2, 3)).shape
         (2, 3)
     """
-    return random.normal(tuple(int(n) for n in shape), mean, stddev, dtype, seed)
+    sizes = tuple(int(size) for size in shape)
+    sample: Tensor = random.normal(sizes, mean, stddev, dtype, seed)
+    return sample
 
 
 def random_uniform(
-    shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: int | None = None
-) -> Any:
-    """Draw evenly from an interval.
+    shape: Sequence[int],
+    minval: float = 0.0,
+    maxval: float = 1.0,
+    dtype: DTypeLike | None = None,
+    seed: int | None = None,
+) -> Tensor:
+    """Sample uniformly from an interval.
 
     Example:
         >>> from podium.compat import keras
         >>> keras.backend.random_uniform(shape=(2, 3)).shape
         (2, 3)
     """
-    return random.uniform(tuple(int(n) for n in shape), minval, maxval, dtype, seed)
+    sizes = tuple(int(size) for size in shape)
+    sample: Tensor = random.uniform(sizes, minval, maxval, dtype, seed)
+    return sample
 
 
-def l2_normalize(x: Any, axis: int | None = None) -> Any:
-    """Scale vectors along an axis to length one.
+def l2_normalize(x: TensorLike, axis: int | None = None) -> Tensor:
+    """Scale vectors along an axis to norm 1.
 
     Example:
         >>> from podium.compat import keras
@@ -160,8 +198,8 @@ def l2_normalize(x: Any, axis: int | None = None) -> Any:
     )
 
 
-def batch_flatten(x: Any) -> Any:
-    """Make each sample one row.
+def batch_flatten(x: TensorLike) -> Tensor:
+    """Flatten each sample to one row.
 
     Example:
         >>> from podium.compat import keras
@@ -171,8 +209,8 @@ def batch_flatten(x: Any) -> Any:
     return ops.reshape(x, (ops.shape(x)[0], -1))
 
 
-def flatten(x: Any) -> Any:
-    """Make one row of everything.
+def flatten(x: TensorLike) -> Tensor:
+    """Flatten to one dimension.
 
     Example:
         >>> from podium.compat import keras
@@ -183,7 +221,7 @@ def flatten(x: Any) -> Any:
 
 
 def learning_phase() -> int:
-    """Return 0: whether layers train is said by the `training` argument.
+    """Return 0: the `training` argument sets whether layers run in training mode.
 
     Example:
         >>> from podium.compat import keras
@@ -193,11 +231,13 @@ def learning_phase() -> int:
     return 0
 
 
-def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Any:
-    """The CTC loss of each sample, from probabilities.
+def ctc_batch_cost(
+    y_true: TensorLike, y_pred: TensorLike, input_length: TensorLike, label_length: TensorLike
+) -> Tensor:
+    """Compute the CTC loss of each sample, from probabilities.
 
     Args:
-        y_true: Labels `(samples, longest label)`.
+        y_true: Labels `(samples, max_label_length)`.
         y_pred: Probabilities `(samples, steps, classes)`; the last class is the blank.
         input_length: Number of steps of each sample, `(samples, 1)`.
         label_length: Length of each label, `(samples, 1)`.
@@ -210,21 +250,35 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
         >>> keras.backend.ctc_batch_cost([[0]], np.full((1, 2, 2), 0.5), [[2]], [[1]]).shape
         (1, 1)
     """
-    blank = ops.shape(y_pred)[-1] - 1
+    blank = _blank_index(y_pred)
     logits = ops.log(ops.add(ops.cast(y_pred, "float32"), 1e-7))
-    lengths = [ops.cast(ops.reshape(each, (-1,)), "int32") for each in (label_length, input_length)]
-    return ops.expand_dims(
-        ops.ctc_loss(ops.cast(y_true, "int32"), logits, *lengths, mask_index=blank), 1
+    label_lengths, input_lengths = (
+        ops.cast(ops.reshape(length, (-1,)), "int32") for length in (label_length, input_length)
     )
+    labels = ops.cast(y_true, "int32")
+    losses = ops.ctc_loss(labels, logits, label_lengths, input_lengths, mask_index=blank)
+    return ops.expand_dims(losses, 1)
+
+
+def _blank_index(y_pred: TensorLike) -> int:
+    """Return the index of the last class."""
+    num_classes = ops.shape(y_pred)[-1]
+    if num_classes is None:
+        raise ValueError("y_pred has an unknown number of classes; a known last axis was expected.")
+    return num_classes - 1
 
 
 def ctc_decode(
-    y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
-) -> tuple[list, Any]:
-    """The most likely labels, from probabilities; the last class is the blank.
+    y_pred: TensorLike,
+    input_length: TensorLike,
+    greedy: bool = True,
+    beam_width: int = 100,
+    top_paths: int = 1,
+) -> tuple[list[Tensor], Tensor]:
+    """Decode the most likely labels from probabilities; the last class is the blank.
 
     Returns:
-        A list with the labels of each path, -1 where they have ended, and the scores.
+        A list with the labels of each path, padded with -1, and the log probabilities of the paths.
 
     Example:
         >>> from podium.compat import keras
@@ -232,13 +286,18 @@ def ctc_decode(
         >>> paths[0].numpy()[0, :1]
         array([0], dtype=int32)
     """
-    blank = ops.shape(y_pred)[-1] - 1
+    blank = _blank_index(y_pred)
     logits = ops.log(ops.add(ops.cast(y_pred, "float32"), 1e-7))
     lengths = ops.cast(ops.reshape(input_length, (-1,)), "int32")
-    strategy, more = (
-        ("greedy", {})
-        if greedy
-        else ("beam_search", {"beam_width": beam_width, "top_paths": top_paths})
-    )
-    paths, scores = ops.ctc_decode(logits, lengths, strategy=strategy, mask_index=blank, **more)
+    if greedy:
+        paths, scores = ops.ctc_decode(logits, lengths, strategy="greedy", mask_index=blank)
+    else:
+        paths, scores = ops.ctc_decode(
+            logits,
+            lengths,
+            strategy="beam_search",
+            mask_index=blank,
+            beam_width=beam_width,
+            top_paths=top_paths,
+        )
     return list(ops.unstack(paths)), scores

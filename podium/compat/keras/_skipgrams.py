@@ -1,4 +1,4 @@
-"""Pairs of words and their neighbours, for training word vectors."""
+"""Skip-gram pairs of words, for training word embeddings."""
 
 import random
 from collections.abc import Sequence
@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 
-def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
-    """The chance to keep a word, by its rank in frequency (Zipf's law is assumed): frequent words
-    are kept less.
+def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray[Any, Any]:
+    """Return the probability of keeping each word, by its frequency rank.
+
+    Assumes Zipf's law; frequent words are kept less often.
 
     Example:
         >>> from podium.compat import keras
@@ -20,8 +21,9 @@ def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
     rank = np.arange(size)
     rank[0] = 1
     inverse = rank * (np.log(rank) + gamma) + 0.5 - 1.0 / (12.0 * rank)
-    part = sampling_factor * inverse
-    return np.minimum(1.0, part / np.sqrt(part))
+    frequency = sampling_factor * inverse
+    probability: np.ndarray[Any, Any] = np.minimum(1.0, frequency / np.sqrt(frequency))
+    return probability
 
 
 def skipgrams(
@@ -31,48 +33,52 @@ def skipgrams(
     negative_samples: float = 1.0,
     shuffle: bool = True,
     categorical: bool = False,
-    sampling_table: Any = None,
+    sampling_table: Sequence[float] | np.ndarray[Any, Any] | None = None,
     seed: int | None = None,
-) -> tuple[list, list]:
-    """Make pairs of a word and one near it (label 1), and of a word and a random one (label 0).
+) -> tuple[list[list[int]], list[Any]]:
+    """Return pairs of a word and a neighbor (label 1), and of a word and a random one (label 0).
 
     Args:
-        sequence: Numbers of words; 0 stands for no word.
-        vocabulary_size: Numbers are below it.
-        window_size: How far apart the words of a pair may be.
-        negative_samples: How many random pairs for each real one.
-        shuffle: Whether to mix the pairs.
+        sequence: Word indices; 0 is padding.
+        vocabulary_size: The number of words; indices are smaller.
+        window_size: The maximum distance between the words of a pair.
+        negative_samples: The number of random pairs for each real pair.
+        shuffle: Whether to shuffle the pairs.
         categorical: Whether labels are `[0, 1]` and `[1, 0]`.
-        sampling_table: The chance to keep each word.
-        seed: A number that fixes the order and the random words.
+        sampling_table: The probability of keeping each word.
+        seed: The seed of the order and of the random words.
 
     Returns:
         The pairs and their labels.
 
     Example:
         >>> from podium.compat import keras
-        >>> pairs, labels = keras.preprocessing.sequence.skipgrams([1, 2], 5, window_size=1, negative_samples=0.0, shuffle=False)
+        >>> pairs, labels = keras.preprocessing.sequence.skipgrams(
+        ...     [1, 2], 5, window_size=1, negative_samples=0.0, shuffle=False
+        ... )
         >>> pairs, labels
         ([[1, 2], [2, 1]], [1, 1])
     """
-    dice = random.Random(seed) if seed is not None else random
-    pairs, labels = [], []
-    for place, word in enumerate(sequence):
-        if not word or (sampling_table is not None and sampling_table[word] < dice.random()):
+    generator: Any = random.Random(seed) if seed is not None else random
+    pairs: list[list[int]] = []
+    labels: list[Any] = []
+    for position, word in enumerate(sequence):
+        if not word or (sampling_table is not None and sampling_table[word] < generator.random()):
             continue
-        for other in range(
-            max(0, place - window_size), min(len(sequence), place + window_size + 1)
-        ):
-            if other != place and sequence[other]:
+        start = max(0, position - window_size)
+        for other in range(start, min(len(sequence), position + window_size + 1)):
+            if other != position and sequence[other]:
                 pairs.append([word, sequence[other]])
                 labels.append([0, 1] if categorical else 1)
     words = [pair[0] for pair in pairs]
-    dice.shuffle(words)
+    generator.shuffle(words)
     count = int(len(words) * negative_samples)
-    pairs += [[words[i % len(words)], dice.randint(1, vocabulary_size - 1)] for i in range(count)]
+    pairs += [
+        [words[i % len(words)], generator.randint(1, vocabulary_size - 1)] for i in range(count)
+    ]
     labels += [[1, 0] if categorical else 0] * count
     if shuffle:
         order = list(range(len(pairs)))
-        dice.shuffle(order)
+        generator.shuffle(order)
         pairs, labels = [pairs[i] for i in order], [labels[i] for i in order]
     return pairs, labels

@@ -41,6 +41,7 @@ from podium.compat.tensorflow._array_creation import zeros_like as zeros_like
 from podium.compat.tensorflow._array_manipulation import broadcast_to as broadcast_to
 from podium.compat.tensorflow._array_manipulation import concat as concat
 from podium.compat.tensorflow._array_manipulation import expand_dims as expand_dims
+from podium.compat.tensorflow._array_manipulation import newaxis as newaxis
 from podium.compat.tensorflow._array_manipulation import pad as pad
 from podium.compat.tensorflow._array_manipulation import repeat as repeat
 from podium.compat.tensorflow._array_manipulation import reshape as reshape
@@ -114,8 +115,7 @@ from podium.compat.tensorflow._variables import IndexedSlices as IndexedSlices
 from podium.compat.tensorflow._variables import Variable as Variable
 from podium.compat.tensorflow._variables import VariableAggregation as VariableAggregation
 from podium.compat.tensorflow._variables import VariableSynchronization as VariableSynchronization
-from podium.compat.tensorflow._version import __version__ as __version__
-from podium.compat.tensorflow._version import newaxis as newaxis
+from podium.compat.tensorflow.config._devices import __version__ as __version__
 from podium.compat.tensorflow.linalg._norms import clip_by_global_norm as clip_by_global_norm
 from podium.compat.tensorflow.linalg._norms import clip_by_norm as clip_by_norm
 from podium.compat.tensorflow.linalg._norms import clip_by_value as clip_by_value

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import typing
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from podium import ops
-from podium._typing import Axis, DTypeLike, ShapeLike, TensorLike
+from podium._typing import DTypeLike, ShapeLike, TensorLike
 from podium.compat.tensorflow._decorators import fold_constants, lift_with_promotion
 from podium.compat.tensorflow._dtypes import canonical_dtype, canonical_dtype_or_none
 from podium.compat.tensorflow._shapes import ShapeVector, static_shape
@@ -55,7 +57,8 @@ def convert_to_tensor(
 
 def _to_tensor(value: TensorLike, dtype: DTypeLike | None) -> Tensor:
     value = list(value) if isinstance(value, ShapeVector) else value
-    return to_tensor(value, canonical_dtype_or_none(dtype))
+    tensor: Tensor = to_tensor(value, canonical_dtype_or_none(dtype))
+    return tensor
 
 
 @lift_with_promotion
@@ -86,7 +89,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
         >>> tf.cast([1.7, 2.2], "int32").numpy()
         array([1, 2], dtype=int32)
     """
-    return ops.cast(x, canonical_dtype_or_none(dtype))
+    return ops.cast(x, canonical_dtype(dtype))
 
 
 @fold_constants
@@ -100,7 +103,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
         >>> tf.saturate_cast([-5, 300], "uint8").numpy()
         array([  0, 255], dtype=uint8)
     """
-    return ops.saturate_cast(value, canonical_dtype_or_none(dtype))
+    return ops.saturate_cast(value, canonical_dtype(dtype))
 
 
 @lift_with_promotion
@@ -192,13 +195,13 @@ def fill(dims: ShapeLike, value: TensorLike, name: str | None = None) -> Tensor:
 
     @lift_with_promotion
     def full(value: TensorLike) -> jax.Array:
-        return jnp.full(static_shape(dims), value)
+        return jnp.full(static_shape(dims), jnp.asarray(value))
 
     return full(to_tensor(value))
 
 
 def linspace(
-    start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: Axis = 0
+    start: TensorLike, stop: TensorLike, num: int, name: str | None = None, axis: int = 0
 ) -> Tensor:
     """Return evenly spaced numbers; both ends are included.
 
@@ -207,7 +210,7 @@ def linspace(
         >>> tf.linspace(0.0, 1.0, 3).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    return ops.linspace(start, stop, int(num), axis=axis)
+    return typing.cast("Tensor", ops.linspace(start, stop, int(num), axis=axis))
 
 
 def range(
@@ -230,7 +233,8 @@ def range(
     bounds = [_static_number(bound) for bound in (start, limit, delta)]
     if dtype is None and any(isinstance(bound, float) for bound in bounds):
         dtype = "float32"
-    return fold_constants(ops.arange)(*bounds, dtype=canonical_dtype_or_none(dtype))
+    first, last, step = bounds
+    return fold_constants(ops.arange)(first, last, step, dtype=canonical_dtype_or_none(dtype))
 
 
 def _static_number(bound: TensorLike) -> int | float:

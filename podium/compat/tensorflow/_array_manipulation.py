@@ -15,6 +15,8 @@ from podium.compat.tensorflow._decorators import fold_constants, is_static, lift
 from podium.compat.tensorflow._shapes import ShapeVector, static_shape
 from podium.core import Tensor
 
+newaxis = None
+
 
 @fold_constants
 def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
@@ -60,15 +62,15 @@ def tile(input: TensorLike, multiples: ShapeLike, name: str | None = None) -> Te
     return ops.tile(input, static_shape(multiples))
 
 
-def _as_axis(axis: Axis | TensorLike) -> int | tuple[int, ...] | None:
+def _as_axis(axis: int | Sequence[int] | TensorLike) -> int | tuple[int, ...]:
     """Convert an axis argument of TensorFlow, which may be a Tensor, to what `podium.ops` takes."""
-    if axis is None or isinstance(axis, int):
+    if isinstance(axis, int):
         return axis
     return tuple(axis) if isinstance(axis, (list, tuple)) else int(axis)  # type: ignore[arg-type]
 
 
 @fold_constants
-def expand_dims(input: TensorLike, axis: Axis, name: str | None = None) -> Tensor:
+def expand_dims(input: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
     """Insert an axis of size 1.
 
     The same as `podium.ops.expand_dims`.
@@ -93,7 +95,7 @@ def squeeze(input: TensorLike, axis: Axis = None, name: str | None = None) -> Te
         >>> tf.squeeze([[[1, 2]]], axis=0).numpy()
         array([[1, 2]], dtype=int32)
     """
-    return ops.squeeze(input, None if axis == [] else _as_axis(axis))
+    return ops.squeeze(input, None if axis is None or axis == [] else _as_axis(axis))
 
 
 @fold_constants
@@ -112,7 +114,7 @@ def transpose(
 
 
 @fold_constants
-def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Tensor:
+def reverse(tensor: TensorLike, axis: int | Sequence[int], name: str | None = None) -> Tensor:
     """Reverse the order of elements along axes.
 
     Example:
@@ -124,12 +126,17 @@ def reverse(tensor: TensorLike, axis: Axis, name: str | None = None) -> Tensor:
 
 
 @lift_with_promotion
-def _roll(x: TensorLike, shift: Axis, axis: Axis) -> jax.Array:
+def _roll(x: TensorLike, shift: int | Sequence[int], axis: int | Sequence[int]) -> jax.Array:
     return jnp.roll(jnp.asarray(x), _as_axis(shift), _as_axis(axis))
 
 
 @fold_constants
-def roll(input: TensorLike, shift: Axis, axis: Axis, name: str | None = None) -> Tensor:
+def roll(
+    input: TensorLike,
+    shift: int | Sequence[int],
+    axis: int | Sequence[int],
+    name: str | None = None,
+) -> Tensor:
     """Shift elements along axes; elements shifted out at one end come in at the other.
 
     Example:
@@ -169,7 +176,7 @@ def concat(values: Sequence[TensorLike], axis: int, name: str = "concat") -> Ten
         >>> tf.concat([[1, 2], [3]], axis=0).numpy()
         array([1, 2, 3], dtype=int32)
     """
-    result = ops.concatenate(_shapes_as_lists(values), axis=_as_axis(axis))
+    result = ops.concatenate(_shapes_as_lists(values), axis=int(axis))
     if is_static(values) and any(isinstance(value, ShapeVector) for value in values):
         return cast("Tensor", ShapeVector(result.numpy().tolist()))
     return result
@@ -185,7 +192,7 @@ def stack(values: Sequence[TensorLike], axis: int = 0, name: str = "stack") -> T
         array([[1, 3],
                [2, 4]], dtype=int32)
     """
-    return ops.stack(_shapes_as_lists(values), axis=_as_axis(axis))
+    return ops.stack(_shapes_as_lists(values), axis=int(axis))
 
 
 @fold_constants
@@ -225,7 +232,8 @@ def split(
     sizes = list(static_shape(num_or_size_splits))
     if -1 in sizes:
         known = sum(size for size in sizes if size >= 0)
-        sizes[sizes.index(-1)] = ops.shape(value)[split_axis] - known
+        total = static_shape((ops.shape(value)[split_axis],))[0]
+        sizes[sizes.index(-1)] = total - known
     boundaries = [int(boundary) for boundary in np.cumsum(sizes)[:-1]]
     return list(fold_constants(ops.split)(value, boundaries, axis=split_axis))
 

@@ -1,28 +1,29 @@
-"""Flow of control and the words around it: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.device`,
-`tf.print`, ...
-"""
+"""Control flow and execution: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.print`, ..."""
+
+from __future__ import annotations
 
 import contextlib
 import logging
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 import jax
 import numpy as np
 
 from podium import ops
-from podium.compat.tensorflow._dtypes import canonical_dtype
+from podium._typing import Array, DTypeLike, TensorLike, Tree
+from podium.compat.tensorflow._dtypes import canonical_dtype_or_none
 from podium.core import Tensor, convert_to_tensor, map_structure, tree_leaves
 
 
 def cond(
-    pred: Any,
-    true_fn: Callable | None = None,
-    false_fn: Callable | None = None,
+    pred: TensorLike,
+    true_fn: Callable[[], Tree] | None = None,
+    false_fn: Callable[[], Tree] | None = None,
     name: str | None = None,
-) -> Any:
-    """Run one of two functions.
+) -> Tree:
+    """Call one of two functions.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -35,10 +36,14 @@ def cond(
 
 
 def switch_case(
-    branch_index: Any, branch_fns: Any, default: Callable | None = None, name: str = "switch_case"
-) -> Any:
-    """Run one of several functions, by number; the last one (or `default`) for numbers out of
-    range.
+    branch_index: TensorLike,
+    branch_fns: Mapping[int, Callable[[], Tree]] | Sequence[Callable[[], Tree]],
+    default: Callable[[], Tree] | None = None,
+    name: str = "switch_case",
+) -> Tree:
+    """Call one of several functions, by index.
+
+    `default`, or else the last function, is called for an index out of range.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -51,22 +56,24 @@ def switch_case(
         else list(branch_fns)
     )
     branches += [default] if default is not None else []
-    outside = (branch_index < 0) | (branch_index >= len(branches))
-    return ops.switch(ops.where(outside, len(branches) - 1, branch_index), branches)
+    out_of_range = ops.logical_or(
+        ops.less(branch_index, 0), ops.greater_equal(branch_index, len(branches))
+    )
+    return ops.switch(ops.where(out_of_range, len(branches) - 1, branch_index), branches)
 
 
 def while_loop(
-    cond: Callable,
-    body: Callable,
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    cond: Callable[..., TensorLike],
+    body: Callable[..., Tree],
+    loop_vars: Tree,
+    shape_invariants: Tree = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     maximum_iterations: int | None = None,
     name: str | None = None,
-) -> Any:
-    """Repeat `body` while `cond` holds.
+) -> Tree:
+    """Call `body` repeatedly while `cond` is true.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -77,13 +84,13 @@ def while_loop(
 
 
 def map_fn(
-    fn: Callable,
-    elems: Any,
-    dtype: Any = None,
-    fn_output_signature: Any = None,
+    fn: Callable[..., Tree],
+    elems: Tree,
+    dtype: DTypeLike | None = None,
+    fn_output_signature: Tree = None,
     name: str | None = None,
     **kwargs: Any,
-) -> Any:
+) -> Tree:
     """Apply a function to each slice along the first axis and stack the results.
 
     Example:
@@ -91,17 +98,14 @@ def map_fn(
         >>> tf.map_fn(lambda x: x * 2, tf.constant([1, 2])).numpy()
         array([2, 4], dtype=int32)
     """
-    return ops.map(
-        fn,
-        map_structure(convert_to_tensor, elems)
-        if not isinstance(elems, list)
-        else convert_to_tensor(elems),
-    )
+    if isinstance(elems, list):
+        return ops.map(fn, convert_to_tensor(elems))
+    return ops.map(fn, map_structure(convert_to_tensor, elems))
 
 
 def vectorized_map(
-    fn: Callable, elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
-) -> Any:
+    fn: Callable[..., Tree], elems: Tree, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Tree:
     """Apply a function to all slices along the first axis at once.
 
     Example:
@@ -113,14 +117,14 @@ def vectorized_map(
 
 
 def scan(
-    fn: Callable,
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[..., Tree],
+    elems: Tree,
+    initializer: Tree = None,
     reverse: bool = False,
     name: str | None = None,
     **kwargs: Any,
-) -> Any:
-    """Run `fn(accumulated, element)` along the first axis and stack what it returns.
+) -> Tree:
+    """Call `fn(accumulated, element)` along the first axis and stack the results.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -128,26 +132,26 @@ def scan(
         array([1, 3, 6], dtype=int32)
     """
 
-    def step(carry: Any, element: Any) -> Any:
+    def step(carry: Tree, element: Tree) -> tuple[Tree, Tree]:
         result = fn(carry, element)
         return result, result
 
     if initializer is not None:
         return ops.scan(step, initializer, elems, reverse=reverse)[1]
     first = map_structure(lambda x: x[-1 if reverse else 0], elems)
-    rest = map_structure(lambda x: x[:-1] if reverse else x[1:], elems)
-    others = ops.scan(step, first, rest, reverse=reverse)[1]
-    joined = (
-        (lambda a, b: ops.concatenate([b, a[None]]))
-        if reverse
-        else (lambda a, b: ops.concatenate([a[None], b]))
-    )
-    return map_structure(joined, first, others)
+    others = map_structure(lambda x: x[:-1] if reverse else x[1:], elems)
+    results = ops.scan(step, first, others, reverse=reverse)[1]
+
+    def prepend(initial: Tensor, accumulated: Tensor) -> Tensor:
+        parts = [initial[None], accumulated]
+        return ops.concatenate(parts[::-1] if reverse else parts)
+
+    return map_structure(prepend, first, results)
 
 
 @contextlib.contextmanager
-def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """Do nothing: lines run in the order they are written.
+def control_dependencies(control_inputs: Tree) -> Iterator[None]:
+    """Do nothing: operations run in program order.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -159,7 +163,7 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def device(device_name: Any) -> Iterator[None]:
+def device(device_name: str | None) -> Iterator[None]:
     """Do nothing: JAX chooses the device, and `podium.distribute` places values on several.
 
     Example:
@@ -173,7 +177,7 @@ def device(device_name: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Do nothing: Variables are made outside of every trace already.
+    """Do nothing: Variables are always created outside of traces.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -184,8 +188,8 @@ def init_scope() -> Iterator[None]:
     yield
 
 
-def group(*inputs: Any, name: str | None = None) -> None:
-    """Return nothing: what was given has run already.
+def group(*inputs: Tree, name: str | None = None) -> None:
+    """Do nothing: the inputs are already computed.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -203,7 +207,7 @@ def no_op(name: str | None = None) -> None:
 
 
 def executing_eagerly() -> bool:
-    """Tell whether values are known here: False inside a compiled function.
+    """Return whether operations run eagerly: False inside a compiled function.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -214,10 +218,15 @@ def executing_eagerly() -> bool:
 
 
 def print(
-    *inputs: Any, output_stream: Any = None, sep: str = " ", end: str = "\n", **kwargs: Any
+    *inputs: Tree,
+    output_stream: TextIO | None = None,
+    sep: str = " ",
+    end: str = "\n",
+    **kwargs: Any,
 ) -> None:
-    """Print values when they are computed, also from inside compiled functions; to stderr, as
-    TensorFlow does.
+    """Print values when they are computed, also from inside compiled functions.
+
+    Prints to stderr by default, as TensorFlow does.
 
     Example:
         >>> import sys
@@ -225,16 +234,15 @@ def print(
         >>> tf.print("loss:", tf.constant(0.5), output_stream=sys.stdout)
         loss: 0.5
     """
-    flat = tree_leaves(inputs)
-    arrays = [leaf._value for leaf in flat if isinstance(leaf, Tensor)]
+    arrays = [leaf._value for leaf in tree_leaves(inputs) if isinstance(leaf, Tensor)]
 
-    def write(*values: Any) -> None:
-        found = iter(values)
-        shown = map_structure(
-            lambda leaf: next(found) if isinstance(leaf, Tensor) else leaf, inputs
+    def write(*values: Array) -> None:
+        remaining = iter(values)
+        printed = map_structure(
+            lambda leaf: next(remaining) if isinstance(leaf, Tensor) else leaf, inputs
         )
         stream = output_stream or sys.stderr
-        stream.write(sep.join(str(part) for part in shown) + end)
+        stream.write(sep.join(str(part) for part in printed) + end)
 
     if any(isinstance(array, jax.core.Tracer) for array in arrays):
         jax.debug.callback(write, *arrays)
@@ -243,9 +251,15 @@ def print(
 
 
 def numpy_function(
-    func: Callable, inp: Any, Tout: Any = None, stateful: bool = True, name: str | None = None
-) -> Any:
-    """Run a Python function on NumPy arrays. For eager code, such as functions that a Dataset maps.
+    func: Callable[..., Any],
+    inp: Sequence[TensorLike],
+    Tout: DTypeLike | Sequence[DTypeLike] | None = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Tensor | list[Tensor]:
+    """Call a Python function on NumPy arrays.
+
+    Works eagerly only, for example in functions that a Dataset maps.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -253,17 +267,21 @@ def numpy_function(
         array(0., dtype=float32)
     """
     result = func(*(np.asarray(value) for value in inp))
-    kinds = [
-        None if kind is None else canonical_dtype(kind)
-        for kind in (Tout if isinstance(Tout, (list, tuple)) else [Tout])
-    ]
+    requested: list[Any] = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
+    dtypes = [canonical_dtype_or_none(dtype) for dtype in requested]
     if isinstance(result, (list, tuple)):
-        return [convert_to_tensor(part, kind) for part, kind in zip(result, kinds, strict=True)]
-    return convert_to_tensor(result, kinds[0])
+        return [convert_to_tensor(part, dtype) for part, dtype in zip(result, dtypes, strict=True)]
+    tensor: Tensor = convert_to_tensor(result, dtypes[0])
+    return tensor
 
 
-def py_function(func: Callable, inp: Any, Tout: Any = None, name: str | None = None) -> Any:
-    """Run a Python function on Tensors.
+def py_function(
+    func: Callable[..., Tree],
+    inp: Sequence[TensorLike],
+    Tout: DTypeLike | Sequence[DTypeLike] | None = None,
+    name: str | None = None,
+) -> Tree:
+    """Call a Python function on Tensors.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -274,7 +292,7 @@ def py_function(func: Callable, inp: Any, Tout: Any = None, name: str | None = N
 
 
 def get_logger() -> logging.Logger:
-    """Return the logger named `tensorflow`, so that scripts may set its level.
+    """Return the logger named `tensorflow`, so that scripts can set its level.
 
     Example:
         >>> from podium.compat import tensorflow as tf

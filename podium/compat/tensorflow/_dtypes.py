@@ -81,12 +81,14 @@ class DType(str):
     @property
     def min(self) -> int | float:
         """The smallest finite value."""
-        return self._limits().min.item() if self.is_floating else int(self._limits().min)
+        limit = self._limits().min
+        return float(limit) if self.is_floating else int(limit)
 
     @property
     def max(self) -> int | float:
         """The largest finite value."""
-        return self._limits().max.item() if self.is_floating else int(self._limits().max)
+        limit = self._limits().max
+        return float(limit) if self.is_floating else int(limit)
 
     def _limits(self) -> jnp.finfo | jnp.iinfo:
         return jnp.finfo(str(self)) if self.is_floating else jnp.iinfo(str(self))
@@ -128,7 +130,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
     if type_value in (str, bytes, object):
         return DType("string")
     python_types = {float: "float32", int: "int32", builtins.bool: "bool", complex: "complex64"}
-    known = python_types.get(type_value)  # type: ignore[call-overload]
+    known = python_types.get(type_value)  # type: ignore[arg-type]
     return DType(known or np.dtype(type_value).name)
 
 

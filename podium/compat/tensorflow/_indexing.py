@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -200,8 +201,9 @@ def where(
         (array([1., 2.], dtype=float32), array([[1]], dtype=int32))
     """
     if x is None and y is None:
-        return convert_to_tensor(np.argwhere(np.asarray(condition)).astype("int32"))
-    return ops.where(condition, x, y)
+        indices: Tensor = convert_to_tensor(np.argwhere(np.asarray(condition)).astype("int32"))
+        return indices
+    return cast("Tensor", ops.where(condition, x, y))
 
 
 def boolean_mask(
@@ -239,9 +241,10 @@ def slice(
     start = begin if isinstance(begin, (list, tuple)) else list(begin)  # type: ignore[arg-type]
     lengths = static_shape(size)
     if -1 in lengths:
+        shape = static_shape(ops.shape(input_))
         lengths = tuple(
             total - int(first) if length < 0 else length
-            for total, first, length in zip(ops.shape(input_), start, lengths, strict=True)
+            for total, first, length in zip(shape, start, lengths, strict=True)
         )
     return ops.slice(input_, start, lengths)
 

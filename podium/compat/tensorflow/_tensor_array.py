@@ -1,25 +1,24 @@
-"""`tf.TensorArray`: a list of tensors that loops fill; each write returns the array to go on
-with.
-"""
+"""`tf.TensorArray`: a list of tensors that loops fill; each write returns the updated array."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from podium import ops
+from podium._typing import DTypeLike, TensorLike
 from podium.compat.tensorflow._dtypes import canonical_dtype
-from podium.core import convert_to_tensor
+from podium.core import Tensor, convert_to_tensor
 
 
 class TensorArray:
     """A list of tensors, written one by one and stacked at the end.
 
-    Loops over it run while tracing: write them as Python loops with a known number of rounds.
+    Loops over it are unrolled while tracing: write Python loops with a known number of iterations.
 
     Args:
-        dtype: The type of the elements.
-        size: How many there are.
-        dynamic_size: Whether writing behind the end makes it longer.
+        dtype: The dtype of the elements.
+        size: The number of elements.
+        dynamic_size: Whether writing past the end extends the array.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -30,43 +29,46 @@ class TensorArray:
         array([0., 1., 4.], dtype=float32)
     """
 
-    def __init__(self, dtype: Any, size: Any = 0, dynamic_size: bool = False, **kwargs: Any):
+    def __init__(
+        self, dtype: DTypeLike, size: int = 0, dynamic_size: bool = False, **kwargs: Any
+    ) -> None:
         self.dtype = canonical_dtype(dtype)
         self.dynamic_size = dynamic_size
-        self._parts: list[Any] = [None] * int(size)
+        self._elements: list[Any] = [None] * int(size)
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Put a value in its place and return the array to use from now on."""
-        place, new = int(index), TensorArray(self.dtype, 0, self.dynamic_size)
-        new._parts = list(self._parts)
-        if place >= len(new._parts):
+    def write(self, index: int, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Return an array in which the element at `index` is `value`."""
+        position, new = int(index), TensorArray(self.dtype, 0, self.dynamic_size)
+        new._elements = list(self._elements)
+        if position >= len(new._elements):
             if not self.dynamic_size:
                 raise IndexError(
-                    f"index={place} was written to a TensorArray of size {len(new._parts)}; give "
-                    "dynamic_size=True."
+                    f"index={position} was written to a TensorArray of size "
+                    f"{len(new._elements)}; pass dynamic_size=True."
                 )
-            new._parts += [None] * (place + 1 - len(new._parts))
-        new._parts[place] = convert_to_tensor(value, self.dtype)
+            new._elements += [None] * (position + 1 - len(new._elements))
+        new._elements[position] = convert_to_tensor(value, self.dtype)
         return new
 
-    def read(self, index: Any, name: str | None = None) -> Any:
-        """Return the value in a place."""
-        return self._parts[int(index)]
+    def read(self, index: int, name: str | None = None) -> Tensor:
+        """Return the element at `index`."""
+        element: Tensor = self._elements[int(index)]
+        return element
 
-    def stack(self, name: str | None = None) -> Any:
-        """Return all values as one tensor with a new first axis."""
-        return ops.stack(self._parts)
+    def stack(self, name: str | None = None) -> Tensor:
+        """Return all elements as one tensor with a new first axis."""
+        return ops.stack(self._elements)
 
-    def concat(self, name: str | None = None) -> Any:
-        """Return all values joined along their first axis."""
-        return ops.concatenate(self._parts)
+    def concat(self, name: str | None = None) -> Tensor:
+        """Return all elements concatenated along their first axis."""
+        return ops.concatenate(self._elements)
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Return an array that holds the slices of `value` along its first axis."""
         new = TensorArray(self.dtype, 0, self.dynamic_size)
-        new._parts = list(ops.unstack(convert_to_tensor(value, self.dtype)))
+        new._elements = list(ops.unstack(convert_to_tensor(value, self.dtype)))
         return new
 
     def size(self, name: str | None = None) -> int:
-        """Return the number of places."""
-        return len(self._parts)
+        """Return the number of elements."""
+        return len(self._elements)

@@ -1,10 +1,14 @@
-"""`tf.Variable`: TensorFlow's way of writing `podium.Variable`, which is what it makes."""
+"""`tf.Variable`: creates a `podium.Variable` from TensorFlow's arguments."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any
 
-from podium.compat.tensorflow._dtypes import canonical_dtype
+from podium._typing import DTypeLike, ShapeLike, TensorLike
+from podium.compat.tensorflow._dtypes import canonical_dtype_or_none
+from podium.core import Tensor, check_choice
 from podium.core import Variable as PodiumVariable
-from podium.core import check_choice
 
 
 class VariableAggregation:
@@ -23,7 +27,7 @@ class VariableAggregation:
 
 
 class VariableSynchronization:
-    """When replicas agree on a Variable. XLA keeps them in step, so the choice changes nothing.
+    """When replicas synchronize a Variable. XLA keeps them equal, so the choice has no effect.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -37,26 +41,27 @@ class VariableSynchronization:
     ON_READ = "on_read"
 
 
-class _MakesPodiumVariables(type):
+class _VariableFactory(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> PodiumVariable:
-        return _make(*args, **kwargs)
+        return _create_variable(*args, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, PodiumVariable)
 
-    def __subclasscheck__(cls, subclass: type) -> bool:
+    def __subclasscheck__(cls, subclass: type[Any]) -> bool:
         return issubclass(subclass, PodiumVariable)
 
 
-class Variable(metaclass=_MakesPodiumVariables):
-    """Make a `podium.Variable` with TensorFlow's arguments; every `podium.Variable` counts as an
-    instance.
+class Variable(metaclass=_VariableFactory):
+    """Create a `podium.Variable` with TensorFlow's arguments.
+
+    Every `podium.Variable` counts as an instance.
 
     Args:
-        initial_value: Numbers, or a function without arguments that returns some.
+        initial_value: The value, or a function without arguments that returns it.
         trainable: Whether gradient tapes watch it; True by default.
         name: A name.
-        dtype: The type to keep; by default that of the value.
+        dtype: The dtype to store; by default that of the value.
         constraint: A function of the value that optimizers apply after an update.
         synchronization: Accepted and unused.
         aggregation: How replicas combine it: a name of `tf.VariableAggregation`.
@@ -72,29 +77,29 @@ class Variable(metaclass=_MakesPodiumVariables):
     """
 
 
-def _make(
-    initial_value: Any = None,
+def _create_variable(
+    initial_value: TensorLike | Callable[[], TensorLike] | None = None,
     trainable: bool | None = None,
     validate_shape: bool = True,
-    caching_device: Any = None,
+    caching_device: str | None = None,
     name: str | None = None,
-    variable_def: Any = None,
-    dtype: Any = None,
-    import_scope: Any = None,
-    constraint: Any = None,
+    variable_def: object = None,
+    dtype: DTypeLike | None = None,
+    import_scope: str | None = None,
+    constraint: Callable[[Tensor], Tensor] | None = None,
     synchronization: str = "auto",
     aggregation: str = "none",
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     experimental_enable_variable_lifting: bool = True,
 ) -> PodiumVariable:
     if initial_value is None:
         raise ValueError(
-            "tf.Variable() was given no initial_value; numbers or a function that returns some "
-            "were expected."
+            "tf.Variable() was given no initial_value; a value or a function that returns one was "
+            "expected."
         )
     return PodiumVariable(
         initial_value,
-        dtype=None if dtype is None else canonical_dtype(dtype),
+        dtype=canonical_dtype_or_none(dtype),
         trainable=True if trainable is None else trainable,
         name=None if name is None else name.replace("/", "_").replace(":", "_"),
         constraint=constraint,
@@ -106,13 +111,14 @@ def _make(
 
 
 class IndexedSlices:
-    """Rows of a larger array and their places; here only so that `isinstance` can be asked:
-    gradients are dense.
+    """Rows of a larger array and their indices.
+
+    Exists for `isinstance` checks only: gradients are dense.
 
     Args:
         values: The rows.
-        indices: Their places.
-        dense_shape: The shape of the whole.
+        indices: The index of each row.
+        dense_shape: The shape of the larger array.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -120,7 +126,9 @@ class IndexedSlices:
         False
     """
 
-    def __init__(self, values: Any, indices: Any, dense_shape: Any = None):
+    def __init__(
+        self, values: TensorLike, indices: TensorLike, dense_shape: ShapeLike | None = None
+    ) -> None:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape

@@ -1,3 +1,3 @@
-"""The dataset boston_housing."""
+"""The dataset `boston_housing`."""
 
-from podium.datasets._boston_housing import load_data as load_data
+from podium.datasets._housing import load_boston_housing as load_data

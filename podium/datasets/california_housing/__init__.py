@@ -1,3 +1,3 @@
-"""The dataset california_housing."""
+"""The dataset `california_housing`."""
 
-from podium.datasets._california_housing import load_data as load_data
+from podium.datasets._housing import load_california_housing as load_data

@@ -1,3 +1,3 @@
-"""The dataset cifar10."""
+"""The dataset `cifar10`."""
 
-from podium.datasets._cifar10 import load_data as load_data
+from podium.datasets._cifar import load_cifar10 as load_data

@@ -1,3 +1,3 @@
-"""The dataset cifar100."""
+"""The dataset `cifar100`."""
 
-from podium.datasets._cifar100 import load_data as load_data
+from podium.datasets._cifar import load_cifar100 as load_data

@@ -1,3 +1,3 @@
-"""The dataset digits."""
+"""The dataset `digits`."""
 
-from podium.datasets._digits import load_data as load_data
+from podium.datasets._grayscale_images import load_digits as load_data

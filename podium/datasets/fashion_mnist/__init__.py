@@ -1,3 +1,3 @@
-"""The dataset fashion_mnist."""
+"""The dataset `fashion_mnist`."""
 
-from podium.datasets._fashion_mnist import load_data as load_data
+from podium.datasets._grayscale_images import load_fashion_mnist as load_data

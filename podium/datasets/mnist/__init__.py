@@ -1,3 +1,3 @@
-"""The dataset mnist."""
+"""The dataset `mnist`."""
 
-from podium.datasets._mnist import load_data as load_data
+from podium.datasets._grayscale_images import load_mnist as load_data

@@ -1,4 +1,4 @@
-"""The dataset reuters."""
+"""The dataset `reuters`."""
 
 from podium.datasets._reuters import get_label_names as get_label_names
 from podium.datasets._reuters import get_word_index as get_word_index

@@ -1,10 +1,14 @@
-"""`tf.config`: what devices there are. Settings that JAX has no use for are accepted and do
-nothing.
+"""Devices and settings of `tf.config`, and the version of TensorFlow.
+
+Settings that do not apply to JAX are accepted and ignored.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
+
+# The version of TensorFlow whose API `podium.compat.tensorflow` follows.
+__version__ = "2.15.0"
 
 
 class PhysicalDevice(NamedTuple):
@@ -33,16 +37,16 @@ class LogicalDevice(NamedTuple):
     device_type: str
 
 
-def _found(device_type: str | None) -> list[tuple[str, int]]:
-    # JAX shows one platform at a time; the machine has a CPU beside whatever that is.
-    kinds = {"gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU", "cpu": "CPU"}
-    found = [
-        (kinds.get(device.platform, device.platform.upper()), device.id)
+def _list_devices(device_type: str | None) -> list[tuple[str, int]]:
+    names = {"gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU", "cpu": "CPU"}
+    devices = [
+        (names.get(device.platform, device.platform.upper()), device.id)
         for device in jax.local_devices()
     ]
-    if all(kind != "CPU" for kind, _ in found):
-        found = [("CPU", 0), *found]
-    return [(kind, number) for kind, number in found if device_type in (None, kind)]
+    # JAX lists the devices of one platform; there is always a CPU too.
+    if all(name != "CPU" for name, _ in devices):
+        devices = [("CPU", 0), *devices]
+    return [(name, index) for name, index in devices if device_type in (None, name)]
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
@@ -54,8 +58,8 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
         PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')
     """
     return [
-        PhysicalDevice(f"/physical_device:{kind}:{number}", kind)
-        for kind, number in _found(device_type)
+        PhysicalDevice(f"/physical_device:{name}:{index}", name)
+        for name, index in _list_devices(device_type)
     ]
 
 
@@ -67,11 +71,13 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
         >>> len(tf.config.list_logical_devices("CPU")) >= 1
         True
     """
-    return [LogicalDevice(f"/device:{kind}:{number}", kind) for kind, number in _found(device_type)]
+    return [
+        LogicalDevice(f"/device:{name}:{index}", name) for name, index in _list_devices(device_type)
+    ]
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """List the devices that may be used: all of them.
+    """List the devices that can be used: all of them.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -81,8 +87,8 @@ def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     return list_physical_devices(device_type)
 
 
-def set_memory_growth(device: Any, enable: bool) -> None:
-    """Do nothing: JAX is told how to use memory by `XLA_PYTHON_CLIENT_PREALLOCATE`.
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """Do nothing: `XLA_PYTHON_CLIENT_PREALLOCATE` sets how JAX allocates memory.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -91,7 +97,7 @@ def set_memory_growth(device: Any, enable: bool) -> None:
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Do nothing: JAX places every computation.
+    """Do nothing: JAX chooses the devices.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -99,7 +105,7 @@ def set_soft_device_placement(enabled: bool) -> None:
     """
 
 
-def set_jit(enabled: Any) -> None:
+def set_jit(enabled: bool | str) -> None:
     """Do nothing: compiled functions are always compiled by XLA.
 
     Example:

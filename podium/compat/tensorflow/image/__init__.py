@@ -8,9 +8,6 @@ from podium.compat.tensorflow.image._color import adjust_saturation as adjust_sa
 from podium.compat.tensorflow.image._color import convert_image_dtype as convert_image_dtype
 from podium.compat.tensorflow.image._color import grayscale_to_rgb as grayscale_to_rgb
 from podium.compat.tensorflow.image._color import hsv_to_rgb as hsv_to_rgb
-from podium.compat.tensorflow.image._measures import (
-    per_image_standardization as per_image_standardization,
-)
 from podium.compat.tensorflow.image._color import random_brightness as random_brightness
 from podium.compat.tensorflow.image._color import random_contrast as random_contrast
 from podium.compat.tensorflow.image._color import random_hue as random_hue
@@ -40,6 +37,9 @@ from podium.compat.tensorflow.image._geometry import resize_with_pad as resize_w
 from podium.compat.tensorflow.image._geometry import rot90 as rot90
 from podium.compat.tensorflow.image._geometry import transpose as transpose
 from podium.compat.tensorflow.image._measures import image_gradients as image_gradients
+from podium.compat.tensorflow.image._measures import (
+    per_image_standardization as per_image_standardization,
+)
 from podium.compat.tensorflow.image._measures import psnr as psnr
 from podium.compat.tensorflow.image._measures import sobel_edges as sobel_edges
 from podium.compat.tensorflow.image._measures import ssim as ssim

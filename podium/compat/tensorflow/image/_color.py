@@ -29,7 +29,8 @@ def convert_image_dtype(
     """
     old, new = ops.dtype(image), canonical_dtype(dtype)
     if old == new:
-        return convert_to_tensor(image)
+        tensor: Tensor = convert_to_tensor(image)
+        return tensor
     if is_float_dtype(new):
         scale = 1.0 if is_float_dtype(old) else 1.0 / jnp.iinfo(old).max
         return ops.multiply(ops.cast(image, new), scale) if scale != 1.0 else ops.cast(image, new)

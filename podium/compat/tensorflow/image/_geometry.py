@@ -51,12 +51,17 @@ def resize(
     """
     height, width = static_shape(size)
     if preserve_aspect_ratio:
-        image_height, image_width = ops.shape(images)[-3:-1]
+        image_height, image_width = _image_size(images)
         scale = min(height / image_height, width / image_width)
         height, width = round(image_height * scale), round(image_width * scale)
     if method != "nearest" and not is_float_dtype(ops.dtype(images)):
         images = ops.cast(images, "float32")
     return ops.image.resize(images, (height, width), interpolation=method, antialias=antialias)
+
+
+def _image_size(image: TensorLike) -> tuple[int, int]:
+    height, width = static_shape(ops.shape(image)[-3:-1])
+    return height, width
 
 
 def crop_to_bounding_box(
@@ -78,8 +83,8 @@ def crop_to_bounding_box(
 
     @lift_with_promotion
     def crop(image: TensorLike, top: TensorLike, left: TensorLike) -> jax.Array:
-        image = jax.lax.dynamic_slice_in_dim(jnp.asarray(image), top, height, axis=-3)
-        return jax.lax.dynamic_slice_in_dim(image, left, width, axis=-2)
+        image = jax.lax.dynamic_slice_in_dim(jnp.asarray(image), jnp.asarray(top), height, axis=-3)
+        return jax.lax.dynamic_slice_in_dim(image, jnp.asarray(left), width, axis=-2)
 
     return crop(image, offset_height, offset_width)
 
@@ -101,7 +106,7 @@ def pad_to_bounding_box(
     """
     top, left = static_shape((offset_height, offset_width))
     height, width = static_shape((target_height, target_width))
-    image_height, image_width = ops.shape(image)[-3:-1]
+    image_height, image_width = _image_size(image)
     margins = [(top, height - top - image_height), (left, width - left - image_width)]
     if min(*margins[0], *margins[1]) < 0:
         raise ValueError(
@@ -125,7 +130,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
         >>> tf.image.central_crop(tf.zeros((8, 8, 3)), 0.5).shape
         (4, 4, 3)
     """
-    image_height, image_width = ops.shape(image)[-3:-1]
+    image_height, image_width = _image_size(image)
     top, left = (
         int((image_height - image_height * central_fraction) / 2),
         int((image_width - image_width * central_fraction) / 2),
@@ -142,7 +147,7 @@ def resize_with_crop_or_pad(image: TensorLike, target_height: int, target_width:
         (4, 4, 3)
     """
     height, width = static_shape((target_height, target_width))
-    image_height, image_width = ops.shape(image)[-3:-1]
+    image_height, image_width = _image_size(image)
     cropped = crop_to_bounding_box(
         image,
         max(image_height - height, 0) // 2,
@@ -170,7 +175,7 @@ def resize_with_pad(
         (4, 4, 3)
     """
     height, width = static_shape((target_height, target_width))
-    image_height, image_width = ops.shape(image)[-3:-1]
+    image_height, image_width = _image_size(image)
     ratio = max(image_height / height, image_width / width)
     resized_shape = (int(image_height / ratio), int(image_width / ratio))
     resized = resize(image, resized_shape, method, antialias=antialias)
@@ -189,7 +194,7 @@ def random_crop(
         >>> tf.image.random_crop(tf.zeros((8, 8, 3)), (4, 4, 3)).shape
         (4, 4, 3)
     """
-    sizes, value_shape = static_shape(size), ops.shape(value)
+    sizes, value_shape = static_shape(size), static_shape(ops.shape(value))
     if len(sizes) != len(value_shape) or any(
         crop > total for crop, total in zip(sizes, value_shape, strict=True)
     ):
@@ -386,9 +391,10 @@ def crop_and_resize(
             )
 
             def interpolate(channel: jax.Array) -> jax.Array:
-                return jax.scipy.ndimage.map_coordinates(
+                values: jax.Array = jax.scipy.ndimage.map_coordinates(
                     channel, grid, order, mode="constant", cval=extrapolation_value
                 )
+                return values
 
             return jax.vmap(interpolate, in_axes=-1, out_axes=-1)(images[index])
 

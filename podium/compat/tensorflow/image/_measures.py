@@ -60,7 +60,9 @@ def _psnr(a: TensorLike, b: TensorLike, max_val: float) -> jax.Array:
     error = jnp.mean(
         jnp.square(jnp.asarray(a, "float32") - jnp.asarray(b, "float32")), axis=(-3, -2, -1)
     )
-    return 20 * jnp.log(max_val * 1.0) / np.log(10.0) - 10 / np.log(10.0) * jnp.log(error)
+    peak = 20 * jnp.log(max_val * 1.0) / np.log(10.0)
+    decibels: jax.Array = peak - 10 / np.log(10.0) * jnp.log(error)
+    return decibels
 
 
 @fold_constants

@@ -1,9 +1,9 @@
-"""`tf.io.gfile`: files by their old TensorFlow names, local ones only."""
+"""Files in `tf.io.gfile` (local ones only), and string conversions of `tf.compat`."""
 
 import glob as _glob
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 
@@ -21,7 +21,7 @@ def GFile(name: str, mode: str = "r") -> IO[Any]:
 
 
 def exists(path: str) -> bool:
-    """Tell whether a path exists.
+    """Return whether a path exists.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -32,7 +32,7 @@ def exists(path: str) -> bool:
 
 
 def isdir(path: str) -> bool:
-    """Tell whether a path is a folder.
+    """Return whether a path is a directory.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -43,7 +43,7 @@ def isdir(path: str) -> bool:
 
 
 def listdir(path: str) -> list[str]:
-    """List the names in a folder.
+    """List the names in a directory.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -53,8 +53,8 @@ def listdir(path: str) -> list[str]:
     return os.listdir(path)
 
 
-def glob(pattern: Any) -> list[str]:
-    """List the paths that match a pattern, or one of several, in order.
+def glob(pattern: str | Sequence[str]) -> list[str]:
+    """List the paths that match a pattern, or one of several, sorted.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -62,11 +62,11 @@ def glob(pattern: Any) -> list[str]:
         []
     """
     patterns = [pattern] if isinstance(pattern, str) else pattern
-    return sorted(path for each in patterns for path in _glob.glob(each))
+    return sorted(path for pattern in patterns for path in _glob.glob(pattern))
 
 
 def makedirs(path: str) -> None:
-    """Make a folder and those above it, unless they exist.
+    """Create a directory and its parents, unless they exist.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -76,16 +76,16 @@ def makedirs(path: str) -> None:
 
 
 def copy(src: str, dst: str, overwrite: bool = False) -> None:
-    """Copy a file; an existing one is kept unless `overwrite`.
+    """Copy a file. An existing file is replaced only with `overwrite=True`.
 
     Example:
         >>> from podium.compat import tensorflow as tf
         >>> tf.io.gfile.copy("here", ".")
         Traceback (most recent call last):
-        FileExistsError: '.' exists already; give overwrite=True to replace it.
+        FileExistsError: '.' exists; pass overwrite=True to replace it.
     """
     if os.path.exists(dst) and not overwrite:
-        raise FileExistsError(f"{dst!r} exists already; give overwrite=True to replace it.")
+        raise FileExistsError(f"{dst!r} exists; pass overwrite=True to replace it.")
     shutil.copy(src, dst)
 
 
@@ -102,21 +102,21 @@ def remove(path: str) -> None:
 
 
 def rename(src: str, dst: str, overwrite: bool = False) -> None:
-    """Rename a file; an existing one is kept unless `overwrite`.
+    """Rename a file. An existing file is replaced only with `overwrite=True`.
 
     Example:
         >>> from podium.compat import tensorflow as tf
         >>> tf.io.gfile.rename("here", ".")
         Traceback (most recent call last):
-        FileExistsError: '.' exists already; give overwrite=True to replace it.
+        FileExistsError: '.' exists; pass overwrite=True to replace it.
     """
     if os.path.exists(dst) and not overwrite:
-        raise FileExistsError(f"{dst!r} exists already; give overwrite=True to replace it.")
+        raise FileExistsError(f"{dst!r} exists; pass overwrite=True to replace it.")
     os.replace(src, dst)
 
 
 def walk(top: str, topdown: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walk through folders, as `os.walk` does.
+    """Iterate over a directory tree, as `os.walk` does.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -126,8 +126,8 @@ def walk(top: str, topdown: bool = True) -> Iterator[tuple[str, list[str], list[
     return os.walk(top, topdown)
 
 
-def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Return text as bytes.
+def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
+    """Encode a string as bytes.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -139,8 +139,8 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
     )
 
 
-def as_str(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Return bytes as text.
+def as_str(bytes_or_text: str | bytes, encoding: str = "utf-8") -> str:
+    """Decode bytes as a string.
 
     Example:
         >>> from podium.compat import tensorflow as tf

@@ -31,7 +31,8 @@ def diag(diagonal: TensorLike, name: str = "diag") -> Tensor:
 
 @lift_with_promotion
 def _diag_part(x: TensorLike, k: int) -> jax.Array:
-    return jnp.diagonal(jnp.asarray(x), k, -2, -1)
+    diagonal: jax.Array = jnp.diagonal(jnp.asarray(x), k, -2, -1)
+    return diagonal
 
 
 @fold_constants

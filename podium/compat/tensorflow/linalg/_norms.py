@@ -99,9 +99,10 @@ def _norm(x: TensorLike, ord: str | float, axis: Axis, keepdims: bool) -> jax.Ar
     if ord in ("euclidean", "fro", 2) and not (ord == 2 and isinstance(axis, tuple)):
         return jnp.sqrt(jnp.sum(jnp.square(jnp.abs(x)), axis=axis, keepdims=keepdims))
     if axis is None:
-        flat = jnp.linalg.norm(x.reshape(-1), ord=ord)
+        flat: jax.Array = jnp.linalg.norm(x.reshape(-1), ord=ord)
         return flat.reshape((1,) * x.ndim) if keepdims else flat
-    return jnp.linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    norm: jax.Array = jnp.linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    return norm
 
 
 @fold_constants

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium._typing import Axis, DTypeLike, TensorLike
+from podium._typing import DTypeLike, TensorLike
 from podium.compat.tensorflow._decorators import fold_constants, lift_with_promotion
 from podium.core import Tensor
 
@@ -70,7 +71,9 @@ def matvec(
         >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
         array([3., 7.], dtype=float32)
     """
-    return ops.matmul(matrix_transpose(a) if transpose_a else a, ops.expand_dims(b, -1))[..., 0]
+    columns = ops.matmul(matrix_transpose(a) if transpose_a else a, ops.expand_dims(b, -1))
+    vector: Tensor = columns[..., 0]
+    return vector
 
 
 def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
@@ -85,7 +88,12 @@ def einsum(equation: str, *inputs: TensorLike, **kwargs: Any) -> Tensor:
 
 
 @fold_constants
-def tensordot(a: TensorLike, b: TensorLike, axes: Axis, name: str | None = None) -> Tensor:
+def tensordot(
+    a: TensorLike,
+    b: TensorLike,
+    axes: int | Sequence[int] | Sequence[Sequence[int]],
+    name: str | None = None,
+) -> Tensor:
     """Contract two tensors along axes.
 
     The same as `podium.ops.tensordot`.

@@ -168,9 +168,10 @@ def dropout(
         >>> sorted(set(tf.nn.dropout(tf.ones(100), 0.5).numpy().tolist()))
         [0.0, 2.0]
     """
-    return random.dropout(
+    result: Tensor = random.dropout(
         x,
         rate,
         None if noise_shape is None else static_shape(noise_shape),
         seed_generator("dropout", seed),
     )
+    return result

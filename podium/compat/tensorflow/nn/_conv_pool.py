@@ -195,7 +195,7 @@ def conv2d_transpose(
     expected_shape = static_shape(output_shape)
     if tuple(result.shape[1:]) != expected_shape[1:]:
         raise ValueError(
-            f"output_shape={expected_shape} was given; these strides and this padding give "
+            f"output_shape={expected_shape} was given; these strides and this padding produce "
             f"{tuple(result.shape)}."
         )
     return result

@@ -61,9 +61,10 @@ def normal(
         >>> tf.random.normal(shape=(tf.shape(tf.zeros((4, 2)))[0], 3)).shape
         (4, 3)
     """
-    return random.normal(
+    sample: Tensor = random.normal(
         static_shape(shape), mean, stddev, canonical_dtype(dtype), seed_generator("normal", seed)
     )
+    return sample
 
 
 def truncated_normal(
@@ -81,9 +82,10 @@ def truncated_normal(
         >>> tf.random.truncated_normal([2, 3]).shape
         (2, 3)
     """
-    return random.truncated_normal(
+    sample: Tensor = random.truncated_normal(
         static_shape(shape), mean, stddev, canonical_dtype(dtype), seed_generator("truncated", seed)
     )
+    return sample
 
 
 def uniform(
@@ -111,10 +113,12 @@ def uniform(
                 "tf.random.uniform was given an integer dtype and no maxval; give both minval "
                 "and maxval."
             )
-        return random.randint(static_shape(shape), minval, maxval, sample_dtype, generator)
-    return random.uniform(
+        ints: Tensor = random.randint(static_shape(shape), minval, maxval, sample_dtype, generator)
+        return ints
+    sample: Tensor = random.uniform(
         static_shape(shape), minval, 1.0 if maxval is None else maxval, sample_dtype, generator
     )
+    return sample
 
 
 def gamma(
@@ -186,9 +190,10 @@ def categorical(
         array([[1, 1, 1]], dtype=int32)
     """
     sample_dtype = "int32" if dtype is None else canonical_dtype(dtype)
-    return random.categorical(
+    sample: Tensor = random.categorical(
         logits, int(num_samples), sample_dtype, seed_generator("categorical", seed)
     )
+    return sample
 
 
 def shuffle(
@@ -272,9 +277,12 @@ def stateless_uniform(
     @lift_with_promotion
     def sample(low: TensorLike, high: TensorLike) -> jax.Array:
         low, high = jnp.asarray(low), jnp.asarray(high)
+        values: jax.Array
         if sample_dtype.kind in "iu":
-            return jax.random.randint(key, sizes, low, high, sample_dtype)
-        return jax.random.uniform(key, sizes, sample_dtype, low, high)
+            values = jax.random.randint(key, sizes, low, high, sample_dtype)
+        else:
+            values = jax.random.uniform(key, sizes, sample_dtype, low, high)
+        return values
 
     return sample(minval, 1.0 if maxval is None else maxval)
 

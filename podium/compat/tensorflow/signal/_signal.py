@@ -61,7 +61,8 @@ def _window(
     # TensorFlow's windows of odd length are symmetric.
     is_periodic = periodic and points % 2 == 0
     values = window_fn(points + 1)[:-1] if is_periodic else window_fn(points)
-    return convert_to_tensor(values.astype("float32"), canonical_dtype(dtype))
+    window: Tensor = convert_to_tensor(values.astype("float32"), canonical_dtype(dtype))
+    return window
 
 
 def hann_window(

@@ -1,10 +1,11 @@
-"""The few functions of `tf.data.experimental` that scripts still use."""
+"""Cardinality functions of `tf.data.experimental`."""
 
 from collections.abc import Callable
-from typing import Any
+
+from podium.data import Dataset
 
 
-def cardinality(dataset: Any) -> Any:
+def cardinality(dataset: Dataset) -> int:
     """Return the number of elements of a dataset.
 
     Example:
@@ -15,9 +16,8 @@ def cardinality(dataset: Any) -> Any:
     return dataset.cardinality()
 
 
-def assert_cardinality(expected_cardinality: int) -> Callable[[Any], Any]:
-    """Return a transformation for `Dataset.apply` that promises a number of elements and takes no
-    more.
+def assert_cardinality(expected_cardinality: int) -> Callable[[Dataset], Dataset]:
+    """Return a transformation for `Dataset.apply` that limits and declares the cardinality.
 
     Example:
         >>> from podium.compat import tensorflow as tf
