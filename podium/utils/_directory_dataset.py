@@ -1,6 +1,4 @@
-"""From the files of a folder to a Dataset that reads them as it is walked: what images and text
-have in common.
-"""
+"""A Dataset that reads the files of a directory: shared by the image and text datasets."""
 
 from __future__ import annotations
 
@@ -8,80 +6,91 @@ import collections
 import concurrent.futures
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
+from podium._typing import PathLike
 from podium.core import check_choice, unknown_choice
 from podium.core.internal import check_int
 from podium.data import Dataset
 from podium.data.internal import OneToOnePipeline, Pipeline
-from podium.utils._directory_files import Files, find_files, mixed, report, split
+from podium.utils._list_files import (
+    Files,
+    Labels,
+    find_files,
+    print_count,
+    shuffle_files,
+    split_files,
+)
 
-_THREADS = min(8, os.cpu_count() or 1)
-_AHEAD = 4 * _THREADS  # files that are read before they are asked for
+_NUM_THREADS = min(8, os.cpu_count() or 1)
+_READ_AHEAD = 4 * _NUM_THREADS  # files that are read before they are requested
 _LABEL_MODES = ("int", "categorical", "binary", None)
 
 
 class FileDataset(Dataset):
-    """A Dataset of the files of a folder.
+    """A Dataset of the files of a directory.
 
     Attributes:
-        class_names: The names of the classes in the order of their numbers; None without labels.
-        file_paths: The paths of the files, before they are mixed anew for each pass.
+        class_names: The names of the classes in the order of their indices; None without labels.
+        file_paths: The paths of the files, before they are shuffled for each epoch.
     """
 
-    def __init__(self, pipeline: Pipeline, files: Files):
+    def __init__(self, pipeline: Pipeline, files: Files) -> None:
         super().__init__(pipeline)
         self.class_names = files.class_names
         self.file_paths = files.paths
 
 
-class FilesRead(OneToOnePipeline):
-    """What is read from files, in the order of the row numbers that it follows, a little ahead and
-    by several threads.
+class FilePipeline(OneToOnePipeline):
+    """The contents of files in the order of `source`, read ahead by several threads.
 
     Args:
-        source: Row numbers.
-        read: Returns the element of a row number.
-        sample: Returns an element such as will come, without reading a file.
+        source: Row indices.
+        read: Returns the element of a row index.
+        sample: Returns an element of the same structure and shape, without reading a file.
     """
 
-    def __init__(self, source: Pipeline, read: Callable[[int], Any], sample: Callable[[], Any]):
+    def __init__(
+        self, source: Pipeline, read: Callable[[int], Any], sample: Callable[[], Any]
+    ) -> None:
         super().__init__(source)
         self._read = read
         self._sample = sample
 
     def elements(self, start: int = 0) -> Iterator[Any]:
-        """Walk what is in the files; the first `start` are not opened. One that cannot be read
-        raises when its turn comes.
+        """Iterate over the contents of the files; the first `start` files are not opened.
+
+        A file that cannot be read raises when its element is requested.
         """
-        pool = concurrent.futures.ThreadPoolExecutor(_THREADS, "podium-files")
-        waiting: collections.deque = collections.deque()
+        pool = concurrent.futures.ThreadPoolExecutor(_NUM_THREADS, "podium-files")
+        pending: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
         try:
             for row in self.source.elements(start):
-                waiting.append(pool.submit(self._read, int(row)))
-                if len(waiting) > _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:  # also when the walk is left early
+                pending.append(pool.submit(self._read, int(row)))
+                if len(pending) > _READ_AHEAD:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:  # also when the caller stops early
             pool.shutdown(wait=False, cancel_futures=True)
 
     def sample(self, batch: int) -> Any:
-        """Return an element such as will come."""
+        """Return an element of the same structure and shape."""
         return self._sample()
 
 
 @dataclasses.dataclass
-class Folder:
-    """The arguments that `image_dataset_from_directory` and `text_dataset_from_directory` share,
-    checked when made.
+class DirectoryOptions:
+    """The arguments that `image_dataset_from_directory` and `text_dataset_from_directory` share.
+
+    They are validated on creation.
     """
 
-    directory: Any
-    labels: Any
+    directory: PathLike
+    labels: Labels | Sequence[float]  # an array after validation
     label_mode: str | None
     class_names: list[str] | None
     batch_size: int | None
@@ -104,7 +113,7 @@ class Folder:
         self._check_labels()
         self._check_split()
 
-    def datasets(
+    def create_datasets(
         self,
         suffixes: tuple[str, ...],
         kind: str,
@@ -112,41 +121,49 @@ class Folder:
         sample: Callable[[], Any],
     ) -> FileDataset | tuple[FileDataset, FileDataset]:
         """Find the files and return a Dataset of them, or two if `subset` is "both"."""
-        # Drawn as Keras draws it: `set_random_seed` fixes it, and then it is Keras's.
+        # Sampled like in Keras, so that `set_random_seed` gives the same seed.
         seed = int(np.random.randint(10**6)) if self.seed is None else self.seed
         files = find_files(
-            self.directory, self.labels, self.class_names, suffixes, self.follow_links, kind
+            self.directory,
+            cast("Labels", self.labels),
+            self.class_names,
+            suffixes,
+            self.follow_links,
+            kind,
         )
         _check_classes(files, self.label_mode)
-        report(files, self.verbose)
-        files = mixed(files, seed) if self.shuffle else files
-        made: list[FileDataset] = []
-        for part in split(files, self.validation_split, self.subset, self.verbose):
-            shuffled = (
-                self.shuffle and not made
-            )  # of "both", the files for validation keep their order
-            made.append(self._dataset(part, seed if shuffled else None, read, sample))
-        return made[0] if len(made) == 1 else (made[0], made[1])
+        print_count(files, self.verbose)
+        files = shuffle_files(files, seed) if self.shuffle else files
+        datasets: list[FileDataset] = []
+        for part in split_files(files, self.validation_split, self.subset, self.verbose):
+            # With "both", the validation files keep their order.
+            shuffle_seed = seed if self.shuffle and not datasets else None
+            datasets.append(self._create_dataset(part, shuffle_seed, read, sample))
+        return datasets[0] if len(datasets) == 1 else (datasets[0], datasets[1])
 
-    def _dataset(
-        self, files: Files, seed: int | None, read: Callable, sample: Callable
+    def _create_dataset(
+        self,
+        files: Files,
+        seed: int | None,
+        read: Callable[[str], Any],
+        sample: Callable[[], Any],
     ) -> FileDataset:
-        labels = _encoded(files, self.label_mode)
-        numbers = Dataset.from_tensor_slices(np.arange(len(files.paths)))
+        labels = _label_encoder(files, self.label_mode)
+        rows = Dataset.from_tensor_slices(np.arange(len(files.paths)))
         if seed is not None:
-            numbers = numbers.shuffle(len(files.paths), seed)
+            rows = rows.shuffle(len(files.paths), seed)
         if labels is None:
-            pipeline = FilesRead(numbers.pipeline, lambda row: read(files.paths[row]), sample)
+            pipeline = FilePipeline(rows.pipeline, lambda row: read(files.paths[row]), sample)
         else:
-            pipeline = FilesRead(
-                numbers.pipeline,
+            pipeline = FilePipeline(
+                rows.pipeline,
                 lambda row: (read(files.paths[row]), labels(row)),
                 lambda: (sample(), labels(0)),
             )
         dataset = Dataset(pipeline)
-        return FileDataset(
-            (dataset if self.batch_size is None else dataset.batch(self.batch_size)).pipeline, files
-        )
+        if self.batch_size is not None:
+            dataset = dataset.batch(self.batch_size)
+        return FileDataset(dataset.pipeline, files)
 
     def _check_labels(self) -> None:
         if self.labels is None or self.label_mode is None:
@@ -156,8 +173,9 @@ class Folder:
             check_choice("labels", self.labels, ("inferred",))
         if self.class_names is not None and not inferred:
             raise ValueError(
-                f"class_names={self.class_names!r} was given; it says the order of the subfolders, "
-                "which are read only if labels='inferred' and label_mode is not None. Leave it out."
+                f"class_names={self.class_names!r} was given; it is the order of the "
+                "subdirectories, which are read only if labels='inferred' and label_mode is not "
+                "None. Remove it."
             )
         if self.class_names is not None and len(set(self.class_names)) != len(self.class_names):
             raise ValueError(f"class_names={self.class_names!r} names a class twice.")
@@ -166,13 +184,13 @@ class Folder:
         if not isinstance(self.labels, (list, tuple, np.ndarray)):
             raise TypeError(
                 f"labels is of type {type(self.labels).__name__}; 'inferred', None or a list with "
-                "a number for each file was expected."
+                "a class index for each file was expected."
             )
         self.labels = np.array(self.labels)
         if self.labels.dtype.kind not in "iufb" or self.labels.ndim != 1:
             raise ValueError(
-                f"labels has the type {self.labels.dtype} and the shape {self.labels.shape}; a "
-                "list with one number for each file was expected. Number the classes first: "
+                f"labels has the dtype {self.labels.dtype} and the shape {self.labels.shape}; a "
+                "list with one class index for each file was expected. Encode the classes first: "
                 "`np.unique(labels, return_inverse=True)[1]`."
             )
 
@@ -193,29 +211,29 @@ class Folder:
         if self.validation_split and self.shuffle and self.seed is None:
             raise ValueError(
                 f"validation_split={self.validation_split!r} was given with shuffle=True and no "
-                "seed. Without one, files for training and for validation could be the same: give "
-                "the same seed, seed=1, to both calls, or shuffle=False."
+                "seed. Without a seed, training and validation files could overlap: pass the same "
+                "seed to both calls, such as seed=1, or shuffle=False."
             )
 
 
 def _check_classes(files: Files, label_mode: str | None) -> None:
-    names, numbers = files.class_names or [], files.labels
-    if numbers is None or label_mode not in ("binary", "categorical"):
+    names, indices = files.class_names or [], files.labels
+    if indices is None or label_mode not in ("binary", "categorical"):
         return
     if label_mode == "binary" and len(names) != 2:
         raise ValueError(
             f"label_mode='binary' needs two classes, and {len(names)} were found: {names}."
         )
-    if numbers.dtype.kind not in "iub" or numbers.min() < 0 or numbers.max() >= len(names):
+    if indices.dtype.kind not in "iub" or indices.min() < 0 or indices.max() >= len(names):
         raise ValueError(
-            f"label_mode={label_mode!r} needs labels that are whole numbers from 0 to "
-            f"{len(names) - 1}, and the {len(names)} different ones that were given are "
+            f"label_mode={label_mode!r} needs labels that are ints from 0 to "
+            f"{len(names) - 1}, and the {len(names)} distinct labels are "
             f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
         )
 
 
-def _encoded(files: Files, label_mode: str | None) -> Callable[[int], Any] | None:
-    """Return a function from a file's number to its label."""
+def _label_encoder(files: Files, label_mode: str | None) -> Callable[[int], Any] | None:
+    """Return a function from the row of a file to its label."""
     if files.labels is None or label_mode is None:
         return None
     if label_mode == "int":
@@ -224,11 +242,11 @@ def _encoded(files: Files, label_mode: str | None) -> Callable[[int], Any] | Non
     if label_mode == "binary":
         column = files.labels.astype(np.float32)[:, None]
         return lambda row: column[row]
-    numbers, count = files.labels, len(files.class_names or ())
+    indices, num_classes = files.labels, len(files.class_names or ())
 
-    def one_hot(row: int) -> np.ndarray:
-        hot = np.zeros(count, np.float32)
-        hot[numbers[row]] = 1
-        return hot
+    def one_hot(row: int) -> np.ndarray[Any, Any]:
+        encoded = np.zeros(num_classes, np.float32)
+        encoded[indices[row]] = 1
+        return encoded
 
     return one_hot

@@ -1,12 +1,12 @@
-"""Starting over in a running process, as notebooks do."""
+"""Resetting the global state of a process, as notebooks do."""
 
 from podium.core import reset_names, run_functions_eagerly, set_dtype_policy
 
 
 def clear_session(free_memory: bool = True) -> None:
-    """Start over: automatic names count from the beginning and global settings are as at first.
+    """Reset automatic names and global settings to their initial state.
 
-    Models and Variables that are still in use stay as they are; Python frees the others by itself.
+    Models and Variables that are still referenced are unchanged; Python frees the others.
 
     Args:
         free_memory: Accepted for Keras's signature.

@@ -1,16 +1,20 @@
-"""Text files in folders as a Dataset of strings, for `map` to turn into numbers."""
+"""Text files in directories as a Dataset of strings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from podium._typing import PathLike
 from podium.core.internal import check_int
-from podium.utils._directory_dataset import FileDataset, Folder
+from podium.utils._directory_dataset import DirectoryOptions, FileDataset
 
 
 def text_dataset_from_directory(
-    directory: Any,
-    labels: Any = "inferred",
+    directory: PathLike,
+    labels: str | Sequence[float] | np.ndarray[Any, Any] | None = "inferred",
     label_mode: str | None = "int",
     class_names: list[str] | None = None,
     batch_size: int | None = 32,
@@ -23,45 +27,45 @@ def text_dataset_from_directory(
     format: str = "tf",
     verbose: bool = True,
 ) -> FileDataset | tuple[FileDataset, FileDataset]:
-    """Make a Dataset of the text files (.txt) in a folder, which are read while it is walked.
+    """Create a Dataset of the text files (.txt) in a directory, which are read during iteration.
 
-    Text cannot go into a model: batches are NumPy arrays of Python strings, and `map` must turn
-    them into numbers. One seed gives the same files for training and validation as Keras, and the
-    same orders in every run; the orders of the passes are not Keras's.
+    Models do not accept text: batches are NumPy arrays of Python strings, to be converted to
+    numbers by `map`. One seed gives the same training and validation files as in Keras, and the
+    same order in every run; the order within an epoch differs from Keras.
 
     Args:
-        directory: The folder. With `labels="inferred"` it has a subfolder for each class.
-        labels: "inferred" from the subfolders, None for none, or a list with a number for each file
-            in the order of the sorted paths.
-        label_mode: How labels are given: "int" as int32 `()`, "categorical" as one-hot float32
+        directory: The directory. With `labels="inferred"` it has a subdirectory for each class.
+        labels: "inferred" from the subdirectories, None for none, or a list with a class index for
+            each file in the order of the sorted paths.
+        label_mode: The encoding of labels: "int" as int32 `()`, "categorical" as one-hot float32
             `(classes,)`, "binary" as float32 `(1,)`, or None for no labels.
-        class_names: Subfolders to read, in the order of their class numbers; by default all,
+        class_names: Subdirectories to read, in the order of their class indices; by default all,
             sorted.
         batch_size: Texts in a batch; None for single texts.
-        max_length: Longer texts are cut to so many characters.
-        shuffle: Whether to mix the files, anew for each pass; otherwise they are sorted.
-        seed: Fixes the orders. By default `podium.utils.set_random_seed` does.
-        validation_split: Fraction of the files to keep for validation.
+        max_length: Longer texts are truncated to this number of characters.
+        shuffle: Whether to shuffle the files for each epoch; otherwise they are sorted.
+        seed: The seed of the shuffling; by default set by `podium.utils.set_random_seed`.
+        validation_split: Fraction of the files for validation.
         subset: "training", "validation", or "both" for two Datasets; needs `validation_split`.
-        follow_links: Whether to enter folders that are links.
+        follow_links: Whether to follow links to directories.
         format: Accepted for Keras's signature; the result is a Podium Dataset.
-        verbose: Whether to say how many files were found.
+        verbose: Whether to print the number of files.
 
     Returns:
         A Dataset of `(texts, labels)`, or of texts without labels, with the attributes
         `class_names` and `file_paths`. A pair of Datasets if `subset` is "both".
 
     Raises:
-        ValueError: The folder has no text files, arguments do not fit; while it is walked, a file
-            that is not UTF-8.
+        ValueError: The directory has no text files or an argument is invalid; during iteration, a
+            file is not UTF-8.
 
     Example:
         >>> import pathlib, tempfile
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> directory = pathlib.Path(tempfile.mkdtemp())
         >>> for name in ("bad", "good"):
-        ...     (folder / name).mkdir()
-        ...     _ = (folder / name / "1.txt").write_text(f"A {name} film.")
-        >>> dataset = podium.utils.text_dataset_from_directory(folder, shuffle=False)
+        ...     (directory / name).mkdir()
+        ...     _ = (directory / name / "1.txt").write_text(f"A {name} film.")
+        >>> dataset = podium.utils.text_dataset_from_directory(directory, shuffle=False)
         Found 2 files belonging to 2 classes.
         >>> texts, labels = next(iter(dataset))
         >>> texts.tolist(), labels.numpy()
@@ -72,17 +76,27 @@ def text_dataset_from_directory(
     """
     if max_length is not None:
         max_length = check_int("max_length", max_length, integral_floats=True)
-    folder = Folder(
-        directory, labels, label_mode, class_names, batch_size, shuffle, seed, validation_split, subset, follow_links, format,
-        verbose,
-    )  # fmt: skip
-    return folder.datasets(
-        (".txt",), "text files", lambda path: _text(path)[:max_length], lambda: ""
+    options = DirectoryOptions(
+        directory=directory,
+        labels=labels,
+        label_mode=label_mode,
+        class_names=class_names,
+        batch_size=batch_size,
+        shuffle=shuffle,
+        seed=seed,
+        validation_split=validation_split,
+        subset=subset,
+        follow_links=follow_links,
+        format=format,
+        verbose=verbose,
+    )
+    return options.create_datasets(
+        (".txt",), "text files", lambda path: _read_text(path)[:max_length], lambda: ""
     )
 
 
-def _text(path: str) -> str:
-    with open(path, encoding="utf-8", newline="") as file:  # ends of lines stay as they are
+def _read_text(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:  # line endings are kept
         try:
             return file.read()
         except UnicodeDecodeError as error:

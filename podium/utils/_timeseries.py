@@ -1,5 +1,6 @@
-"""Windows of a time series as a Dataset. The windows are views of one array: nothing is copied
-before a batch is made.
+"""Windows of a time series as a Dataset.
+
+The windows are views of one array: nothing is copied before a batch is created.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from podium._typing import TensorLike, Tree
 from podium.core import check_choice
 from podium.core.internal import check_int
 from podium.data import Dataset
@@ -15,8 +17,8 @@ from podium.data.internal import SlicesPipeline, freeze_element
 
 
 def timeseries_dataset_from_array(
-    data: Any,
-    targets: Any,
+    data: TensorLike,
+    targets: TensorLike | None,
     sequence_length: int,
     sequence_stride: int = 1,
     sampling_rate: int = 1,
@@ -27,22 +29,22 @@ def timeseries_dataset_from_array(
     end_index: int | None = None,
     format: str = "tf",
 ) -> Dataset:
-    """Make a Dataset of windows that slide over data measured at equal intervals.
+    """Create a Dataset of sliding windows over data measured at equal intervals.
 
-    The window that begins at step i is `data[i], data[i + sampling_rate], ...`, with the target
-    `targets[i]`: shift the targets to predict what comes after a window,
+    The window that starts at step i is `data[i], data[i + sampling_rate], ...`, with the target
+    `targets[i]`: shift the targets to predict the step after a window,
     `targets=data[sequence_length:]`.
 
     Args:
         data: Steps along the first axis.
-        targets: One row for the window that begins at each step, or None. May be shorter than the
+        targets: One row for the window that starts at each step, or None. May be shorter than the
             data; there are then as many windows as targets.
         sequence_length: Steps in a window.
         sequence_stride: Steps from the start of one window to that of the next.
         sampling_rate: Steps from one entry of a window to the next.
         batch_size: Windows in a batch; None for single windows.
-        shuffle: Whether to mix the windows, anew for each pass.
-        seed: Fixes the orders. By default `podium.utils.set_random_seed` does.
+        shuffle: Whether to shuffle the windows for each epoch.
+        seed: The seed of the shuffling; by default set by `podium.utils.set_random_seed`.
         start_index: First step that is used.
         end_index: Step before which to stop.
         format: Accepted for Keras's signature; the result is a Podium Dataset.
@@ -52,11 +54,13 @@ def timeseries_dataset_from_array(
         shape `(batch, sequence_length, ...)`.
 
     Raises:
-        ValueError: A number does not fit the data, or not even one window does.
+        ValueError: An argument does not match the data, or no window fits.
 
     Example:
         >>> data = np.arange(10.0)
-        >>> dataset = podium.utils.timeseries_dataset_from_array(data[:-3], data[3:], sequence_length=3, batch_size=2)
+        >>> dataset = podium.utils.timeseries_dataset_from_array(
+        ...     data[:-3], data[3:], sequence_length=3, batch_size=2
+        ... )
         >>> windows, targets = next(iter(dataset))
         >>> windows.numpy(), targets.numpy()
         (array([[0., 1., 2.], [1., 2., 3.]], dtype=float32), array([3., 4.], dtype=float32))
@@ -68,10 +72,10 @@ def timeseries_dataset_from_array(
     batch_size = (
         None if batch_size is None else check_int("batch_size", batch_size, integral_floats=True)
     )
-    # Drawn as Keras draws it, so that `set_random_seed` fixes it.
+    # Sampled like in Keras, so that `set_random_seed` gives the same seed.
     seed = int(np.random.randint(10**6)) if shuffle and seed is None else seed
-    steps = _rows(data, "data")
-    start, end = _bounds(start_index, end_index, len(steps))
+    steps = _check_rows(data, "data")
+    start, end = _check_bounds(start_index, end_index, len(steps))
     for name, value in (("sampling_rate", rate), ("sequence_stride", stride)):
         if value >= len(steps):
             raise ValueError(
@@ -82,17 +86,17 @@ def timeseries_dataset_from_array(
     if span > len(steps):
         raise ValueError(
             f"sequence_length={length} with sampling_rate={rate} makes windows of {span} steps, "
-            f"and there are {len(steps)} (start_index={start}, end_index={end}); not one window "
-            "fits. Give a shorter sequence_length."
+            f"and there are {len(steps)} (start_index={start}, end_index={end}); no window "
+            "fits. Pass a shorter sequence_length."
         )
     views = np.lib.stride_tricks.sliding_window_view(steps, span, axis=0)
     windows = np.moveaxis(views, -1, 1)[::stride, ::rate]
-    table: Any = windows
+    table: Tree = windows
     if targets is not None:
-        rows = _rows(targets, "targets")[start:end]
+        rows = _check_rows(targets, "targets")[start:end]
         if not len(rows):
             raise ValueError(
-                f"targets has no row for step {start}, at which the first window begins "
+                f"targets has no row for step {start}, at which the first window starts "
                 f"(start_index={start})."
             )
         rows = rows[: len(views) : stride]
@@ -103,7 +107,7 @@ def timeseries_dataset_from_array(
     return dataset if batch_size is None else dataset.batch(batch_size)
 
 
-def _rows(value: Any, name: str) -> np.ndarray:
+def _check_rows(value: TensorLike, name: str) -> np.ndarray[Any, Any]:
     array = np.asarray(freeze_element(np.asarray(value), name))
     if array.ndim == 0 or not len(array):
         raise ValueError(
@@ -112,18 +116,23 @@ def _rows(value: Any, name: str) -> np.ndarray:
     return array
 
 
-def _bounds(start_index: Any, end_index: Any, count: int) -> tuple[int, int]:
+def _check_bounds(
+    start_index: int | None, end_index: int | None, num_steps: int
+) -> tuple[int, int]:
     start = (
         0 if start_index is None else check_int("start_index", start_index, 0, integral_floats=True)
     )
-    end = count if end_index is None else check_int("end_index", end_index, integral_floats=True)
-    if start >= count:
+    end = (
+        num_steps if end_index is None else check_int("end_index", end_index, integral_floats=True)
+    )
+    if start >= num_steps:
         raise ValueError(
-            f"start_index={start} was given for data of {count} steps; less than that was expected."
+            f"start_index={start} was given for data of {num_steps} steps; less than that was "
+            "expected."
         )
-    if end > count:
+    if end > num_steps:
         raise ValueError(
-            f"end_index={end} was given for data of {count} steps; at most that was expected."
+            f"end_index={end} was given for data of {num_steps} steps; at most that was expected."
         )
     if end <= start:
         raise ValueError(

@@ -1,8 +1,7 @@
-"""Runs the cells of a document one after the other in one namespace, as a notebook does: `python -m
-podium run_cells.py a b ...`.
+"""Runs the cells of a document in one namespace, as a notebook does.
 
-The only thing that differs from the document is the size of MNIST, which is replaced by a few
-random images.
+Usage: `python -m podium run_cells.py a b ...`. The only difference from the document is that MNIST
+is replaced by a few random images.
 """
 
 import pathlib
@@ -12,7 +11,7 @@ import keras  # Podium, under `python -m podium`
 import numpy as np
 
 
-def few_digits():
+def load_random_digits():
     rng = np.random.default_rng(0)
     return tuple(
         (rng.integers(0, 256, (n, 28, 28), "uint8"), rng.integers(0, 10, n, "uint8"))
@@ -20,7 +19,7 @@ def few_digits():
     )
 
 
-keras.datasets.mnist.load_data = few_digits
+keras.datasets.mnist.load_data = load_random_digits
 for _path in sys.argv[1:]:
     exec(compile(pathlib.Path(_path).read_text(), _path, "exec"), globals())
     print(f"\nran {pathlib.Path(_path).stem}", flush=True)

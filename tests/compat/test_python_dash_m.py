@@ -1,6 +1,4 @@
-"""`python -m podium`: the program runs as Python would run it, and finds Podium where it imports
-TensorFlow or Keras.
-"""
+"""`python -m podium` runs a program as Python does, with Podium for TensorFlow and Keras."""
 
 import importlib
 import subprocess
@@ -28,15 +26,18 @@ IMPORTS = """
     assert keras is same_keras is plain_keras is tf_keras is tf.keras
     assert layers is podium.layers is old_layers and losses is podium.losses and ops is podium.ops
     assert Adam is podium.optimizers.Adam and tf.GradientTape is podium.GradientTape
-    assert podium.layers.__spec__.name == "podium.layers" and podium.layers.__name__ == "podium.layers"
-    assert not [name for name in sys.modules if name.startswith("tensorflow.") and "podium" not in sys.modules[name].__name__]
+    assert podium.layers.__spec__.name == "podium.layers"
+    assert podium.layers.__name__ == "podium.layers"
+    names = [name for name in sys.modules if name.startswith("tensorflow.")]
+    assert all("podium" in sys.modules[name].__name__ for name in names)
 """
 PROGRAM = f"""{IMPORTS}
     assert __name__ == "__main__" and sys.modules["__main__"].tf is tf
     print(sys.argv, __file__, sys.path[0])
-    print(optimizers is podium.optimizers, callbacks_module is podium.callbacks, scale_loss_for_distribution(2.0))
-    import neighbour
-    print(neighbour.SIZE, [len for len in [3]], max(1, 2))
+    print(optimizers is podium.optimizers, callbacks_module is podium.callbacks, end=" ")
+    print(scale_loss_for_distribution(2.0))
+    import neighbor
+    print(neighbor.SIZE, [len for len in [3]], max(1, 2))
     def fail():
         return tf.reduce_men
     if "fail" in sys.argv:
@@ -57,55 +58,57 @@ def run(*arguments, cwd):
 
 
 @pytest.fixture
-def folder(tmp_path):
+def directory(tmp_path):
     inner = tmp_path / "inner"
     inner.mkdir()
     (inner / "program.py").write_text(textwrap.dedent(PROGRAM))
-    (inner / "neighbour.py").write_text("import keras\nSIZE = 5\n")
+    (inner / "neighbor.py").write_text("import keras\nSIZE = 5\n")
     return tmp_path
 
 
-def test_a_script_runs_as_main(folder):
-    done = run("inner/program.py", "a", "--b", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        f"['inner/program.py', 'a', '--b'] inner/program.py {folder / 'inner'}",
+def test_script_runs_as_main(directory):
+    result = run("inner/program.py", "a", "--b", cwd=directory)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        f"['inner/program.py', 'a', '--b'] inner/program.py {directory / 'inner'}",
         "True True 2.0",
         "5 [3] 2",
     ]
 
 
-def test_errors_show_the_script_only_and_exit_codes_pass_through(folder):
-    done = run("inner/program.py", "fail", cwd=folder)
-    assert done.returncode == 1
+def test_traceback_shows_the_script_only_and_exit_code_is_kept(directory):
+    result = run("inner/program.py", "fail", cwd=directory)
+    assert result.returncode == 1
     assert (
-        "in fail" in done.stderr and "_runner.py" not in done.stderr and "runpy" not in done.stderr
+        "in fail" in result.stderr
+        and "_runner.py" not in result.stderr
+        and "runpy" not in result.stderr
     )
     assert (
         "tf.reduce_men is not in Podium's subset of TensorFlow. Nearest: tf.reduce_mean"
-        in done.stderr
+        in result.stderr
     )
-    assert run("inner/program.py", "exit", cwd=folder).returncode == 7
+    assert run("inner/program.py", "exit", cwd=directory).returncode == 7
 
 
-def test_modules_and_commands_run(folder):
-    done = run("-m", "inner.program", "x", cwd=folder)
-    assert "neighbour" in done.stderr  # as with python -m, the folder of the module is not searched
-    done = run(
+def test_modules_and_commands_run(directory):
+    result = run("-m", "inner.program", "x", cwd=directory)
+    assert "neighbor" in result.stderr  # as with python -m, the module's directory is not searched
+    result = run(
         "-c",
         "import sys, tensorflow as tf; print(sys.argv, tf.__version__); 1 / 0",
         "y",
-        cwd=folder,
+        cwd=directory,
     )
-    assert done.stdout == "['-c', 'y'] 2.15.0\n"
+    assert result.stdout == "['-c', 'y'] 2.15.0\n"
     assert (
-        done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
-        and "_runner" not in done.stderr
+        result.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
+        and "_runner" not in result.stderr
     )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "words"),
+    ("arguments", "status", "message"),
     [
         ([], 2, "usage: python -m podium script.py"),
         (["--help"], 0, "usage: python -m podium script.py"),
@@ -114,12 +117,12 @@ def test_modules_and_commands_run(folder):
         (["nowhere.py"], 2, "can't open file 'nowhere.py': No such file or directory"),
     ],
 )
-def test_the_command_line_explains_itself(arguments, status, words, capsys):
+def test_command_line_prints_usage_and_errors(arguments, status, message, capsys):
     from podium.compat._runner import main
 
     assert main(arguments) == status
     printed = capsys.readouterr()
-    assert words in printed.out + printed.err
+    assert message in printed.out + printed.err
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def installed():
 
 def test_install_and_uninstall(installed):
     exec(textwrap.dedent(IMPORTS), {})
-    compat.install()  # twice is once
+    compat.install()  # a second call has no effect
     assert importlib.import_module("tensorflow.keras.layers") is podium.layers
     with pytest.raises(
         ModuleNotFoundError,
@@ -146,7 +149,7 @@ def test_install_and_uninstall(installed):
     ]
 
 
-def test_install_refuses_when_the_real_package_is_there(monkeypatch):
+def test_install_raises_if_the_real_package_is_imported(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras", sys)
     with pytest.raises(RuntimeError, match="keras is already imported"):
         compat.install()

@@ -1,9 +1,8 @@
-"""The code of two documents that people learn Keras's training loop from runs on Podium,
-unmodified.
+"""The code of two documents about Keras's training loop runs on Podium, unmodified.
 
-Eleven cells are promised: the nine of "Customizing what happens in fit()" and the final listing of
-"Keras Model Implementation Walkthrough" with its example. The rest of the walkthrough are an
-earlier form of the listing and excerpts that run nowhere. `seeds/` holds the text of the cells;
+Eleven cells are covered: the nine of "Customizing what happens in fit()" and the final listing of
+"Keras Model Implementation Walkthrough" with its example. The rest of the walkthrough is an
+earlier version of the listing and excerpts that do not run on their own. `seeds/` holds the text of the cells;
 `run_cells.py` runs them in order, with a few random digits for MNIST.
 """
 
@@ -19,7 +18,7 @@ CACHE = HERE.parents[1] / ".cache" / "xla"
 
 
 def run_cells(*names):
-    settings = {
+    environment = {
         "JAX_COMPILATION_CACHE_DIR": str(CACHE),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -27,16 +26,18 @@ def run_cells(*names):
         "writing persistent:UserWarning",
     }
     paths = [str(HERE / "seeds" / f"{name}.txt") for name in names]
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "podium", str(HERE / "run_cells.py"), *paths],
-        env=os.environ | settings,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=280,
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert [line[4:] for line in done.stdout.splitlines() if line.startswith("ran ")] == list(names)
-    return done.stdout
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    assert [line[4:] for line in result.stdout.splitlines() if line.startswith("ran ")] == list(
+        names
+    )
+    return result.stdout
 
 
 @pytest.mark.slow
@@ -63,4 +64,4 @@ def test_walkthrough_final_listing_runs():
     assert "Epoch 10/10" in out and "Predictions Shape: (1000, 1)" in out
     before, after = (line for line in out.splitlines() if line.startswith("Metrics "))
     assert "value=10.0" in before and "value=100." in before
-    assert "e-13" in after and "e-05" in after  # the document's numbers: 1.4e-13 and 1.2e-05
+    assert "e-13" in after and "e-05" in after  # the document's values: 1.4e-13 and 1.2e-05

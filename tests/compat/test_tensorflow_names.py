@@ -1,4 +1,4 @@
-"""The names of TensorFlow that scripts use: which exist, and that they do what TensorFlow's do."""
+"""The names of TensorFlow that scripts use exist and behave like TensorFlow's."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import podium
 from podium.compat import keras
 from podium.compat import tensorflow as tf
 
-# Ranked by how many real scripts use them; what is left out needs strings, files of TensorFlow or
+# Ordered by how many real scripts use them, without names that need strings, TensorFlow's files or
 # several devices.
 USED = {
     "tf": "GradientTape shape reduce_mean cast concat reduce_sum reshape zeros exp "
@@ -73,20 +73,20 @@ USED = {
 }
 
 
-@pytest.mark.parametrize("place", USED)
-def test_names_that_scripts_use_exist(place):
-    module = {"tf": tf, "keras": keras}[place.split(".")[0]]
-    for part in place.split(".")[1:]:
+@pytest.mark.parametrize("namespace", USED)
+def test_names_that_scripts_use_exist(namespace):
+    module = {"tf": tf, "keras": keras}[namespace.split(".")[0]]
+    for part in namespace.split(".")[1:]:
         module = getattr(module, part)
-    missing = [name for name in USED[place].split() if not hasattr(module, name)]
+    missing = [name for name in USED[namespace].split() if not hasattr(module, name)]
     assert not missing
 
 
 def test_keras_has_every_public_name_of_podium():
-    missing = [
-        name for name in dir(podium) if not name.startswith("_") and not hasattr(keras, name)
-    ]
-    assert [name for name in missing if name not in ("compat", "execution", "state", "testing")] == []
+    only_in_podium = ("compat", "execution", "state", "testing")
+    names = [name for name in dir(podium) if not name.startswith("_")]
+    missing = [name for name in names if not hasattr(keras, name)]
+    assert [name for name in missing if name not in only_in_podium] == []
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_keras_has_every_public_name_of_podium():
         (keras, "applications", r"keras\.applications is not in Podium's subset of Keras"),
     ],
 )
-def test_a_missing_name_says_so(module, name, message):
+def test_missing_name_raises_with_nearest_names(module, name, message):
     with pytest.raises(AttributeError, match=message):
         getattr(module, name)
 
 
-def test_dtypes_are_names_good_everywhere():
+def test_dtypes_are_accepted_by_podium_and_numpy():
     assert (
         tf.float32.name == "float32"
         and repr(tf.float32) == "tf.float32"
@@ -139,19 +139,19 @@ def test_dtypes_are_names_good_everywhere():
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64", "uint64"])
-def test_64_bit_types_are_32_bits_without_a_warning(dtype):
-    kind = tf.as_dtype(dtype)
-    made = [
-        tf.cast([1.0], kind),
-        tf.constant([1], kind),
-        tf.zeros(1, kind),
-        tf.ones_like([1], kind),
-        tf.Variable([1], dtype=kind),
+def test_64_bit_dtypes_are_32_bits_without_a_warning(dtype):
+    tf_dtype = tf.as_dtype(dtype)
+    values = [
+        tf.cast([1.0], tf_dtype),
+        tf.constant([1], tf_dtype),
+        tf.zeros(1, tf_dtype),
+        tf.ones_like([1], tf_dtype),
+        tf.Variable([1], dtype=tf_dtype),
     ]
-    assert {str(each.dtype) for each in made} == {dtype.replace("64", "32")}
+    assert {str(value.dtype) for value in values} == {dtype.replace("64", "32")}
 
 
-def test_shape_gives_known_sizes_inside_compiled_functions():
+def test_shape_is_known_inside_compiled_functions():
     @tf.function
     def step(x):
         batch = tf.shape(x)[0]
@@ -173,20 +173,20 @@ def test_shape_gives_known_sizes_inside_compiled_functions():
     assert shapes == [(4, 3), (6, 1), (6,), (4, 2, 2), (4, 18), (8, 9)]
 
 
-def test_arrays_made_of_sizes_are_no_constants_of_the_program():
+def test_arrays_created_from_shapes_are_not_program_constants():
     import jax
 
     @tf.function
-    def make():
-        made.append([tf.zeros((8, 8)), tf.ones((8, 8), tf.int32), tf.fill((8, 8), 1)])
-        return made[-1]
+    def create():
+        created.append([tf.zeros((8, 8)), tf.ones((8, 8), tf.int32), tf.fill((8, 8), 1)])
+        return created[-1]
 
-    made = []
-    make()
-    assert all(isinstance(each._value, jax.core.Tracer) for each in made[0])
+    created = []
+    create()
+    assert all(isinstance(tensor._value, jax.core.Tracer) for tensor in created[0])
 
 
-def test_shape_computes_like_a_vector():
+def test_shape_has_vector_arithmetic():
     sizes = tf.shape(np.zeros((6, 4, 2)))
     assert (
         sizes[1:] * 2 == (8, 4)
@@ -200,7 +200,7 @@ def test_shape_computes_like_a_vector():
     assert (10 - sizes) == (4, 6, 8) and sizes % 4 == (2, 0, 2) and tf.reduce_prod(sizes) == 48
 
 
-def test_an_unknown_size_says_where_to_move_the_line():
+def test_unknown_size_raises_with_advice():
     with pytest.raises(
         ValueError, match=r"The shape \(None, 2\) has an unknown size.*`call` method of a layer"
     ):
@@ -208,8 +208,8 @@ def test_an_unknown_size_says_where_to_move_the_line():
 
 
 def test_variable_takes_tensorflow_arguments():
-    agg = tf.VariableAggregation.ONLY_FIRST_REPLICA
-    counter = tf.Variable(0, dtype="int64", aggregation=agg, trainable=False)
+    aggregation = tf.VariableAggregation.ONLY_FIRST_REPLICA
+    counter = tf.Variable(0, dtype="int64", aggregation=aggregation, trainable=False)
     assert counter.aggregation == "only_first_replica" and not counter.trainable
     counter.assign_add(2)
     assert (
@@ -227,7 +227,7 @@ def test_variable_takes_tensorflow_arguments():
         tf.Variable(1.0, aggregation="most")
 
 
-def test_functions_record_on_tapes_and_build_graphs():
+def test_functions_work_with_tapes_and_graphs():
     x = tf.Variable([3.0, 4.0])
     with tf.GradientTape() as tape:
         y = tf.math.l2_normalize(x)[0] + tf.reduce_sum(tf.nn.softmax(x) * x) + tf.norm(x)
@@ -240,15 +240,15 @@ def test_functions_record_on_tapes_and_build_graphs():
     assert model(np.ones((2, 4), "float32")).shape == (2, 5)
 
 
-def test_seeded_draws_go_on_and_set_seed_starts_them_again():
+def test_seeded_sequences_continue_and_set_seed_restarts_them():
     tf.random.set_seed(3)
     first, second = tf.random.normal((4,), seed=1).numpy(), tf.random.normal((4,), seed=1).numpy()
     assert not np.allclose(first, second)
     tf.random.set_seed(3)
     np.testing.assert_array_equal(tf.random.normal((4,), seed=1).numpy(), first)
 
-    draw = tf.function(lambda: tf.random.uniform((4,), seed=7))
-    assert not np.allclose(draw().numpy(), draw().numpy())
+    sample = tf.function(lambda: tf.random.uniform((4,), seed=7))
+    assert not np.allclose(sample().numpy(), sample().numpy())
 
 
 def test_print_prints_when_the_value_is_computed(capfd):
@@ -264,7 +264,7 @@ def test_print_prints_when_the_value_is_computed(capfd):
     ]
 
 
-def test_exhausted_iterators_raise_out_of_range_inside_and_outside():
+def test_exhausted_iterator_raises_out_of_range_inside_and_outside_functions():
     iterator = iter(tf.data.Dataset.range(3).batch(2))
     read = tf.function(lambda iterator: tf.reduce_sum(next(iterator)))
     assert int(read(iterator)) == 1 and int(read(iterator)) == 2
@@ -289,7 +289,7 @@ def test_backend_reads_and_writes_variables():
         keras.backend.set_value(0.1, 0.5)
 
 
-def test_nest_keeps_the_order_of_keys():
+def test_nest_preserves_the_order_of_keys():
     structure = {"b": 1, "a": (2, [3])}
     assert tf.nest.flatten(structure) == [2, 3, 1]
     assert tf.nest.pack_sequence_as(structure, [20, 30, 10]) == {"b": 10, "a": (20, [30])}

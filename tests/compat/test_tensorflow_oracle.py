@@ -1,4 +1,4 @@
-"""Functions of `tf` give TensorFlow's values; recorded by `tests/oracle/record_compat.py`."""
+"""Functions of `tf` return TensorFlow's values, recorded by `tests/oracle/record_compat.py`."""
 
 import functools
 import importlib.util
@@ -27,35 +27,37 @@ with np.load(ORACLE / "fixtures" / "compat.npz") as recorded:
     RECORDED = dict(recorded)
 
 
-def test_the_fixture_is_of_these_cases():
+def test_fixture_has_the_current_cases():
     assert RECORDED["cases"].tolist() == MODULE.CASES
 
 
-def leaves_of(case, arrays):
+def evaluate_case(case, arrays):
     result = eval(case, {"tf": tf, "np": np, **arrays})
     return (
         [result] if isinstance(result, tf.shape(np.zeros(1)).__class__) else tf.nest.flatten(result)
     )
 
 
-TOGETHER = 30  # cases that go into one program
+CASES_PER_PROGRAM = 30
 
 
 @functools.cache
-def answers(first):
+def evaluate_cases(first):
     arrays = {name: tf.convert_to_tensor(array) for name, array in MODULE.ARRAYS.items()}
-    return evaluated(MODULE.CASES[first : first + TOGETHER], leaves_of, arrays)
+    return evaluated(MODULE.CASES[first : first + CASES_PER_PROGRAM], evaluate_case, arrays)
 
 
-@pytest.mark.parametrize("number", range(len(MODULE.CASES)), ids=MODULE.CASES)
-def test_values_are_tensorflows(number):
-    case = MODULE.CASES[number]
-    leaves = answers(number - number % TOGETHER).get(case) or leaves_of(case, MODULE.ARRAYS)
-    wanted = [RECORDED[key] for key in RECORDED if key.startswith(f"{number}.")]
-    assert len(leaves) == len(wanted)
-    for leaf, want in zip(leaves, wanted, strict=True):
-        found = np.asarray(leaf)
-        assert found.shape == want.shape and (
-            found.dtype.kind == want.dtype.kind or not isinstance(leaf, tf.Tensor)
+@pytest.mark.parametrize("index", range(len(MODULE.CASES)), ids=MODULE.CASES)
+def test_values_equal_tensorflow(index):
+    case = MODULE.CASES[index]
+    leaves = evaluate_cases(index - index % CASES_PER_PROGRAM).get(case) or evaluate_case(
+        case, MODULE.ARRAYS
+    )
+    expected = [RECORDED[key] for key in RECORDED if key.startswith(f"{index}.")]
+    assert len(leaves) == len(expected)
+    for leaf, expected_leaf in zip(leaves, expected, strict=True):
+        value = np.asarray(leaf)
+        assert value.shape == expected_leaf.shape and (
+            value.dtype.kind == expected_leaf.dtype.kind or not isinstance(leaf, tf.Tensor)
         )
-        np.testing.assert_allclose(found, want, rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(value, expected_leaf, rtol=2e-5, atol=2e-5)

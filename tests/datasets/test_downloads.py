@@ -213,7 +213,9 @@ def test_failed_download_leaves_no_file(housing_server, cache, mode):
         "busy": "the server answered 503 Service Unavailable",
     }
     path = cache / "california_housing.npz"
-    with pytest.raises(OSError, match=rf"could not be fetched: {reason[mode]}.*put it at {path}"):
+    with pytest.raises(
+        OSError, match=rf"could not be downloaded: {reason[mode]}.*put it at {path}"
+    ):
         load_california()
     assert cached_files(cache) == []
     housing_server.mode = "no_length"  # a server that sends no Content-Length
@@ -244,7 +246,7 @@ def test_offline_error_names_the_cache_path(cache, monkeypatch):
     ):
         monkeypatch.setattr(module, "ORIGIN", origin)
         with pytest.raises(
-            OSError, match=rf"could not be fetched: .*refused.*put it at {cache}/{name}\.npz"
+            OSError, match=rf"could not be downloaded: .*refused.*put it at {cache}/{name}\.npz"
         ):
             getattr(podium.datasets, name).load_data()
     assert cached_files(cache) == []

@@ -126,7 +126,7 @@ def test_offline_error_names_the_cache_path(cache, monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", raise_offline)
     with pytest.raises(
         OSError,
-        match=r"cifar-100-python\.tar\.gz could not be fetched: no route.*put it at "
+        match=r"cifar-100-python\.tar\.gz could not be downloaded: no route.*put it at "
         rf"{cache}/cifar-100",
     ):
         podium.datasets.cifar100.load_data()

@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 
 import podium
-from podium.utils._extract import extract_archive
+from podium.utils._extract_archive import extract_archive
 
 K = podium
 ext, wext, config, weights = ".keras", ".weights.h5", "config.json", "model.weights.h5"

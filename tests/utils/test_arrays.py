@@ -1,4 +1,4 @@
-"""Preparing arrays: one-hot classes, unit vectors, sequences of one length."""
+"""Preparation of arrays: one-hot classes, unit vectors, padded sequences."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from podium import utils
 
 
 @pytest.mark.parametrize(
-    ("given", "classes", "shape"),
+    ("labels", "num_classes", "shape"),
     [
         ([0, 2], None, (2, 3)),
         ([[0], [1]], 4, (2, 4)),
@@ -16,26 +16,26 @@ from podium import utils
         (1, 2, (2,)),
     ],
 )
-def test_to_categorical_is_float32(given, classes, shape):
-    hot = utils.to_categorical(given, classes)
+def test_to_categorical_is_float32(labels, num_classes, shape):
+    hot = utils.to_categorical(labels, num_classes)
     assert hot.shape == shape and hot.dtype == np.float32 and (hot.sum(-1) == 1).all()
-    assert (hot.argmax(-1) == np.squeeze(given)).all()
+    assert (hot.argmax(-1) == np.squeeze(labels)).all()
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("labels", "message"),
     [
         ([0, 3], r"classes from 0 to 3 with num_classes=3"),
         ([-1], "from -1 to -1"),
-        ([0.5], "not whole"),
+        ([0.5], "not integers"),
     ],
 )
-def test_to_categorical_refuses_what_is_no_class(given, message):
+def test_to_categorical_rejects_invalid_class_indices(labels, message):
     with pytest.raises(ValueError, match=message):
-        utils.to_categorical(given, 3)
+        utils.to_categorical(labels, 3)
 
 
-def test_to_categorical_of_tensors_and_by_its_old_name():
+def test_to_categorical_of_tensors_and_with_keyword_y():
     hot = utils.to_categorical(podium.convert_to_tensor([[1], [2]]), 3)
     assert isinstance(hot, podium.Tensor) and hot.numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
     assert podium.function(lambda x: utils.to_categorical(x, 2))(
@@ -47,17 +47,17 @@ def test_to_categorical_of_tensors_and_by_its_old_name():
 
 
 @pytest.mark.parametrize(
-    ("given", "classes", "message"),
+    ("labels", "num_classes", "message"),
     [
-        ([], None, "no numbers and no num_classes"),
-        (["a"], 2, "numbers of type <U1 that are not whole"),
-        ([float("nan")], 2, "not whole"),
+        ([], None, "an empty array and no num_classes"),
+        (["a"], 2, "values of dtype <U1 that are not integers"),
+        ([float("nan")], 2, "not integers"),
         ([0], -1, "num_classes=-1 was given"),
     ],
 )
-def test_to_categorical_refuses_what_gives_no_rows(given, classes, message):
+def test_to_categorical_rejects_input_without_row_length(labels, num_classes, message):
     with pytest.raises(ValueError, match=message):
-        utils.to_categorical(given, classes)
+        utils.to_categorical(labels, num_classes)
     assert utils.to_categorical([], 3).shape == (0, 3)
 
 
@@ -71,7 +71,7 @@ def test_normalize_of_tensors_and_matrices():
     )
 
 
-def test_normalize_keeps_zeros():
+def test_normalize_keeps_zero_vectors():
     np.testing.assert_allclose(utils.normalize([[3.0, 4.0], [0.0, 0.0]]), [[0.6, 0.8], [0.0, 0.0]])
     np.testing.assert_allclose(utils.normalize([[3.0], [1.0]], axis=0, order=1), [[0.75], [0.25]])
 
@@ -89,7 +89,7 @@ def test_pad_sequences(options, rows):
     assert utils.pad_sequences([[1], [2, 3, 4], []], **options).tolist() == rows
 
 
-def test_pad_sequences_of_vectors_and_mistakes():
+def test_pad_sequences_of_vectors_and_invalid_arguments():
     assert utils.pad_sequences([[[1.0, 2.0]], [[3.0, 4.0]] * 2], dtype="float32").shape == (2, 2, 2)
     with pytest.raises(ValueError, match="Sequence 1 is 2; a list of numbers"):
         utils.pad_sequences([[1], 2])
@@ -98,7 +98,7 @@ def test_pad_sequences_of_vectors_and_mistakes():
     with pytest.raises(ValueError, match="Sequence 0 is 'ab'; a list"):
         utils.pad_sequences(["ab"])
     with pytest.raises(
-        ValueError, match="value='x' was given with dtype='int32', which holds no text"
+        ValueError, match="value='x' was given with dtype='int32', which cannot hold strings"
     ):
         utils.pad_sequences([[1]], value="x")
     with pytest.raises(ValueError, match="maxlen=-1 was given"):

@@ -1,6 +1,4 @@
-"""Folders of images and of text as Datasets: what they yield, when they read, in which order, and
-what they refuse.
-"""
+"""Datasets from directories of images and text: elements, order, reading and errors."""
 
 import builtins
 import os
@@ -14,8 +12,8 @@ from podium import utils
 
 
 @pytest.fixture
-def pictures(tmp_path):
-    """Ten images in two classes; the number of a file is its brightness."""
+def image_directory(tmp_path):
+    """Ten images of two classes; the pixels of file `n.png` are n."""
     for number in range(10):
         path = tmp_path / ("even" if number % 2 == 0 else "odd") / f"{number}.png"
         path.parent.mkdir(exist_ok=True)
@@ -24,7 +22,7 @@ def pictures(tmp_path):
 
 
 @pytest.fixture
-def texts(tmp_path):
+def text_directory(tmp_path):
     for number in range(6):
         path = tmp_path / ("bad" if number < 3 else "good") / f"{number}.txt"
         path.parent.mkdir(exist_ok=True)
@@ -32,25 +30,25 @@ def texts(tmp_path):
     return tmp_path
 
 
-def images_of(folder, **options):
+def load_images(directory, **options):
     return utils.image_dataset_from_directory(
-        folder, **{"image_size": (2, 2), "verbose": False} | options
+        directory, **{"image_size": (2, 2), "verbose": False} | options
     )
 
 
-def texts_of(folder, **options):
-    return utils.text_dataset_from_directory(folder, **{"verbose": False} | options)
+def load_texts(directory, **options):
+    return utils.text_dataset_from_directory(directory, **{"verbose": False} | options)
 
 
-def numbers(dataset):
+def pixel_values(dataset):
     return [int(images[0, 0, 0]) for images, _ in dataset.unbatch().as_numpy_iterator()]
 
 
-# --- what is yielded
+# --- elements
 
 
-def test_batches_of_images(pictures):
-    dataset = images_of(pictures, batch_size=4, shuffle=False)
+def test_image_batches_have_shapes_labels_and_class_names(image_directory):
+    dataset = load_images(image_directory, batch_size=4, shuffle=False)
     assert isinstance(dataset, podium.data.Dataset) and len(dataset) == 3
     assert repr(dataset.element_spec) == (
         "(TensorSpec(shape=(None, 2, 2, 3), dtype=float32), TensorSpec(shape=(None,), dtype=int32))"
@@ -58,13 +56,13 @@ def test_batches_of_images(pictures):
     shapes = [(images.shape, labels.numpy().tolist()) for images, labels in dataset]
     assert shapes == [((4, 2, 2, 3), [0] * 4), ((4, 2, 2, 3), [0, 1, 1, 1]), ((2, 2, 2, 3), [1, 1])]
     assert dataset.class_names == ["even", "odd"] and dataset.file_paths[0] == str(
-        pictures / "even" / "0.png"
+        image_directory / "even" / "0.png"
     )
 
 
-def test_single_images_and_layouts(pictures):
-    dataset = images_of(
-        pictures,
+def test_unbatched_images_and_data_formats(image_directory):
+    dataset = load_images(
+        image_directory,
         batch_size=None,
         label_mode="categorical",
         data_format="channels_first",
@@ -72,26 +70,31 @@ def test_single_images_and_layouts(pictures):
     )
     image, label = next(iter(dataset))
     assert image.shape == (4, 2, 2) and label.shape == (2,) and len(dataset) == 10
-    assert images_of(pictures, image_size=3, labels=None).element_spec.shape == (None, 3, 3, 3)
-    image, label = next(iter(images_of(pictures, label_mode="binary", smart_resize=True)))
+    assert load_images(image_directory, image_size=3, labels=None).element_spec.shape == (
+        None,
+        3,
+        3,
+        3,
+    )
+    image, label = next(iter(load_images(image_directory, label_mode="binary", smart_resize=True)))
     assert label.shape == (10, 1) and label.dtype == "float32"
 
 
-def test_listed_labels_may_be_numbers_of_any_kind(pictures):
-    dataset = images_of(pictures, labels=[float(n) / 2 for n in range(10)], shuffle=False)
+def test_labels_can_be_a_list_of_numbers(image_directory):
+    dataset = load_images(image_directory, labels=[float(n) / 2 for n in range(10)], shuffle=False)
     assert next(iter(dataset))[1].numpy().tolist() == [n / 2 for n in range(10)]
-    given = list(range(10))
-    images_of(pictures, labels=given, seed=1)
-    assert given == list(range(10))
+    labels = list(range(10))
+    load_images(image_directory, labels=labels, seed=1)
+    assert labels == list(range(10))
 
 
-def test_palettes_and_animations_and_masks(tmp_path):
+def test_palette_animated_and_one_bit_images(tmp_path):
     frames = [Image.fromarray(np.full((3, 3), value, np.uint8)) for value in (10, 20)]
     frames[0].save(tmp_path / "a.gif", save_all=True, append_images=frames[1:])
     palette = Image.fromarray(np.full((3, 3), 7, np.uint8)).convert("P")
     palette.save(tmp_path / "b.png", transparency=b"\x00\x80")
     Image.fromarray(np.eye(3, dtype=bool)).save(tmp_path / "c.bmp")
-    first, second, third = images_of(
+    first, second, third = load_images(
         tmp_path, labels=None, shuffle=False, batch_size=None, image_size=3
     ).as_numpy_iterator()
     assert (
@@ -101,8 +104,8 @@ def test_palettes_and_animations_and_masks(tmp_path):
     )
 
 
-def test_texts(texts):
-    dataset = texts_of(texts, shuffle=False, batch_size=4)
+def test_text_batches_have_labels_and_class_names(text_directory):
+    dataset = load_texts(text_directory, shuffle=False, batch_size=4)
     assert repr(dataset.element_spec[0]) == "TensorSpec(shape=(None,), dtype=string)"
     words, labels = next(iter(dataset))
     assert words.tolist() == [f"text {n}\r\né" for n in range(4)] and labels.numpy().tolist() == [
@@ -112,15 +115,15 @@ def test_texts(texts):
         1,
     ]
     assert dataset.class_names == ["bad", "good"] and len(dataset.file_paths) == 6
-    (first, *_) = texts_of(
-        texts, labels=None, shuffle=False, batch_size=None, max_length=6
+    (first, *_) = load_texts(
+        text_directory, labels=None, shuffle=False, batch_size=None, max_length=6
     ).as_numpy_iterator()
     assert first == "text 0"
 
 
-def test_texts_pass_through_the_words_of_datasets(texts):
+def test_texts_pass_through_dataset_transformations(text_directory):
     dataset = (
-        texts_of(texts, shuffle=False, batch_size=2)
+        load_texts(text_directory, shuffle=False, batch_size=2)
         .unbatch()
         .shuffle(6, seed=1)
         .skip(1)
@@ -135,18 +138,18 @@ def test_texts_pass_through_the_words_of_datasets(texts):
     assert sorted(word for batch, _ in dataset for word in batch)[0].startswith("text ")
 
 
-def test_training_on_text_needs_numbers(texts):
+def test_fit_on_text_raises(text_directory):
     model = podium.Sequential([podium.layers.Dense(1)])
     model.compile("sgd", "mse")
     with pytest.raises(
         TypeError, match=r"is an array of strings .* Turn the strings into numbers first"
     ):
-        model.fit(texts_of(texts), verbose=0)
+        model.fit(load_texts(text_directory), verbose=0)
 
 
-def test_training_on_a_folder_of_images(pictures):
-    train, validation = images_of(
-        pictures, validation_split=0.2, subset="both", seed=1, batch_size=4
+def test_fit_on_a_directory_of_images(image_directory):
+    train, validation = load_images(
+        image_directory, validation_split=0.2, subset="both", seed=1, batch_size=4
     )
     layers = [podium.layers.Rescaling(1 / 255), podium.layers.Flatten(), podium.layers.Dense(2)]
     model = podium.Sequential(layers)
@@ -155,115 +158,120 @@ def test_training_on_a_folder_of_images(pictures):
     assert set(history.history) == {"loss", "val_loss"}
 
 
-# --- orders and splits
+# --- order and splits
 
 
-def test_orders_depend_on_the_seed_and_the_pass_only(pictures):
-    first, again, other = (
-        images_of(pictures, seed=5),
-        images_of(pictures, seed=5),
-        images_of(pictures, seed=6),
+def test_order_depends_on_seed_and_epoch_only(image_directory):
+    first, same_seed, other_seed = (
+        load_images(image_directory, seed=5),
+        load_images(image_directory, seed=5),
+        load_images(image_directory, seed=6),
     )
-    passes = [numbers(first), numbers(first)]
+    epochs = [pixel_values(first), pixel_values(first)]
     assert (
-        passes == [numbers(again), numbers(again)]
-        and passes[0] != passes[1]
-        and numbers(other) not in passes
+        epochs == [pixel_values(same_seed), pixel_values(same_seed)]
+        and epochs[0] != epochs[1]
+        and pixel_values(other_seed) not in epochs
     )
-    assert sorted(passes[0]) == list(range(10))
+    assert sorted(epochs[0]) == list(range(10))
     utils.set_random_seed(3)
-    free = numbers(images_of(pictures))
+    free = pixel_values(load_images(image_directory))
     utils.set_random_seed(3)
-    assert numbers(images_of(pictures)) == free
+    assert pixel_values(load_images(image_directory)) == free
 
 
-def test_parts_do_not_overlap_and_both_are_the_two(pictures, capsys):
+def test_training_and_validation_files_do_not_overlap(image_directory, capsys):
     options = {"validation_split": 0.3, "seed": 9}
-    train, validation = images_of(pictures, subset="both", verbose=True, **options)
+    train, validation = load_images(image_directory, subset="both", verbose=True, **options)
     assert capsys.readouterr().out.splitlines() == [
         "Found 10 files belonging to 2 classes.",
         "Using 7 files for training.",
         "Using 3 files for validation.",
     ]
-    assert train.file_paths == images_of(pictures, subset="training", **options).file_paths
-    assert validation.file_paths == images_of(pictures, subset="validation", **options).file_paths
-    assert sorted(numbers(train) + numbers(validation)) == list(range(10))
-    assert numbers(validation) == numbers(validation)  # beside training, validation keeps its order
+    assert train.file_paths == load_images(image_directory, subset="training", **options).file_paths
+    assert (
+        validation.file_paths
+        == load_images(image_directory, subset="validation", **options).file_paths
+    )
+    assert sorted(pixel_values(train) + pixel_values(validation)) == list(range(10))
+    assert pixel_values(validation) == pixel_values(
+        validation
+    )  # with subset="both", validation is not shuffled
     assert capsys.readouterr().out == ""
 
 
-def test_links_are_followed_when_asked_and_not_for_ever(pictures, tmp_path_factory):
+def test_links_are_followed_on_request_without_loops(image_directory, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     Image.fromarray(np.zeros((2, 2, 3), np.uint8)).save(outside / "linked.png")
-    os.symlink(outside, pictures / "odd" / "more")
-    os.symlink(pictures / "odd", pictures / "odd" / "again")
-    assert len(images_of(pictures).file_paths) == 10
-    assert len(images_of(pictures, follow_links=True).file_paths) == 11
+    os.symlink(outside, image_directory / "odd" / "more")
+    os.symlink(image_directory / "odd", image_directory / "odd" / "again")
+    assert len(load_images(image_directory).file_paths) == 10
+    assert len(load_images(image_directory, follow_links=True).file_paths) == 11
 
 
 # --- reading
 
 
-def test_files_are_read_when_their_turn_comes(pictures):
-    dataset = images_of(pictures, batch_size=2, shuffle=False)
-    (pictures / "even" / "8.png").write_bytes(b"no image")
+def test_files_are_read_when_requested(image_directory):
+    dataset = load_images(image_directory, batch_size=2, shuffle=False)
+    (image_directory / "even" / "8.png").write_bytes(b"no image")
     assert dataset.element_spec[0].shape == (None, 2, 2, 3)
-    walk = iter(dataset)
-    assert [next(walk)[1].numpy().tolist() for _ in range(2)] == [[0, 0], [0, 0]]
+    iterator = iter(dataset)
+    assert [next(iterator)[1].numpy().tolist() for _ in range(2)] == [[0, 0], [0, 0]]
     with pytest.raises(
         ValueError,
-        match=r"even/8\.png could not be read as an image: UnidentifiedImageError.*Mend or remove",
+        match=r"even/8\.png could not be read as an image: UnidentifiedImageError.*Fix or remove",
     ):
-        next(walk)
+        next(iterator)
 
 
-def test_a_walk_that_begins_later_does_not_open_the_files_before(pictures):
-    whole = numbers(images_of(pictures, seed=4))
-    dataset = images_of(pictures, seed=4, batch_size=2)
-    for number in whole[:4]:
-        (pictures / ("even" if number % 2 == 0 else "odd") / f"{number}.png").write_bytes(
+def test_iteration_from_a_later_start_does_not_open_earlier_files(image_directory):
+    order = pixel_values(load_images(image_directory, seed=4))
+    dataset = load_images(image_directory, seed=4, batch_size=2)
+    for number in order[:4]:
+        (image_directory / ("even" if number % 2 == 0 else "odd") / f"{number}.png").write_bytes(
             b"no image"
         )
     assert [
         int(image[0, 0, 0]) for images, _ in dataset.pipeline.elements(2) for image in images
-    ] == whole[4:]
+    ] == order[4:]
 
 
-def test_a_cut_off_image_is_named(pictures):
-    path = pictures / "odd" / "1.png"
+def test_error_names_the_truncated_image(image_directory):
+    path = image_directory / "odd" / "1.png"
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 40, 3)).astype("uint8")).save(
         path
     )
     path.write_bytes(path.read_bytes()[:800])
     with pytest.raises(ValueError, match=r"odd/1\.png could not be read as an image"):
-        list(images_of(pictures))
+        list(load_images(image_directory))
 
 
-def test_text_that_is_not_utf8_is_named(texts):
-    (texts / "bad" / "1.txt").write_bytes("é".encode("latin1"))
+def test_error_names_the_text_file_that_is_not_utf8(text_directory):
+    (text_directory / "bad" / "1.txt").write_bytes("é".encode("latin1"))
     with pytest.raises(ValueError, match=r"bad/1\.txt is not UTF-8 text"):
-        list(texts_of(texts))
+        list(load_texts(text_directory))
 
 
-# --- mistakes
+# --- errors
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "message"),
+    ("options", "error", "message"),
     [
         ({"labels": "infered"}, ValueError, "Unknown labels 'infered'. Did you mean 'inferred'"),
         ({"labels": 3}, TypeError, "labels is of type int; 'inferred', None or a list"),
-        ({"labels": ["a"] * 10}, ValueError, "Number the classes first"),
-        ({"labels": [0, 1]}, ValueError, "labels has 2 numbers and directory=.* has 10 files"),
+        ({"labels": ["a"] * 10}, ValueError, "Encode the classes first"),
+        ({"labels": [0, 1]}, ValueError, "labels has 2 entries and directory=.* has 10 files"),
         (
             {"labels": [0] * 5 + [3] * 5, "label_mode": "binary"},
             ValueError,
-            "whole numbers from 0 to 1, .* are 0, 3",
+            "ints from 0 to 1, .* are 0, 3",
         ),
         (
             {"labels": [1, 2] * 5, "label_mode": "categorical"},
             ValueError,
-            "whole numbers from 0 to 1",
+            "ints from 0 to 1",
         ),
         (
             {"labels": [0] * 10, "class_names": ["odd"]},
@@ -318,49 +326,49 @@ def test_text_that_is_not_utf8_is_named(texts):
         (
             {"crop_to_aspect_ratio": True, "pad_to_aspect_ratio": True},
             ValueError,
-            "only one of them",
+            "at most one of them",
         ),
         ({"shufle": True}, TypeError, "unexpected argument 'shufle'"),
     ],
 )
-def test_mistakes_are_explained_before_a_file_is_read(pictures, options, kind, message):
-    with pytest.raises(kind, match=message):
-        images_of(pictures, **options)
+def test_invalid_arguments_raise_before_a_file_is_read(image_directory, options, error, message):
+    with pytest.raises(error, match=message):
+        load_images(image_directory, **options)
 
 
-def test_folders_without_data_are_explained(tmp_path, texts):
+def test_directories_without_data_raise(tmp_path, text_directory):
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(ValueError, match="which does not exist; a folder was expected"):
-        images_of(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="which does not exist; a directory was expected"):
+        load_images(tmp_path / "nowhere")
     with pytest.raises(ValueError, match="which is a file"):
-        images_of(texts / "bad" / "1.txt")
+        load_images(text_directory / "bad" / "1.txt")
     with pytest.raises(
-        ValueError, match=r"has no subfolders, .*\(0 files lie in the folder itself\)"
+        ValueError, match=r"has no subdirectories, .*\(0 files are in the directory itself\)"
     ):
-        images_of(empty)
+        load_images(empty)
     with pytest.raises(ValueError, match=r"No images found in .* end in \.bmp, \.gif"):
-        images_of(texts)
+        load_images(text_directory)
     with pytest.raises(ValueError, match="No text files found"):
-        texts_of(empty, labels=None)
+        load_texts(empty, labels=None)
     with pytest.raises(ValueError, match="max_length=0 was given"):
-        texts_of(texts, max_length=0)
+        load_texts(text_directory, max_length=0)
 
 
-def test_without_pillow_it_says_how_to_install_it(pictures, monkeypatch):
-    real = builtins.__import__
+def test_error_names_pillow_if_it_is_not_installed(image_directory, monkeypatch):
+    original_import = builtins.__import__
 
-    def refusing(name, *args, **kwargs):
+    def import_without_pillow(name, *args, **kwargs):
         if name.split(".")[0] == "PIL":
             raise ImportError(name)
-        return real(name, *args, **kwargs)
+        return original_import(name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, "__import__", refusing)
+    monkeypatch.setattr(builtins, "__import__", import_without_pillow)
     with pytest.raises(ImportError, match=r"pip install 'podium\[image\]'"):
-        images_of(pictures)
+        load_images(image_directory)
 
 
-def test_keras_and_tensorflow_names(pictures):
+def test_keras_names_and_smart_resize(image_directory):
     from podium.compat import keras
 
     assert (
@@ -371,9 +379,9 @@ def test_keras_and_tensorflow_names(pictures):
     smart_resize = keras.preprocessing.image.smart_resize
     batch = np.arange(2 * 3 * 8 * 6, dtype="float32").reshape(2, 8, 6, 3)
     for method in ("bilinear", "nearest"):
-        ours = smart_resize(batch, (4, 4), interpolation=method)
-        theirs = smart_resize(podium.convert_to_tensor(batch), (4, 4), interpolation=method)
-        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-5)
+        from_array = smart_resize(batch, (4, 4), interpolation=method)
+        from_tensor = smart_resize(podium.convert_to_tensor(batch), (4, 4), interpolation=method)
+        np.testing.assert_allclose(from_array, from_tensor.numpy(), rtol=1e-5)
     assert smart_resize(
         batch.transpose(0, 3, 1, 2), (4, 5), data_format="channels_first"
     ).shape == (2, 3, 4, 5)

@@ -1,4 +1,4 @@
-"""Images as files and arrays, drawings of models, and starting over."""
+"""Image files and arrays, `plot_model` and `clear_session`."""
 
 import builtins
 
@@ -10,7 +10,7 @@ from podium import utils
 
 
 @pytest.mark.parametrize(("channels", "mode"), [(1, "grayscale"), (3, "rgb"), (4, "rgba")])
-def test_images_go_to_files_and_back(channels, mode, tmp_path):
+def test_saved_image_equals_loaded_image(channels, mode, tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (4, 6, channels)).astype("float32")
     utils.save_img(tmp_path / "image.png", image, scale=False)
     loaded = utils.load_img(tmp_path / "image.png", color_mode=mode)
@@ -21,7 +21,7 @@ def test_images_go_to_files_and_back(channels, mode, tmp_path):
     ).size == (2, 2)
 
 
-def test_array_to_img_scales_and_refuses():
+def test_array_to_img_scales_and_rejects_invalid_shapes():
     assert utils.img_to_array(utils.array_to_img([[[0.0], [0.5], [1.0]]])).ravel().tolist() == [
         0.0,
         127.0,
@@ -34,23 +34,23 @@ def test_array_to_img_scales_and_refuses():
 
 
 @pytest.fixture
-def without(monkeypatch):
-    real = builtins.__import__
+def hide_packages(monkeypatch):
+    original_import = builtins.__import__
 
     def hide(*hidden):
-        def refusing(name, *args, **kwargs):
+        def import_visible(name, *args, **kwargs):
             if name.split(".")[0] in hidden:
                 raise ImportError(name)
-            return real(name, *args, **kwargs)
+            return original_import(name, *args, **kwargs)
 
-        monkeypatch.setattr(builtins, "__import__", refusing)
+        monkeypatch.setattr(builtins, "__import__", import_visible)
 
     return hide
 
 
-def test_missing_packages_are_named(without, tmp_path):
+def test_error_names_the_missing_package(hide_packages, tmp_path):
     model = podium.Sequential([podium.layers.Dense(1)])
-    without("PIL", "matplotlib")
+    hide_packages("PIL", "matplotlib")
     with pytest.raises(ImportError, match="pip install pillow"):
         utils.array_to_img(np.zeros((2, 2, 1)))
     with pytest.raises(ImportError, match=r"podium\[plot\]"):
@@ -74,7 +74,7 @@ def test_plot_model_draws_graphs(tmp_path, rankdir):
         rankdir=rankdir,
     )
     text = path.read_text()
-    for word in (
+    for label in (
         "start (Input)",
         "left (Dense)",
         "sum (Add)",
@@ -82,23 +82,23 @@ def test_plot_model_draws_graphs(tmp_path, rankdir):
         "output: (None, 3)",
         "activation: relu",
     ):
-        assert word in text
+        assert label in text
 
 
-def test_plot_model_draws_a_chain_when_there_is_no_graph(tmp_path):
-    class Two(podium.Model):
+def test_plot_model_draws_a_chain_without_a_graph(tmp_path):
+    class TwoLayers(podium.Model):
         def __init__(self):
             super().__init__()
             self.first = podium.layers.Dense(1)
             self.second = podium.layers.Dense(1)
 
-    utils.plot_model(Two(), tmp_path / "two.png", show_layer_names=False)
+    utils.plot_model(TwoLayers(), tmp_path / "two.png", show_layer_names=False)
     assert (tmp_path / "two.png").read_bytes()[1:4] == b"PNG"
     with pytest.raises(ValueError, match="has no layers to draw"):
         utils.plot_model(podium.Model())
 
 
-def test_clear_session_starts_names_and_settings_over():
+def test_clear_session_resets_names_and_settings():
     podium.layers.Dense(1)
     podium.core.set_dtype_policy("mixed_bfloat16")
     utils.clear_session()

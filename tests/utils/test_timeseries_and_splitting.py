@@ -1,4 +1,4 @@
-"""Windows of time series, and data split in two."""
+"""`timeseries_dataset_from_array` and `split_dataset`."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def windows(*args, **options):
     return utils.timeseries_dataset_from_array(*args, **options)
 
 
-def test_windows_are_views_that_become_batches():
+def test_windows_are_views_until_batched():
     data = np.arange(100_000, dtype="float32")
     dataset = windows(
         data, None, sequence_length=50_000, batch_size=2
@@ -21,7 +21,7 @@ def test_windows_are_views_that_become_batches():
     assert next(iter(dataset)).shape == (2, 50_000)
 
 
-def test_windows_of_anything_with_steps():
+def test_windows_of_lists_and_multidimensional_arrays():
     for data in ([1, 2, 3], np.arange(3.0), podium.ops.arange(3)):
         assert len(windows(data, None, sequence_length=2, batch_size=None)) == 2
     images = np.zeros((6, 4, 4, 1))
@@ -29,7 +29,7 @@ def test_windows_of_anything_with_steps():
     assert spec[0].shape == (None, 3, 4, 4, 1) and spec[1].shape == (None, 2)
 
 
-def test_windows_own_their_data():
+def test_windows_do_not_change_with_the_caller_array():
     data = np.zeros(4, "float32")
     dataset = windows(data, None, sequence_length=2)
     data[:] = 9
@@ -37,7 +37,7 @@ def test_windows_own_their_data():
 
 
 def test_shuffled_windows_keep_their_targets_and_depend_on_the_seed():
-    def passes(**options):
+    def epochs(**options):
         dataset = windows(np.arange(30), np.arange(30), 3, shuffle=True, batch_size=4, **options)
         rows = [
             [(x.tolist(), int(y)) for x, y in dataset.unbatch().as_numpy_iterator()]
@@ -46,20 +46,20 @@ def test_shuffled_windows_keep_their_targets_and_depend_on_the_seed():
         assert all(x == [y, y + 1, y + 2] for x, y in rows[0])
         return rows
 
-    first = passes(seed=1)
+    first = epochs(seed=1)
     assert (
-        passes(seed=1) == first
+        epochs(seed=1) == first
         and first[0] != first[1]
         and sorted(first[0]) == sorted(first[1])
-        and passes(seed=2) != first
+        and epochs(seed=2) != first
     )
     utils.set_random_seed(1)
-    free = passes()
+    free = epochs()
     utils.set_random_seed(1)
-    assert passes() == free
+    assert epochs() == free
 
 
-def test_targets_may_end_early_after_a_late_start():
+def test_targets_shorter_than_data_limit_the_windows():
     dataset = windows(np.arange(10), np.arange(6), 3, start_index=4, batch_size=None)
     assert [int(y) for _, y in dataset] == [4, 5]
     assert [
@@ -72,7 +72,7 @@ def test_targets_may_end_early_after_a_late_start():
     [
         ({"sequence_length": 11}, "makes windows of 11 steps, and there are 10"),
         ({"sequence_length": 4, "sampling_rate": 4}, "makes windows of 13 steps"),
-        ({"sequence_length": 4, "start_index": 7}, "not one window fits"),
+        ({"sequence_length": 4, "start_index": 7}, "no window fits"),
         ({"sequence_length": 0}, "sequence_length=0 was given"),
         ({"sequence_length": -3}, "sequence_length=-3 was given"),
         ({"sequence_length": 2.5}, "sequence_length=2.5 was given"),
@@ -92,7 +92,7 @@ def test_targets_may_end_early_after_a_late_start():
         ({"format": "torch"}, "Unknown format 'torch'"),
     ],
 )
-def test_windows_that_cannot_be_are_explained(options, message):
+def test_invalid_window_arguments_raise(options, message):
     with pytest.raises(ValueError, match=message):
         windows(**{"data": np.arange(10), "targets": None, "sequence_length": 2} | options)
 
@@ -107,13 +107,13 @@ def as_lists(parts):
 
 
 class Numbered:
-    """Samples by number, and no `__iter__`: such as a data set of PyTorch."""
+    """Samples by index, and no `__iter__`, like a dataset of PyTorch."""
 
     def __len__(self):
         return 4
 
-    def __getitem__(self, number):
-        return np.float32(number)
+    def __getitem__(self, index):
+        return np.float32(index)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ class Numbered:
     ],
     ids=["array", "Tensor", "list", "range", "generator", "Dataset", "numbered", "view"],
 )
-def test_anything_with_samples_is_split(data):
+def test_split_dataset_accepts_many_kinds_of_data(data):
     assert as_lists(utils.split_dataset(data, left_size=0.75)) == [[0, 1, 2], [3]]
 
 
-def test_columns_stay_together():
+def test_split_dataset_keeps_rows_of_columns_together():
     x, y = np.arange(8.0).reshape(4, 2), np.arange(4)
     for data in (
         [x, y],
@@ -149,23 +149,23 @@ def test_columns_stay_together():
         assert len(left) == 3 and len(rows) == 1 and row[0].tolist() == [6.0, 7.0] and row[1] == 3
 
 
-def test_batches_are_taken_apart_and_put_together_again():
+def test_batched_dataset_is_unbatched_split_and_batched():
     left, right = utils.split_dataset(Dataset.range(10).batch(4).prefetch(1), left_size=7)
     assert as_lists((left, right)) == [[[0, 1, 2, 3], [4, 5, 6]], [[7, 8, 9]]]
 
 
-def test_a_dataset_that_shuffles_is_read_once_so_that_parts_do_not_overlap():
+def test_shuffling_dataset_is_read_once_so_that_parts_do_not_overlap():
     parts = utils.split_dataset(Dataset.range(20).shuffle(20), left_size=0.5)
     first = as_lists(parts)
     assert sorted(first[0] + first[1]) == list(range(20)) and as_lists(parts) == first
 
 
-def test_text_is_split():
+def test_split_dataset_of_strings():
     left, right = utils.split_dataset((np.array(["a", "bc", "d"]), np.arange(3)), left_size=2)
     assert [text for text, _ in left] == ["a", "bc"] and [text for text, _ in right] == ["d"]
 
 
-def test_shuffling_leaves_pythons_generator_alone_and_follows_set_random_seed():
+def test_shuffle_does_not_change_python_random_state_and_follows_set_random_seed():
     import random
 
     random.seed(4)
@@ -178,12 +178,12 @@ def test_shuffling_leaves_pythons_generator_alone_and_follows_set_random_seed():
     assert as_lists(utils.split_dataset(np.arange(9), left_size=3, shuffle=True)) == free
 
 
-def test_halves_of_an_odd_number():
+def test_equal_fractions_of_an_odd_number_of_samples():
     assert [len(part) for part in utils.split_dataset(np.arange(3), 0.5, 0.5)] == [2, 1]
 
 
 @pytest.mark.parametrize(
-    ("data", "sizes", "kind", "message"),
+    ("data", "sizes", "error", "message"),
     [
         (np.arange(4), {}, ValueError, "at least one of them was expected"),
         (
@@ -236,6 +236,6 @@ def test_halves_of_an_odd_number():
         (Dataset.range(3).repeat(), {"left_size": 1}, ValueError, "is infinite"),
     ],
 )
-def test_splits_that_cannot_be_are_explained(data, sizes, kind, message):
-    with pytest.raises(kind, match=message):
+def test_invalid_splits_raise(data, sizes, error, message):
+    with pytest.raises(error, match=message):
         utils.split_dataset(data, **sizes)

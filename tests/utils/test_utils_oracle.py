@@ -1,4 +1,7 @@
-"""What Keras gave for the cases of `tests/oracle/utils_cases.py`; see `record_utils.py` there."""
+"""Comparison with the values that Keras computed for the cases of `tests/oracle/utils_cases.py`.
+
+They were recorded by `tests/oracle/record_utils.py`.
+"""
 
 import base64
 import io
@@ -43,12 +46,12 @@ def png(name):
     return file.getvalue()
 
 
-def read(folder, content, **options):
-    (folder / "one.png").write_bytes(content)
+def read_image(directory, content, **options):
+    (directory / "image.png").write_bytes(content)
     options = {"labels": None, "batch_size": None, "verbose": False} | options
-    (found,) = utils.image_dataset_from_directory(folder, **options).as_numpy_iterator()
-    assert found.dtype == np.float32
-    return found
+    (pixels,) = utils.image_dataset_from_directory(directory, **options).as_numpy_iterator()
+    assert pixels.dtype == np.float32
+    return pixels
 
 
 @pytest.mark.parametrize("number", range(len(PADS)))
@@ -67,9 +70,7 @@ def test_to_categorical():
         hot = utils.to_categorical(*case)
         for answer in expected:
             assert hot.tolist() == answer["values"] and list(hot.shape) == answer["shape"], case
-        assert (
-            hot.dtype.name == expected[1]["dtype"] == "float32"
-        )  # Keras 3 gives float64, which Podium has no use for
+        assert hot.dtype.name == expected[1]["dtype"] == "float32"  # Keras 3 returns float64
 
 
 def test_normalize():
@@ -100,7 +101,7 @@ def test_split_dataset():
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_the_files_of_a_folder(name, tmp_path, capsys):
+def test_files_of_a_directory(name, tmp_path, capsys):
     make_tree(tmp_path, png("grey"))
     options, expected = FOLDERS[name], FOUND["folders"][name]
     made = utils.image_dataset_from_directory(
@@ -113,7 +114,7 @@ def test_the_files_of_a_folder(name, tmp_path, capsys):
     labels = (
         [np.asarray(e[1]).tolist() for e in elements] if isinstance(elements[0], tuple) else None
     )
-    if options.get("shuffle", True):  # the orders of the passes are TensorFlow's and ours
+    if options.get("shuffle", True):  # the order within an epoch differs from TensorFlow's
         labels, expected["labels"] = sorted(labels), sorted(expected["labels"])
     assert labels == expected["labels"]
 
@@ -121,10 +122,10 @@ def test_the_files_of_a_folder(name, tmp_path, capsys):
 @pytest.mark.parametrize("method", INTERPOLATIONS)
 def test_resizing(method, tmp_path):
     for size in SIZES:
-        found = read(tmp_path, png("rgb"), image_size=size, interpolation=method)
-        np.testing.assert_allclose(found, PICTURES[f"{method}/{size}"], rtol=0, atol=CLOSE[method])
+        pixels = read_image(tmp_path, png("rgb"), image_size=size, interpolation=method)
+        np.testing.assert_allclose(pixels, PICTURES[f"{method}/{size}"], rtol=0, atol=CLOSE[method])
         for way in ("crop", "pad") if method in ("bilinear", "nearest") else ():
-            found = read(
+            pixels = read_image(
                 tmp_path,
                 png("rgb"),
                 image_size=size,
@@ -132,22 +133,22 @@ def test_resizing(method, tmp_path):
                 **{f"{way}_to_aspect_ratio": True},
             )
             np.testing.assert_allclose(
-                found, PICTURES[f"{method}/{size}/{way}"], rtol=0, atol=CLOSE[method]
+                pixels, PICTURES[f"{method}/{size}/{way}"], rtol=0, atol=CLOSE[method]
             )
 
 
 @pytest.mark.parametrize("name", ["rgb", "rgba", "grey", "deep"])
 def test_color_modes(name, tmp_path):
     for mode in ("rgb", "rgba", "grayscale"):
-        found = read(tmp_path, png(name), image_size=image(name).shape[:2], color_mode=mode)
+        pixels = read_image(tmp_path, png(name), image_size=image(name).shape[:2], color_mode=mode)
         close = (
             1 if mode == "grayscale" and name.startswith("rgb") else 0
-        )  # TensorFlow weighs colours in other digits
-        np.testing.assert_allclose(found, PICTURES[f"{name}/{mode}"], rtol=0, atol=close)
+        )  # TensorFlow rounds the weights of colors differently
+        np.testing.assert_allclose(pixels, PICTURES[f"{name}/{mode}"], rtol=0, atol=close)
 
 
 def test_jpeg(tmp_path):
-    found = read(tmp_path, base64.b64decode(FOUND["jpeg"]), image_size=(16, 24))
+    pixels = read_image(tmp_path, base64.b64decode(FOUND["jpeg"]), image_size=(16, 24))
     np.testing.assert_allclose(
-        found, PICTURES["jpeg"], rtol=0, atol=3
+        pixels, PICTURES["jpeg"], rtol=0, atol=3
     )  # two decoders of a lossy format

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typing
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -210,7 +208,7 @@ def linspace(
         >>> tf.linspace(0.0, 1.0, 3).numpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    return typing.cast("Tensor", ops.linspace(start, stop, int(num), axis=axis))
+    return ops.linspace(start, stop, int(num), axis=axis)
 
 
 def range(

@@ -30,8 +30,10 @@ def cond(
         >>> float(tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0)))
         1.0
     """
+    if true_fn is None or false_fn is None:
+        raise TypeError("tf.cond() was given true_fn=None or false_fn=None; pass both functions.")
     if isinstance(pred, (bool, np.bool_)):
-        return true_fn() if pred else false_fn()  # type: ignore[misc]
+        return true_fn() if pred else false_fn()
     return ops.cond(pred, true_fn, false_fn)
 
 
@@ -50,9 +52,9 @@ def switch_case(
         >>> float(tf.switch_case(1, [lambda: tf.constant(1.0), lambda: tf.constant(2.0)]))
         2.0
     """
-    branches = (
+    branches: list[Callable[[], Tree]] = (
         [branch_fns[i] for i in sorted(branch_fns)]
-        if isinstance(branch_fns, dict)
+        if isinstance(branch_fns, Mapping)
         else list(branch_fns)
     )
     branches += [default] if default is not None else []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -203,7 +202,9 @@ def where(
     if x is None and y is None:
         indices: Tensor = convert_to_tensor(np.argwhere(np.asarray(condition)).astype("int32"))
         return indices
-    return cast("Tensor", ops.where(condition, x, y))
+    if x is None or y is None:
+        raise ValueError("tf.where() was given only one of x and y; both or neither were expected.")
+    return ops.where(condition, x, y)
 
 
 def boolean_mask(

@@ -163,7 +163,7 @@ def svd(
         array([2., 1.], dtype=float32)
     """
     if not compute_uv:
-        return ops.svd(tensor, full_matrices, False)
+        return ops.svd(tensor, full_matrices, compute_uv=False)
     u, s, v = ops.svd(tensor, full_matrices, True)
     return s, u, matrix_transpose(v, conjugate=True)
 
