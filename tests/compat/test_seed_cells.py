@@ -1,9 +1,9 @@
 """The code of two documents about Keras's training loop runs on Podium, unmodified.
 
 Eleven cells are covered: the nine of "Customizing what happens in fit()" and the final listing of
-"Keras Model Implementation Walkthrough" with its example. The rest of the walkthrough is an
-earlier version of the listing and excerpts that do not run on their own. `seeds/` holds the text of the cells;
-`run_cells.py` runs them in order, with a few random digits for MNIST.
+"Keras Model Implementation Walkthrough" with its example. The rest of the walkthrough is an earlier
+version of the listing and excerpts that do not run on their own. `seeds/` holds the text of the
+cells; `run_cells.py` runs them in order, with a few random digits for MNIST.
 """
 
 import os
