@@ -1,9 +1,8 @@
-"""A training step of our own inside `fit`: the same five lines that the built-in step takes, there
-to be changed.
+"""A custom training step inside `fit`: the same five lines as the built-in step, as a starting
+point for changes.
 
-The step uses what `compile` was given: `compiled_loss` for the loss, `compiled_metrics` for the
-metrics. As long as nothing in it is changed, it trains exactly like the built-in one, which is what
-this program checks.
+The step uses the loss and metrics passed to `compile`, as `compiled_loss` and `compiled_metrics`.
+Unchanged, it trains exactly like the built-in step, which this program checks.
 
 Run: python examples/custom_step.py
 """
@@ -18,7 +17,7 @@ EPOCHS = 10
 
 
 class CustomModel(podium.Model):
-    """A model that spells out what happens with a batch."""
+    """A model with its own training step."""
 
     def train_step(self, data):
         x, y = data
@@ -32,28 +31,25 @@ class CustomModel(podium.Model):
 
 
 def train(
-    kind: type[podium.Model], x: np.ndarray, y: np.ndarray, verbose: int
+    model_class: type[podium.Model], x: np.ndarray, y: np.ndarray, verbose: int
 ) -> tuple[podium.Model, dict]:
-    """Train a small network of the given class on the data; the seed makes both start from the same
-    weights.
-    """
+    """Train a small network of the given class; the seed gives both classes the same weights."""
     podium.utils.set_random_seed(3)
     inputs = podium.Input((x.shape[1],))
     hidden = layers.Dense(32, activation="relu", kernel_regularizer="l2")(inputs)
-    model = kind(inputs, layers.Dense(1)(hidden))
+    model = model_class(inputs, layers.Dense(1)(hidden))
     model.compile(optimizer="adam", loss="mse", metrics=["mae"])
     return model, model.fit(x, y, epochs=EPOCHS, verbose=verbose).history
 
 
 def main() -> None:
-    x, y = load_diabetes(
-        return_X_y=True
-    )  # 442 patients, ten measurements each, and how their illness went on
+    # 442 patients: ten measurements each, and the progression of the disease.
+    x, y = load_diabetes(return_X_y=True)
     x = (x / x.std(axis=0)).astype("float32")
     y = ((y - y.mean()) / y.std()).astype("float32")[:, None]
-    ours, logs = train(CustomModel, x, y, verbose=2)
+    custom, logs = train(CustomModel, x, y, verbose=2)
     built_in, built_in_logs = train(podium.Model, x, y, verbose=0)
-    pairs = zip(ours.get_weights(), built_in.get_weights(), strict=True)
+    pairs = zip(custom.get_weights(), built_in.get_weights(), strict=True)
     difference = max(np.abs(a - b).max() for a, b in pairs)
     print(
         f"loss: {logs['loss'][0]:.3f} -> {logs['loss'][-1]:.3f}, mae: {logs['mae'][0]:.3f} "

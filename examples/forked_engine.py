@@ -1,10 +1,10 @@
-"""The whole engine in one class: `compile`, `fit`, `evaluate` and `predict` of our own, on a bare
-Layer.
+"""A complete training engine in one class: custom `compile`, `fit`, `evaluate` and `predict` on a
+plain Layer.
 
-For those who want to change more than the step. Everything underneath is public and used here as
-`podium.Model` uses it: `podium.function` compiles several steps into one program that reads its own
-batches with `next(iterator)`, `CallbackList` calls the callbacks and draws the progress bar. Copy
-the class and make it yours.
+For changes beyond the training step. It uses the same public API as `podium.Model`:
+`podium.function` compiles several steps into one program that reads its batches with
+`next(iterator)`, and `CallbackList` calls the callbacks and shows the progress bar. Copy the class
+as a starting point.
 
 Run: python examples/forked_engine.py
 """
@@ -18,7 +18,7 @@ EPOCHS = 10
 
 
 class Engine(layers.Layer):
-    """A model that is no `podium.Model`; it takes Datasets of (x, y) batches."""
+    """A trainable layer without `podium.Model`; it accepts Datasets of (x, y) batches."""
 
     def __init__(self, network):
         super().__init__()
@@ -43,29 +43,29 @@ class Engine(layers.Layer):
             y_pred = self(x, training=True)
             loss = self.loss(y, y_pred) + sum(self.losses)
         self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
-        return self.take_in(loss, y, y_pred)
+        return self.update_metrics(loss, y, y_pred)
 
     def test_step(self, data):
         x, y = data
         y_pred = self(x, training=False)
-        return self.take_in(self.loss(y, y_pred) + sum(self.losses), y, y_pred)
+        return self.update_metrics(self.loss(y, y_pred) + sum(self.losses), y, y_pred)
 
-    def take_in(self, loss, y, y_pred):
-        """Take a batch into the metrics and return what they stand at."""
+    def update_metrics(self, loss, y, y_pred):
+        """Update the metrics with a batch and return their results."""
         self.loss_mean.update_state(loss, sample_weight=len(y))
         for metric in self.metrics_list:
             metric.update_state(y, y_pred)
         return {metric.name: metric.result() for metric in [self.loss_mean, *self.metrics_list]}
 
     def run_steps(self, iterator):
-        """Run as many steps as one execution takes; compiled, this is one program."""
+        """Run `steps_per_execution` steps; compiled, they are one program."""
         for _ in range(self.steps_per_execution):
             logs = self.train_step(next(iterator))
         return logs
 
     def fit(self, dataset, epochs=1, verbose=1, callbacks=None):
         steps = len(dataset) // self.steps_per_execution * self.steps_per_execution
-        listeners = podium.callbacks.CallbackList(
+        callback_list = podium.callbacks.CallbackList(
             callbacks,
             add_history=True,
             add_progbar=verbose != 0,
@@ -74,23 +74,24 @@ class Engine(layers.Layer):
             epochs=epochs,
             steps=steps,
         )
-        with listeners.ensure_end(
-            "train"
-        ):  # should something fail, the callbacks still hear of the end
-            listeners.on_train_begin()
+        # The callbacks are called at the end also if an exception is raised.
+        with callback_list.ensure_end("train"):
+            callback_list.on_train_begin()
             for epoch in range(epochs):
                 self.reset_metrics()
-                listeners.on_epoch_begin(epoch)
+                callback_list.on_epoch_begin(epoch)
                 iterator = iter(dataset)
                 for step in range(0, steps, self.steps_per_execution):
-                    listeners.on_train_batch_begin(step)
+                    callback_list.on_train_batch_begin(step)
                     logs = self.train_function(iterator)
-                    listeners.on_train_batch_end(step + self.steps_per_execution - 1, logs)
-                listeners.on_epoch_end(epoch, {name: float(value) for name, value in logs.items()})
+                    callback_list.on_train_batch_end(step + self.steps_per_execution - 1, logs)
+                callback_list.on_epoch_end(
+                    epoch, {name: float(value) for name, value in logs.items()}
+                )
                 if self.stop_training:
                     break
-            listeners.on_train_end()
-        return listeners.history
+            callback_list.on_train_end()
+        return callback_list.history
 
     def evaluate(self, dataset):
         self.reset_metrics()
@@ -110,7 +111,7 @@ class Engine(layers.Layer):
 def main() -> None:
     podium.utils.set_random_seed(11)
     x = np.random.default_rng(11).uniform(-1, 1, size=(2000, 2)).astype("float32")
-    y = (x[:, :1] * x[:, 1:] > 0).astype("float32")  # are both signs the same?
+    y = (x[:, :1] * x[:, 1:] > 0).astype("float32")  # 1 if both signs are equal
     dataset = podium.data.Dataset.from_tensor_slices((x, y)).shuffle(2000).batch(50)
     hidden = [
         layers.Dense(32, activation="tanh", kernel_regularizer=podium.regularizers.L2(1e-5))
@@ -130,8 +131,8 @@ def main() -> None:
         dataset, epochs=EPOCHS, callbacks=[podium.callbacks.EarlyStopping("loss", patience=3)]
     )
     print("after:", engine.evaluate(dataset))
-    falls = history.history["loss"][-1] < history.history["loss"][0]
-    print(f"loss falls: {falls}; predictions: {engine.predict(dataset).shape}")
+    loss_falls = history.history["loss"][-1] < history.history["loss"][0]
+    print(f"loss falls: {loss_falls}; predictions: {engine.predict(dataset).shape}")
     print(
         f"{engine.train_function.trace_count} compiled program of "
         f"{engine.steps_per_execution} steps"

@@ -1,10 +1,9 @@
-"""A GAN learns to write digits. Leaves `gan.png`: what it writes as training goes on, and both
-losses.
+"""A GAN learns to generate digits. Writes `gan.png` with samples during training and both losses.
 
-Two networks play against each other: the discriminator tells written digits from generated ones,
-the generator tries to fool it. The model brings its own `compile` and its own `train_step`, with a
-tape and an optimizer for each network; `fit` does the rest. The data are the 1797 handwritten
-digits that come with scikit-learn. About a minute on two cores.
+The discriminator learns to distinguish real digits from generated ones, the generator learns to
+fool it. The model has a custom `compile` and `train_step`, with a tape and an optimizer for each
+network; `fit` does the rest. The data are the 1797 handwritten digits of scikit-learn. Takes about
+a minute on two cores.
 
 Run: python examples/gan.py
 """
@@ -46,12 +45,9 @@ class GAN(podium.Model):
             podium.random.normal((batch_size, self.latent_dim)), training=True
         )
         images = ops.concatenate([generated_images, real_images], axis=0)
-        labels = ops.concatenate(
-            [ops.ones((batch_size, 1)), ops.zeros((batch_size, 1))], axis=0
-        )  # 1 means generated
-        labels += 0.05 * podium.random.uniform(
-            ops.shape(labels)
-        )  # noise keeps the discriminator from being too sure
+        # 1 means generated; noise keeps the discriminator from overconfidence.
+        labels = ops.concatenate([ops.ones((batch_size, 1)), ops.zeros((batch_size, 1))], axis=0)
+        labels += 0.05 * podium.random.uniform(ops.shape(labels))
 
         with podium.GradientTape() as tape:
             d_loss = self.loss_fn(labels, self.discriminator(images, training=True))
@@ -59,7 +55,7 @@ class GAN(podium.Model):
         self.d_optimizer.apply_gradients(zip(tape.gradient(d_loss, weights), weights, strict=True))
 
         latent = podium.random.normal((batch_size, self.latent_dim))
-        with podium.GradientTape() as tape:  # only the generator's weights are changed by this one
+        with podium.GradientTape() as tape:  # updates the generator only
             predictions = self.discriminator(self.generator(latent, training=True), training=True)
             g_loss = self.loss_fn(ops.zeros((batch_size, 1)), predictions)
         weights = self.generator.trainable_weights
@@ -68,9 +64,7 @@ class GAN(podium.Model):
 
 
 class Samples(podium.callbacks.Callback):
-    """Keeps what the generator makes of the same latent vectors, before training and after some
-    epochs.
-    """
+    """Stores images generated from fixed latent vectors, before training and after some epochs."""
 
     def __init__(self, latent, epochs):
         super().__init__()
@@ -84,7 +78,7 @@ class Samples(podium.callbacks.Callback):
             self.images[epoch + 1] = self.model.generator(self.latent, training=False).numpy()
 
 
-def build() -> tuple[podium.Model, podium.Model]:
+def build_networks() -> tuple[podium.Model, podium.Model]:
     """Return the discriminator and the generator, for images of 8 x 8 pixels."""
     discriminator = podium.Sequential([podium.Input((8, 8, 1))], name="discriminator")
     for filters in (32, 96):
@@ -114,7 +108,7 @@ def main() -> None:
     dataset = (
         podium.data.Dataset.from_tensor_slices(digits).shuffle(len(digits)).repeat().batch(BATCH)
     )
-    gan = GAN(*build(), latent_dim=LATENT)
+    gan = GAN(*build_networks(), latent_dim=LATENT)
     gan.compile(
         d_optimizer=podium.optimizers.Adam(2e-3, beta_1=0.5),
         g_optimizer=podium.optimizers.Adam(1e-3, beta_1=0.5),
@@ -124,16 +118,14 @@ def main() -> None:
         np.random.default_rng(1).normal(size=(12, LATENT)).astype("float32"), SHOWN_AFTER
     )
     history = gan.fit(dataset, epochs=EPOCHS, steps_per_epoch=STEPS, callbacks=[samples])
-    draw(samples.images, digits, history.history)
+    plot(samples.images, digits, history.history)
     print(f"wrote gan.png after {EPOCHS * STEPS} steps, {time.perf_counter() - start:.0f} s in all")
 
 
-def draw(stages, digits, losses) -> None:
-    """Draw a row of generated digits for each stage, and some written ones below; the losses beside
-    them.
-    """
+def plot(stages, digits, losses) -> None:
+    """Plot a row of generated digits for each stage, real digits below, and the losses."""
     rows = {f"{epoch * STEPS} steps": images for epoch, images in stages.items()} | {
-        "written": digits[:12]
+        "real": digits[:12]
     }
     tiles = [
         np.hstack([np.pad(image[..., 0], 1, constant_values=0.3) for image in images])
@@ -142,7 +134,7 @@ def draw(stages, digits, losses) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.8), width_ratios=(2, 1))
     left.imshow(np.vstack(tiles), cmap="gray", vmin=0, vmax=1)
     left.set_yticks([4.5 + 10 * row for row in range(len(rows))], labels=list(rows))
-    left.set(title="What the generator makes of the same random numbers", xticks=[])
+    left.set(title="Digits generated from the same latent vectors", xticks=[])
     for name, values in losses.items():
         right.plot(range(1, len(values) + 1), values, label=name)
     right.set(title="Losses", xlabel=f"epoch of {STEPS} steps")

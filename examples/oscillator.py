@@ -1,8 +1,8 @@
-"""A network learns a swinging spring from its equation alone: u'' + u = 0, u(0) = 1, u'(0) = 0.
+"""A network learns a harmonic oscillator from its equation: u'' + u = 0, u(0) = 1, u'(0) = 0.
 
-No data: the loss is how far the network is from obeying the equation. Its second derivative by the
-input comes from two gradient tapes inside each other, opened in the model's own `call`; the
-training step around them is one compiled program.
+There is no data: the loss is the residual of the equation. The second derivative is computed with
+two nested gradient tapes in the `call` of the model; the training step around them is one compiled
+program.
 
 Run: python examples/oscillator.py
 """
@@ -16,7 +16,7 @@ LENGTH, STEPS, LEARNING_RATE = 6.0, 4000, 0.003
 
 
 class Oscillator(podium.Model):
-    """Returns u, u' and how far u is from obeying the equation, at the times it is given."""
+    """Returns u, u' and the residual of the equation at the given times."""
 
     def __init__(self):
         super().__init__()

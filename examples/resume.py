@@ -1,10 +1,10 @@
-"""A run that is broken off and started again ends as one that never was.
+"""An interrupted and resumed run ends like an uninterrupted one.
 
-`BackupAndRestore` saves the whole run: weights, the optimizer, seeds, the place in the shuffled
-data, what callbacks remember. Here the "machine" fails twice, once in the middle of an epoch. A
-real one may be killed at any instant.
+`BackupAndRestore` saves the complete state of a run: weights, the optimizer, seeds, the position in
+the shuffled data and the state of callbacks. Here an exception is raised twice, once in the middle
+of an epoch; a real process may be killed at any time.
 
-    python examples/resume.py
+Run: python examples/resume.py
 """
 
 import tempfile
@@ -17,25 +17,25 @@ from podium import callbacks, layers
 EPOCHS = 5
 
 
-class Fails(callbacks.Callback):
-    """A machine that breaks down after a number of steps."""
+class FailAfter(callbacks.Callback):
+    """Raises after a number of steps, like a machine that fails."""
 
     def __init__(self, steps):
         super().__init__()
         self.steps = steps
-        self.taken = 0
+        self.num_steps = 0
 
     def on_train_batch_end(self, batch, logs=None):
-        self.taken += 1
-        if self.taken == self.steps:
-            raise ConnectionError(f"the machine is gone, {batch + 1} steps into an epoch")
+        self.num_steps += 1
+        if self.num_steps == self.steps:
+            raise ConnectionError(f"connection lost after {batch + 1} steps of an epoch")
 
     def get_state(self):
-        return None  # another machine counts anew
+        return None  # a restarted process counts from zero
 
 
-def train(*more):
-    """What a script does, each time it is started."""
+def train(*extra_callbacks):
+    """Run the training script; called for each start of the process."""
     podium.utils.set_random_seed(1)
     x = np.random.default_rng(0).uniform(-3, 3, (256, 1)).astype("float32")
     model = podium.Sequential(
@@ -49,22 +49,28 @@ def train(*more):
     model.compile("adam", "mse")
     plateau = callbacks.ReduceLROnPlateau("loss", patience=1)
     history = model.fit(
-        x, np.sin(x), epochs=EPOCHS, validation_split=0.2, verbose=0, callbacks=[plateau, *more]
+        x,
+        np.sin(x),
+        epochs=EPOCHS,
+        validation_split=0.2,
+        verbose=0,
+        callbacks=[plateau, *extra_callbacks],
     )
     return model.get_weights(), history.history
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for steps in (4, 6):
             try:
-                train(callbacks.BackupAndRestore(folder, save_freq=3), Fails(steps))
+                train(callbacks.BackupAndRestore(directory, save_freq=3), FailAfter(steps))
             except ConnectionError as error:
                 print(error)
-        weights, history = train(callbacks.BackupAndRestore(folder, save_freq=3, verbose=1))
+        weights, history = train(callbacks.BackupAndRestore(directory, save_freq=3, verbose=1))
     expected_weights, expected_history = train()
     same = all(
-        np.array_equal(one, other) for one, other in zip(weights, expected_weights, strict=True)
+        np.array_equal(weight, expected)
+        for weight, expected in zip(weights, expected_weights, strict=True)
     )
     print(f"same weights: {same}, same history: {history == expected_history}")
 

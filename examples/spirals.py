@@ -1,6 +1,6 @@
-"""Two spirals told apart by a small network, trained in a loop of our own. Leaves `spirals.png`.
+"""A small network classifies two spirals, trained in a custom loop. Writes `spirals.png`.
 
-Everything a training loop needs is here: layers, a gradient tape, Variables for the optimizer's
+The example has all parts of a training loop: layers, a gradient tape, Variables for the optimizer's
 state, and `podium.function`, which compiles the step to one XLA program.
 
 Run: python examples/spirals.py
@@ -20,8 +20,8 @@ import matplotlib.pyplot as plt
 STEPS, BATCH, LEARNING_RATE = 2000, 128, 0.003
 
 
-def spirals(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return points on two arms of a spiral, with a little noise, and which arm each is on."""
+def sample_spirals(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return noisy points on two arms of a spiral, and the arm of each point."""
     turn = np.sqrt(rng.uniform(size=count)) * 3.2 * np.pi
     arm = rng.integers(0, 2, size=count)
     angle = turn + np.pi * arm
@@ -32,7 +32,7 @@ def spirals(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
 
 
 class Adam:
-    """Adam in ten lines: the state is Variables, so `podium.function` carries it."""
+    """Adam in ten lines; its state is in Variables, which `podium.function` updates."""
 
     def __init__(self, variables: list[podium.Variable], learning_rate: float):
         self.variables, self.learning_rate = variables, learning_rate
@@ -58,7 +58,7 @@ class Adam:
 def main() -> None:
     podium.utils.set_random_seed(7)
     rng = np.random.default_rng(7)
-    points, arm = spirals(4000, rng)
+    points, arm = sample_spirals(4000, rng)
     model = podium.Sequential(
         [
             podium.Input((2,)),
@@ -90,21 +90,26 @@ def main() -> None:
         "compiled program"
     )
 
-    test_points, test_arm = spirals(2000, rng)
+    test_points, test_arm = sample_spirals(2000, rng)
     predicted = model(test_points).numpy()[:, 0] > 0
     accuracy = float((predicted == (test_arm > 0.5)).mean())
-    print(f"accuracy on {len(test_points)} new points: {accuracy:.1%}")
-    draw(model, test_points, test_arm, [float(loss) for loss in losses], accuracy)
+    print(f"accuracy on {len(test_points)} test points: {accuracy:.1%}")
+    plot(model, test_points, test_arm, [float(loss) for loss in losses], accuracy)
 
 
-def draw(model, points, arm, losses, accuracy) -> None:
-    """Draw what the network believes everywhere, with the points on top, and the loss beside it."""
+def plot(model, points, arm, losses, accuracy) -> None:
+    """Plot the predicted probability with the points on top, and the loss."""
     side = np.linspace(-2.75, 2.75, 300, dtype="float32")
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    belief = ops.sigmoid(model(grid)).numpy().reshape(300, 300)
+    probability = ops.sigmoid(model(grid)).numpy().reshape(300, 300)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5))
     left.imshow(
-        belief, extent=(-2.75, 2.75, -2.75, 2.75), origin="lower", cmap="coolwarm", vmin=0, vmax=1
+        probability,
+        extent=(-2.75, 2.75, -2.75, 2.75),
+        origin="lower",
+        cmap="coolwarm",
+        vmin=0,
+        vmax=1,
     )
     left.scatter(*points.T, c=arm, cmap="coolwarm", s=6, edgecolors="white", linewidths=0.3)
     left.set(title=f"Two spirals, accuracy {accuracy:.1%}", xticks=[], yticks=[])

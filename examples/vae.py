@@ -1,8 +1,7 @@
-"""A variational autoencoder lays the handwritten digits out on a plane. Leaves `vae.png`.
+"""A variational autoencoder embeds handwritten digits in two dimensions. Writes `vae.png`.
 
-The encoder gives a place on the plane, and how sure it is; a sampling layer draws a point there,
-and adds with `add_loss` what keeps the places together; the decoder draws a digit again. The rest
-is `compile` and `fit` with one loss.
+The encoder predicts a mean and a variance; a sampling layer samples a point and adds the divergence
+with `add_loss`; the decoder reconstructs the digit. The rest is `compile` and `fit` with one loss.
 
 Run: python examples/vae.py
 """
@@ -21,7 +20,7 @@ EPOCHS = 100
 
 
 class Sampling(layers.Layer):
-    """Draws a point for a mean and a log-variance, and adds their divergence from a normal
+    """Samples from a mean and a log-variance, and adds the divergence from a standard normal
     distribution to the loss.
     """
 
@@ -41,19 +40,17 @@ class Sampling(layers.Layer):
         return mean + ops.exp(0.5 * log_variance) * podium.random.normal(ops.shape(mean))
 
 
-def pixels_off(image, drawn):
-    """Return how far a drawn image is from the real one: the cross-entropies of its pixels, added
-    up.
-    """
-    return 64 * podium.losses.binary_crossentropy(image, drawn)
+def reconstruction_loss(image, reconstruction):
+    """Return the sum of the cross-entropies of the pixels."""
+    return 64 * podium.losses.binary_crossentropy(image, reconstruction)
 
 
-def build() -> tuple[podium.Model, podium.Model, podium.Model]:
-    """Return the encoder, the decoder and both in one."""
+def build_models() -> tuple[podium.Model, podium.Model, podium.Model]:
+    """Return the encoder, the decoder and the autoencoder."""
     image = podium.Input((64,))
     hidden = layers.Dense(128, activation="relu")(layers.Dense(256, activation="relu")(image))
-    place = [layers.Dense(2)(hidden), layers.Dense(2)(hidden)]
-    encoder = podium.Model(image, Sampling()(place), name="encoder")
+    mean_and_log_variance = [layers.Dense(2)(hidden), layers.Dense(2)(hidden)]
+    encoder = podium.Model(image, Sampling()(mean_and_log_variance), name="encoder")
     decoder = podium.Sequential(
         [
             podium.Input((2,)),
@@ -70,29 +67,29 @@ def main() -> None:
     podium.utils.set_random_seed(8)
     pixels, digit = load_digits(return_X_y=True)
     x = (pixels / 16).astype("float32")
-    encoder, decoder, vae = build()
-    vae.compile(optimizer=podium.optimizers.Adam(0.001), loss=pixels_off)
+    encoder, decoder, vae = build_models()
+    vae.compile(optimizer=podium.optimizers.Adam(0.001), loss=reconstruction_loss)
     history = vae.fit(x, x, batch_size=128, epochs=EPOCHS, verbose=0).history
     for epoch in sorted({0, EPOCHS // 2, EPOCHS - 1}):
         print(
             f"epoch {epoch + 1:3d} - loss: {history['loss'][epoch]:.2f} - divergence: "
             f"{history['divergence'][epoch]:.2f}"
         )
-    draw(encoder.predict(x, verbose=0), digit, decoder)
+    plot(encoder.predict(x, verbose=0), digit, decoder)
 
 
-def draw(places, digit, decoder) -> None:
-    """Draw where the digits lie on the plane, and what the decoder makes of every place of it."""
+def plot(embeddings, digit, decoder) -> None:
+    """Plot the embeddings of the digits, and the decoded digits on a grid."""
     side = np.linspace(-2, 2, 13, dtype="float32")
     plane = np.stack(np.meshgrid(side, side[::-1]), axis=-1).reshape(-1, 2)
-    drawn = decoder.predict(plane, verbose=0).reshape(13, 13, 8, 8)
-    tiles = np.pad(drawn, [(0, 0), (0, 0), (1, 1), (1, 1)]).swapaxes(1, 2).reshape(130, 130)
+    decoded = decoder.predict(plane, verbose=0).reshape(13, 13, 8, 8)
+    tiles = np.pad(decoded, [(0, 0), (0, 0), (1, 1), (1, 1)]).swapaxes(1, 2).reshape(130, 130)
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.6))
-    dots = left.scatter(*places.T, c=digit, cmap="tab10", vmin=-0.5, vmax=9.5, s=6)
+    dots = left.scatter(*embeddings.T, c=digit, cmap="tab10", vmin=-0.5, vmax=9.5, s=6)
     figure.colorbar(dots, ax=left, ticks=range(10))
-    left.set(title="Where the encoder puts the digits", xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+    left.set(title="Embeddings of the digits", xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
     right.imshow(tiles, cmap="gray", extent=(-2.17, 2.17, -2.17, 2.17))
-    right.set(title="What the decoder draws at each place")
+    right.set(title="Decoded digits")
     figure.tight_layout()
     figure.savefig("vae.png", dpi=110)
     print("wrote vae.png")

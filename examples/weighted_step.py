@@ -1,8 +1,8 @@
-"""A step of our own that honours `sample_weight` and `class_weight`, and what they are good for.
+"""A custom training step that supports `sample_weight` and `class_weight`.
 
-Both arrive in the step as a third part of the data. The task is one where they matter: find the
-eights among the handwritten digits, when only one digit in ten is an eight. Without weights a short
-training hardly dares to say "eight".
+Both are passed to the step as a third part of the data. The task is imbalanced: detect the eights
+among the handwritten digits, where only one digit in ten is an eight. Without weights, a briefly
+trained model rarely predicts an eight.
 
 Run: python examples/weighted_step.py
 """
@@ -16,8 +16,8 @@ from podium import layers
 EPOCHS = 10
 
 
-class Weighted(podium.Model):
-    """Passes the weights of samples on to the loss and to the metrics."""
+class WeightedModel(podium.Model):
+    """Passes sample weights to the loss and the metrics."""
 
     def train_step(self, data):
         x, y, sample_weight = data if len(data) == 3 else (*data, None)
@@ -33,10 +33,10 @@ class Weighted(podium.Model):
 
 
 def train(x: np.ndarray, y: np.ndarray, **weights) -> podium.Model:
-    """Train the same small network from the same start, with the weights given to `fit`."""
+    """Train a small network from the same initial weights, with the weights passed to `fit`."""
     podium.utils.set_random_seed(5)
     inputs = podium.Input((64,))
-    model = Weighted(inputs, layers.Dense(1, activation="sigmoid")(inputs))
+    model = WeightedModel(inputs, layers.Dense(1, activation="sigmoid")(inputs))
     model.compile(
         optimizer=podium.optimizers.Adam(0.003),
         loss="binary_crossentropy",
@@ -51,21 +51,26 @@ def main() -> None:
     pixels, digit = load_digits(return_X_y=True)
     x = (pixels / 16).astype("float32")
     y = (digit == 8).astype("float32")[:, None]
-    seen, asked = slice(1200), slice(1200, None)
-    kinds = {
+    train_rows, test_rows = slice(1200), slice(1200, None)
+    options = {
         "no weights": {},
         "class_weight": {"class_weight": {0: 1.0, 1: 9.0}},
-        "sample_weight": {"sample_weight": np.where(y[seen, 0] == 1, 9.0, 1.0)},
+        "sample_weight": {"sample_weight": np.where(y[train_rows, 0] == 1, 9.0, 1.0)},
     }
-    answers = {}
-    for name, weights in kinds.items():
-        answers[name] = train(x[seen], y[seen], **weights).predict(x[asked], verbose=0)
-        eight = answers[name] > 0.5
-        found, wrong = eight[y[asked] == 1].mean(), eight[y[asked] == 0].mean()
-        print(f"{name}: finds {found:.0%} of the eights, takes {wrong:.0%} of the others for one")
+    predictions = {}
+    for name, weights in options.items():
+        predictions[name] = train(x[train_rows], y[train_rows], **weights).predict(
+            x[test_rows], verbose=0
+        )
+        is_eight = predictions[name] > 0.5
+        recall, false_positives = (
+            is_eight[y[test_rows] == 1].mean(),
+            is_eight[y[test_rows] == 0].mean(),
+        )
+        print(f"{name}: recall {recall:.0%}, false positives {false_positives:.0%}")
     print(
         "class_weight and sample_weight agree: "
-        f"{np.allclose(answers['class_weight'], answers['sample_weight'])}"
+        f"{np.allclose(predictions['class_weight'], predictions['sample_weight'])}"
     )
 
 

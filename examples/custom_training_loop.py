@@ -1,10 +1,9 @@
-"""A training loop written by hand, without `fit`: `podium.function`, a tape, an optimizer and
-metrics.
+"""A custom training loop without `fit`: `podium.function`, a tape, an optimizer and metrics.
 
-The network, the optimizer and the metrics keep what changes in Variables, so the compiled steps
-carry it along. What remains in Python is what one may want to change: the order of things.
+The state of the network, the optimizer and the metrics is in Variables, so the compiled steps
+update it. The loop itself is plain Python.
 
-Run: python examples/handwritten_loop.py
+Run: python examples/custom_training_loop.py
 """
 
 import time
@@ -68,7 +67,7 @@ def main() -> None:
             test_step(images, labels)
         print(
             f"epoch {epoch + 1:2d}/{EPOCHS} - loss: {float(mean_loss.result()):.4f}"
-            f" - accuracy: {float(train_accuracy.result()):.1%} - on new digits: "
+            f" - accuracy: {float(train_accuracy.result()):.1%} - test accuracy: "
             f"{float(test_accuracy.result()):.1%}"
         )
     steps = int(optimizer.iterations)
