@@ -1,4 +1,4 @@
-"""Callbacks: what listens while a model is trained."""
+"""Callbacks: code that runs during `fit`, `evaluate` and `predict`."""
 
 from podium.callbacks._backup_and_restore import BackupAndRestore as BackupAndRestore
 from podium.callbacks._callback import Callback as Callback

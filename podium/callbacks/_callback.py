@@ -1,16 +1,17 @@
-"""Callback: the base class of everything that listens while a model trains, is tested or predicts.
+"""Callback: the base class of objects that `fit`, `evaluate` and `predict` call at their hooks.
 
-It owns the names and signatures of the hooks. Who calls them, in which order, is
-`_callback_list.py`'s affair.
+It owns the names and signatures of the hooks, and which attributes of a callback are saved with a
+run. `_callback_list.py` calls the hooks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 from typing import Any
 
-from podium.callbacks._callback_state import plain_attributes
 from podium.callbacks._checkpointable_run import CheckpointableRun
+from podium.saving.internal import is_encodable
 
 KINDS = ("train", "test", "predict")
 BATCH_HOOKS = tuple(f"on_{kind}_batch_{edge}" for kind in KINDS for edge in ("begin", "end"))
@@ -22,29 +23,29 @@ HOOKS = RUN_HOOKS + EPOCH_HOOKS + BATCH_HOOKS
 
 
 class Callback:
-    """Listens to `fit`, `evaluate` and `predict`. Override the hooks you want; the others cost
-    nothing.
+    """Runs code during `fit`, `evaluate` and `predict`. Override the hooks you need; the others are
+    not called.
 
-    Every hook gets `logs`, a dictionary of its own: changing it disturbs nobody, except that what
-    `on_epoch_end` adds to it is seen by the callbacks after it and kept in the History. Values in
-    `logs` are Python floats; those of batch hooks are fetched from the device when they are first
-    read, so a hook that does not look at them does not wait.
+    Every hook gets a copy of `logs`, so changes have no effect outside, except that what
+    `on_epoch_end` adds is passed to later callbacks and stored in the History. Values in `logs` are
+    Python floats; those of batch hooks are fetched from the device when they are first read, so a
+    hook that does not read them does not wait.
 
     Attributes:
         model: The model that is being run. Set `model.stop_training = True` to end `fit` after this
             batch.
-        params: What the run was asked for: `verbose`, `epochs`, `steps`.
+        params: The arguments of the run: `verbose`, `epochs`, `steps`.
         every_batch: Whether its batch hooks must be called for each batch. With False they are
-            called once for each compiled call, which may hold many batches.
-        every_worker: Whether, with several workers, all of them call it: for callbacks that change
-            the model, and do the same everywhere. With False the chief alone calls it, and must not
-            wait for the others; `stop_training` reaches them.
+            called once for each execution, which may run many batches.
+        every_worker: Whether, with several workers, it is called on all of them: for callbacks that
+            change the model in the same way everywhere. With False it is called on the chief only,
+            and must not wait for other workers; `stop_training` is sent to them.
 
     Example:
-        >>> class Tell(podium.callbacks.Callback):
+        >>> class PrintLoss(podium.callbacks.Callback):
         ...     def on_epoch_end(self, epoch, logs=None):
         ...         print(f"epoch {epoch}: {logs['loss']:.2f}")
-        >>> callbacks = podium.callbacks.CallbackList([Tell()])
+        >>> callbacks = podium.callbacks.CallbackList([PrintLoss()])
         >>> callbacks.on_epoch_end(0, {"loss": 0.5})
         epoch 0: 0.50
     """
@@ -54,12 +55,10 @@ class Callback:
     every_batch: bool = True
     every_worker: bool = False
     _model: Any = None
-    _ended_by: BaseException | None = (
-        None  # what broke the run off, while the `on_*_end` after it is called
-    )
-    _is_resuming: bool = (
-        False  # while `on_train_begin` is called for a run that goes on: files are not begun anew
-    )
+    # The error that ended the run, while the `on_*_end` hooks after it are called.
+    _ended_by: BaseException | None = None
+    # True while `on_train_begin` is called for a resumed run: files are continued, not replaced.
+    _is_resuming: bool = False
 
     def __init__(self) -> None:
         self.params = None
@@ -75,34 +74,33 @@ class Callback:
         self._model = model
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Take what the run was asked for."""
+        """Set the arguments of the run."""
         self.params = params
 
     def set_model(self, model: Any) -> None:
-        """Take the model that is being run."""
+        """Set the model that is being run."""
         self._model = model
 
     def get_state(self) -> Any:
-        """Return what must be remembered for the run to be continued in another process, as plain
-        data.
+        """Return the state that is needed to resume the run in another process, as plain data.
 
-        By default these are all attributes that hold plain data (numbers, text, lists,
-        dictionaries, NumPy arrays), without the arguments of the constructor. In a run that is
-        continued `set_state` is called after `on_train_begin`, and `on_epoch_begin` is not called
-        again for an epoch that had begun. Return None for what has nothing to remember and wants to
-        hear of such an epoch's beginning.
+        By default these are all attributes with plain data (numbers, text, lists, dictionaries,
+        NumPy arrays), without the arguments of the constructor. In a resumed run `set_state` is
+        called after `on_train_begin`, and `on_epoch_begin` is not called again for an epoch that
+        had begun. Return None if there is no state and `on_epoch_begin` should be called for such
+        an epoch.
         """
         return plain_attributes(self)
 
     def set_state(self, state: Any) -> None:
-        """Take what `get_state` returned in the process before. By default the attributes are
+        """Restore what `get_state` returned in the earlier process. By default the attributes are
         set.
         """
         vars(self).update(state)
 
     def skips_batch(self, hook: str, batch: int) -> bool:
-        """Tell whether a batch hook, such as "on_train_batch_end", may go by without a call; only
-        with `every_batch = False`.
+        """Return whether a call of a batch hook, such as "on_train_batch_end", can be skipped; used
+        only with `every_batch = False`.
         """
         return False
 
@@ -132,65 +130,89 @@ class Callback:
 
     # --- training
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Called when `fit` begins."""
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Called when `fit` ends, also when it ends with an error."""
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Called when an epoch begins."""
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Called when an epoch and its validation have ended; `logs` holds both their results."""
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before a training batch."""
         self.on_batch_begin(batch, logs)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after a training batch, with what `train_step` returned."""
         self.on_batch_end(batch, logs)
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """The older name of `on_train_batch_begin`."""
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """The older name of `on_train_batch_end`."""
 
     # --- testing: `evaluate`, and the validation inside `fit`
 
-    def on_test_begin(self, logs: Any = None) -> None:
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Called when `evaluate` or validation begins."""
 
-    def on_test_end(self, logs: Any = None) -> None:
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """Called when `evaluate` or validation ends, also when it ends with an error."""
 
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before a test batch."""
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after a test batch, with what `test_step` returned."""
 
     # --- predicting
 
-    def on_predict_begin(self, logs: Any = None) -> None:
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Called when `predict` begins."""
 
-    def on_predict_end(self, logs: Any = None) -> None:
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         """Called when `predict` ends, also when it ends with an error."""
 
-    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called before a predict batch."""
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Called after a predict batch."""
 
 
 def overrides(callback: Callback, hook: str) -> bool:
-    """Tell whether a callback does anything in this hook, by its class or by an attribute of its
-    own.
+    """Return whether a callback overrides a hook, in its class or by an attribute of the
+    instance.
     """
-    own, cls = vars(callback), type(callback)
+    attributes, cls = vars(callback), type(callback)
     names = (hook, ALIASES[hook]) if hook in ALIASES else (hook,)
-    return any(name in own or getattr(cls, name) is not getattr(Callback, name) for name in names)
+    return any(
+        name in attributes or getattr(cls, name) is not getattr(Callback, name) for name in names
+    )
+
+
+_NOT_STATE = frozenset({"params", "every_batch", "_model", "_ended_by", "_is_resuming"})
+
+
+def plain_attributes(callback: Callback) -> dict[str, Any]:
+    """Return the attributes with plain data that are not arguments of the constructor under their
+    own names.
+
+    Arguments are left out, so that a run may be resumed with another `patience`.
+    """
+    arguments = {
+        name
+        for cls in type(callback).__mro__
+        if "__init__" in vars(cls) and cls is not object
+        for name in inspect.signature(vars(cls)["__init__"]).parameters
+    }
+    return {
+        name: value
+        for name, value in vars(callback).items()
+        if name not in arguments and name not in _NOT_STATE and is_encodable(value)
+    }

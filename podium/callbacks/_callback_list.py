@@ -1,14 +1,14 @@
-"""CallbackList: tells many callbacks what happens, in order, and only those who listen.
+"""CallbackList: calls the hooks of several callbacks, in order, and only those that are overridden.
 
-It finds once who overrides which hook, gives each listener a copy of the logs, names the callback
-in errors, and sees to it that whoever was told of a beginning is told of the end. It decides
-nothing about when a hook is due.
+It finds once which callback overrides which hook, gives each a copy of the logs, names the callback
+in errors, and makes sure that a callback whose begin hook was called gets its end hook. When to
+call a hook is decided by the training loop.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from podium.callbacks._callback import HOOKS, KINDS, NEW_NAMES, Callback, overrides
@@ -21,24 +21,27 @@ from podium.core import check_choice
 from podium.core.internal import context, override
 from podium.execution import StepValues
 
+_Method = Callable[..., object]
+_AnyLogs = Mapping[str, Any] | StepValues | None
+
 
 class CallbackList:
-    """Several callbacks behind the hooks of one, for training loops.
+    """Several callbacks with the hooks of one, for training loops.
 
     Args:
-        callbacks: A callback, a list of them (nested if you like) or another CallbackList. The same
-            object twice counts once.
+        callbacks: A callback, a list of them (possibly nested) or another CallbackList. An object
+            that occurs twice is called once.
         add_history: Whether to add a `History`, if there is none.
         add_progbar: Whether to add a `ProgbarLogger`, if there is none.
-        model: The model that the callbacks are told about.
-        **params: What the run was asked for: `verbose`, `epochs`, `steps`.
+        model: The model that is passed to the callbacks.
+        **params: The arguments of the run: `verbose`, `epochs`, `steps`.
 
     Attributes:
         callbacks: The callbacks in the order in which they are called.
         history: The `History` among them, or None.
 
     Raises:
-        TypeError: Something is no callback, or a hook takes the wrong arguments.
+        TypeError: Something is not a callback, or a hook takes the wrong arguments.
 
     Example:
         >>> callbacks = podium.callbacks.CallbackList(add_history=True, epochs=1)
@@ -55,7 +58,7 @@ class CallbackList:
 
     def __init__(
         self,
-        callbacks: Any = None,
+        callbacks: Callback | Iterable[Any] | None = None,
         add_history: bool = False,
         add_progbar: bool = False,
         model: Any = None,
@@ -65,46 +68,45 @@ class CallbackList:
         self.history: History | None = None
         self.model: Any = None
         self.params: dict[str, Any] = {}
-        self._listeners: dict[str, tuple[tuple[Callback, Callable], ...]] = dict.fromkeys(HOOKS, ())
-        self._remember: set[int] = set()  # those that were given their state in a run that goes on
-        self._begun: dict[str, list[Callback] | None] = dict.fromkeys(
-            KINDS
-        )  # told of a beginning, not of its end
+        self._methods: dict[str, tuple[tuple[Callback, _Method], ...]] = dict.fromkeys(HOOKS, ())
+        self._has_state: set[int] = set()  # ids of callbacks whose state was restored
+        # For each kind of run, the callbacks whose begin hook was called and whose end hook is due.
+        self._begun: dict[str, list[Callback] | None] = dict.fromkeys(KINDS)
         for callback in flatten(callbacks):
-            self._take(callback)
+            self._add(callback)
         if add_history and self.history is None:
-            self._take(History())
+            self._add(History())
         if add_progbar and not any(
             isinstance(callback, ProgbarLogger) for callback in self.callbacks
         ):
-            self._take(ProgbarLogger())
+            self._add(ProgbarLogger())
         self._strategy: Any = getattr(model, "distribute_strategy", None)
-        self._agrees: set[str] = set()  # hooks after which workers must agree whether to go on
+        self._synced_hooks: set[str] = set()  # hooks after which workers agree whether to stop
         if getattr(self._strategy, "spans_processes", False):
             self._share_between_workers()
         self.set_model(model)
         self.set_params(params)
-        self._find_listeners()
+        self._find_overrides()
 
     def append(self, callback: Callback) -> None:
         """Add a callback at the end."""
-        for one in flatten(callback):
-            self._take(one)
+        for item in flatten(callback):
+            self._add(item)
             if self.model is not None:
-                one.set_model(self.model)
+                item.set_model(self.model)
             if self.params:
-                one.set_params(self.params)
-        self._find_listeners()
+                item.set_params(self.params)
+        self._find_overrides()
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Tell every callback what the run was asked for."""
+        """Pass the arguments of the run to every callback."""
         self.params = params
         if params:
             for callback in self.callbacks:
                 callback.set_params(params)
 
     def set_model(self, model: Any) -> None:
-        """Tell every callback about the model, and the model about the History."""
+        """Pass the model to every callback, and the History to the model."""
         self.model = model
         if model is None:
             return
@@ -114,32 +116,31 @@ class CallbackList:
             callback.set_model(model)
 
     def implements(self, hook: str) -> bool:
-        """Tell whether anybody listens to a hook: if not, nobody needs its logs.
+        """Return whether any callback implements a hook: if not, its logs are not needed.
 
         Example:
             >>> callbacks = podium.callbacks.CallbackList(add_history=True)
             >>> callbacks.implements("on_epoch_end"), callbacks.implements("on_train_batch_end")
             (True, False)
         """
-        return bool(self._listeners[check_choice("hook", NEW_NAMES.get(hook, hook), HOOKS)])
+        return bool(self._methods[check_choice("hook", NEW_NAMES.get(hook, hook), HOOKS)])
 
     def needs_every_batch(self, kind: str = "train") -> bool:
-        """Tell whether anybody wants to hear of each single batch of a "train", "test" or "predict"
+        """Return whether a callback must be called for each batch of a "train", "test" or "predict"
         run.
 
-        The progress bar does not: it is content with one call for many batches.
+        The progress bar need not: it accepts one call for many batches.
         """
         check_choice("kind", kind, KINDS)
         hooks = (f"on_{kind}_batch_begin", f"on_{kind}_batch_end")
-        return any(callback.every_batch for hook in hooks for callback, _ in self._listeners[hook])
+        return any(callback.every_batch for hook in hooks for callback, _ in self._methods[hook])
 
     @contextlib.contextmanager
     def ensure_end(self, kind: str) -> Iterator[None]:
-        """Make sure, around a "train", "test" or "predict" run, that whoever hears of its beginning
-        hears of its end.
+        """Call the end hooks that are due if a "train", "test" or "predict" run inside the block
+        ends with an error; see `end_after_error`.
 
-        The ordinary end is still called inside the block; this is for errors and interruptions, see
-        `end_after_error`.
+        A run that ends normally calls its end hooks itself.
         """
         try:
             yield
@@ -148,11 +149,11 @@ class CallbackList:
             raise
 
     def end_after_error(self, kind: str, error: BaseException) -> None:
-        """Call the ends that are still due, after a "train", "test" or "predict" run was broken
-        off.
+        """Call the end hooks that are still due, after an error ended a "train", "test" or
+        "predict" run.
 
-        Whoever was told of the beginning and not of the end is told now. What goes wrong here is
-        added to `error` as a note. The end of "train" includes what was running inside it.
+        These are the end hooks of callbacks whose begin hook was called. Errors in them are added
+        to `error` as notes. The end of "train" includes runs inside it.
         """
         check_choice("kind", kind, KINDS)
         for inner in ("test", "predict") if kind == "train" else ():
@@ -172,24 +173,24 @@ class CallbackList:
                 callback._ended_by = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return what the callbacks remember, by their classes; a second one of a class gets a
+        """Return the states of the callbacks by class name; a second one of a class gets a
         number.
         """
-        states = {key: callback.get_state() for key, callback in self._keyed()}
+        states = {key: callback.get_state() for key, callback in self._items_by_key()}
         return {key: state for key, state in states.items() if state is not None}
 
     def set_state(self, states: dict[str, Any]) -> list[str]:
-        """Give callbacks what they remembered; returns the names of those that are not here and had
-        something to remember.
+        """Restore the states of the callbacks; return the names of states without a callback in
+        this list.
         """
-        keyed = dict(self._keyed())
+        by_key = dict(self._items_by_key())
         for key, state in states.items():
-            if key in keyed:
-                keyed[key].set_state(state)
-                self._remember.add(id(keyed[key]))
-        return [key for key, state in states.items() if key not in keyed and state]
+            if key in by_key:
+                by_key[key].set_state(state)
+                self._has_state.add(id(by_key[key]))
+        return [key for key, state in states.items() if key not in by_key and state]
 
-    def _keyed(self) -> Iterator[tuple[str, Callback]]:
+    def _items_by_key(self) -> Iterator[tuple[str, Callback]]:
         counts: dict[str, int] = {}
         for callback in self.callbacks:
             name = type(callback).__name__
@@ -204,150 +205,147 @@ class CallbackList:
 
     # --- the hooks
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Tell that `fit` begins."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Called when `fit` begins."""
         self._begin("train", logs)
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """Tell that `fit` ends."""
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Called when `fit` ends."""
         self._end("train", logs)
 
-    def on_test_begin(self, logs: Any = None) -> None:
-        """Tell that `evaluate` or validation begins."""
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Called when `evaluate` or validation begins."""
         self._begin("test", logs)
 
-    def on_test_end(self, logs: Any = None) -> None:
-        """Tell that `evaluate` or validation ends."""
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Called when `evaluate` or validation ends."""
         self._end("test", logs)
 
-    def on_predict_begin(self, logs: Any = None) -> None:
-        """Tell that `predict` begins."""
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Called when `predict` begins."""
         self._begin("predict", logs)
 
-    def on_predict_end(self, logs: Any = None) -> None:
-        """Tell that `predict` ends."""
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Called when `predict` ends."""
         self._end("predict", logs)
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Tell that an epoch begins."""
-        self._tell("on_epoch_begin", epoch, logs)
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Called when an epoch begins."""
+        self._call_hook("on_epoch_begin", epoch, logs)
 
     def on_epoch_resumed(self, epoch: int) -> None:
-        """Tell that an epoch begins to those who do not remember that it has begun."""
-        for callback, method in self._listeners["on_epoch_begin"]:
-            if id(callback) not in self._remember:
+        """Called when a run is resumed inside an epoch; callbacks without state see it begin."""
+        for callback, method in self._methods["on_epoch_begin"]:
+            if id(callback) not in self._has_state:
                 _call(callback, "on_epoch_begin", method, epoch, {})
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Tell that an epoch ends; what a callback adds to the logs reaches those after it, and
-        `logs`.
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Called when an epoch ends. What a callback adds to its logs is passed to later callbacks,
+        and added to `logs`.
         """
         logs = {} if logs is None else logs
-        for callback, method in self._listeners["on_epoch_end"]:
-            own = (
-                _own(logs) if type(callback) is History else dict(logs)
-            )  # which keeps figures without reading them
-            _call(callback, "on_epoch_end", method, epoch, own)
-            if type(callback) is not History:
-                logs.update(own)
-        if self._agrees:
-            self._agree("on_epoch_end")
+        for callback, method in self._methods["on_epoch_end"]:
+            is_history = type(callback) is History  # which stores values without reading them
+            copy = _copy_logs(logs) if is_history else dict(logs)
+            _call(callback, "on_epoch_end", method, epoch, copy)
+            if not is_history:
+                logs.update(copy)
+        if self._synced_hooks:
+            self._sync_stop("on_epoch_end")
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Tell that a training batch begins."""
-        if self._listeners["on_train_batch_begin"]:
-            self._tell("on_train_batch_begin", batch, logs)
+    def on_train_batch_begin(self, batch: int, logs: _AnyLogs = None) -> None:
+        """Called before a training batch."""
+        if self._methods["on_train_batch_begin"]:
+            self._call_hook("on_train_batch_begin", batch, logs)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Tell that a training batch has ended."""
-        if self._listeners["on_train_batch_end"]:
-            self._tell("on_train_batch_end", batch, logs)
-        if self._agrees:
-            self._agree("on_train_batch_end")
+    def on_train_batch_end(self, batch: int, logs: _AnyLogs = None) -> None:
+        """Called after a training batch."""
+        if self._methods["on_train_batch_end"]:
+            self._call_hook("on_train_batch_end", batch, logs)
+        if self._synced_hooks:
+            self._sync_stop("on_train_batch_end")
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: _AnyLogs = None) -> None:
         """The older name of `on_train_batch_begin`."""
         self.on_train_batch_begin(batch, logs)
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: _AnyLogs = None) -> None:
         """The older name of `on_train_batch_end`."""
         self.on_train_batch_end(batch, logs)
 
-    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Tell that a test batch begins."""
-        if self._listeners["on_test_batch_begin"]:
-            self._tell("on_test_batch_begin", batch, logs)
+    def on_test_batch_begin(self, batch: int, logs: _AnyLogs = None) -> None:
+        """Called before a test batch."""
+        if self._methods["on_test_batch_begin"]:
+            self._call_hook("on_test_batch_begin", batch, logs)
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Tell that a test batch has ended."""
-        if self._listeners["on_test_batch_end"]:
-            self._tell("on_test_batch_end", batch, logs)
+    def on_test_batch_end(self, batch: int, logs: _AnyLogs = None) -> None:
+        """Called after a test batch."""
+        if self._methods["on_test_batch_end"]:
+            self._call_hook("on_test_batch_end", batch, logs)
 
-    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Tell that a predict batch begins."""
-        if self._listeners["on_predict_batch_begin"]:
-            self._tell("on_predict_batch_begin", batch, logs)
+    def on_predict_batch_begin(self, batch: int, logs: _AnyLogs = None) -> None:
+        """Called before a predict batch."""
+        if self._methods["on_predict_batch_begin"]:
+            self._call_hook("on_predict_batch_begin", batch, logs)
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Tell that a predict batch has ended."""
-        if self._listeners["on_predict_batch_end"]:
-            self._tell("on_predict_batch_end", batch, logs)
+    def on_predict_batch_end(self, batch: int, logs: _AnyLogs = None) -> None:
+        """Called after a predict batch."""
+        if self._methods["on_predict_batch_end"]:
+            self._call_hook("on_predict_batch_end", batch, logs)
 
-    # --- how they are called
+    # --- calling hooks
 
-    def _tell(self, hook: str, index: int, logs: Any) -> None:
-        for callback, method in self._listeners[hook]:
+    def _call_hook(self, hook: str, index: int, logs: _AnyLogs) -> None:
+        for callback, method in self._methods[hook]:
             if isinstance(logs, StepValues):
                 if not callback.every_batch and callback.skips_batch(hook, index):
                     continue
                 logs = StepLogs(logs)
-            _call(callback, hook, method, index, _own(logs))
+            _call(callback, hook, method, index, _copy_logs(logs))
 
-    def _begin(self, kind: str, logs: Any) -> None:
-        self._find_listeners()  # once more: hooks may have been assigned since
+    def _begin(self, kind: str, logs: _AnyLogs) -> None:
+        self._find_overrides()  # again, because hooks may have been assigned since
         begun: list[Callback] = []
         self._begun[kind] = begun
         hook = f"on_{kind}_begin"
         for callback in self.callbacks:
             if overrides(callback, hook):
-                _call(callback, hook, getattr(callback, hook), _own(logs))
+                _call(callback, hook, getattr(callback, hook), _copy_logs(logs))
             begun.append(callback)
 
-    def _end(self, kind: str, logs: Any) -> None:
+    def _end(self, kind: str, logs: _AnyLogs) -> None:
         begun = self._begun[kind]
-        due = (
-            list(self.callbacks) if begun is None else begun
-        )  # a loop that never called the beginning
+        # A loop of the user may call the end without the beginning.
+        due = list(self.callbacks) if begun is None else begun
         hook = f"on_{kind}_end"
         while due:
             callback = due.pop(0)  # first, so that an end that fails is not called again
             if overrides(callback, hook):
-                _call(callback, hook, getattr(callback, hook), _own(logs))
+                _call(callback, hook, getattr(callback, hook), _copy_logs(logs))
         self._begun[kind] = None
 
     def _share_between_workers(self) -> None:
-        """Leave out what the chief alone does, on the other workers; find when they must hear from
-        it.
+        """Remove callbacks of the chief on other workers, and find the hooks after which workers
+        must agree whether to stop.
         """
-        alone = [callback for callback in self.callbacks if not callback.every_worker]
-        self._agrees = {
+        on_chief = [callback for callback in self.callbacks if not callback.every_worker]
+        self._synced_hooks = {
             hook
             for hook in ("on_epoch_end", "on_train_batch_end")
-            for callback in alone
+            for callback in on_chief
             if overrides(callback, hook) and not isinstance(callback, ProgbarLogger)
         }
         if not self._strategy.is_chief:
             self.callbacks = [callback for callback in self.callbacks if callback.every_worker]
 
-    def _agree(self, hook: str) -> None:
-        if hook in self._agrees:
-            wanted = getattr(
-                self.model, "stop_training", False
-            )  # a loop of somebody's own may not know it
-            if self._strategy.agreed(wanted) and not wanted:
+    def _sync_stop(self, hook: str) -> None:
+        if hook in self._synced_hooks:
+            # The model of a custom loop may not have the attribute.
+            wants_stop = getattr(self.model, "stop_training", False)
+            if self._strategy.agreed(wants_stop) and not wants_stop:
                 self.model.stop_training = True
 
-    def _take(self, callback: Callback) -> None:
+    def _add(self, callback: Callback) -> None:
         if any(callback is known for known in self.callbacks):
             return
         for hook in HOOKS:
@@ -357,15 +355,15 @@ class CallbackList:
         if isinstance(callback, History) and self.history is None:
             self.history = callback
 
-    def _find_listeners(self) -> None:
+    def _find_overrides(self) -> None:
         for hook in HOOKS:
-            self._listeners[hook] = tuple(
+            self._methods[hook] = tuple(
                 (c, getattr(c, hook)) for c in self.callbacks if overrides(c, hook)
             )
 
 
-def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> None:
-    """Call a hook, and add to an error which callback it comes from; its type and message stay."""
+def _call(callback: Callback, hook: str, method: _Method, *arguments: object) -> None:
+    """Call a hook. The callback is named in a note of an error, whose type and message stay."""
     try:
         if callback.every_worker or context.layout is None:
             method(*arguments)
@@ -376,19 +374,19 @@ def _call(callback: Callback, hook: str, method: Callable, *arguments: Any) -> N
                 else None
             ):
                 method(*arguments)
-    except StopIteration as error:  # a training loop would take it for the end of the data
+    except StopIteration as error:  # a training loop would mistake it for the end of the data
         raise RuntimeError(f"{type(callback).__name__}.{hook} raised StopIteration.") from error
     except Exception as error:
         error.add_note(f"This happened in {type(callback).__name__}.{hook}.")
         raise
 
 
-def _is_shared(model: Any) -> bool:
-    """Tell whether several processes train a model together."""
-    return getattr(getattr(model, "distribute_strategy", None), "spans_processes", False)
+def _is_shared(model: object) -> bool:
+    """Return whether several processes train a model together."""
+    return bool(getattr(getattr(model, "distribute_strategy", None), "spans_processes", False))
 
 
-def _own(logs: Any) -> dict[str, Any]:
+def _copy_logs(logs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a copy for one callback."""
     if isinstance(logs, Logs):
         return logs.share()

@@ -1,7 +1,5 @@
-"""Speaking to the user: on whatever `sys.stdout` is when something is written, and by warnings at
-the user's own line.
-
-It knows whether a line can be drawn over, and how long it may be for that.
+"""Output on the terminal: on the current `sys.stdout`, with whether a line can be redrawn and its
+maximum width.
 """
 
 from __future__ import annotations
@@ -12,14 +10,14 @@ import sys
 
 
 def write_stdout(text: str) -> None:
-    """Write and flush; nothing happens in a program without an output."""
+    """Write a text and flush; do nothing in a program without standard output."""
     if sys.stdout is not None:
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
 def can_redraw() -> bool:
-    """Tell whether a line can be drawn over: in a terminal or a notebook, not in a pipe or a
+    """Return whether a line can be redrawn: in a terminal or a notebook, not in a pipe or a
     file.
     """
     isatty = getattr(sys.stdout, "isatty", None)
@@ -27,7 +25,7 @@ def can_redraw() -> bool:
 
 
 def terminal_width() -> int | None:
-    """Return how long a line may be without wrapping around (a wrapped line cannot be drawn over);
+    """Return the maximum length of a line that does not wrap (a wrapped line cannot be redrawn);
     None without a terminal.
     """
     isatty = getattr(sys.stdout, "isatty", None)

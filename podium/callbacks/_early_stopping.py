@@ -1,4 +1,4 @@
-"""EarlyStopping: end training when a figure stops improving."""
+"""EarlyStopping: stops training when a monitored value no longer improves."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 import numpy as np
 
 from podium.callbacks._console import write_stdout
-from podium.callbacks._monitor import MonitorCallback, check_count
+from podium.callbacks._monitor import MonitorCallback, check_epochs
 
 
 class EarlyStopping(MonitorCallback):
-    """Stops `fit` when a figure has not improved for some epochs.
+    """Stops `fit` when a monitored value has not improved for some epochs.
 
     Args:
-        monitor: The name of the figure.
-        min_delta: By how much it must change to count as better.
-        patience: How many epochs without improvement to wait for.
-        verbose: 1 to say what is done.
-        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric
-            or its name.
-        baseline: A value that must be beaten as well.
+        monitor: The name of the value.
+        min_delta: The smallest change that counts as an improvement.
+        patience: The number of epochs without improvement to wait for.
+        verbose: 1 to print messages.
+        mode: "min" if the value should decrease, "max" if it should increase, "auto" to decide by
+            the metric or its name.
+        baseline: A value that must be exceeded as well.
         restore_best_weights: Whether the model ends with the weights of its best epoch. They are
-            kept in memory. After an error or an interruption the weights stay as they are.
-        start_from_epoch: How many epochs to let pass before looking.
+            kept in memory. After an error or an interruption the current weights are kept.
+        start_from_epoch: The number of epochs before monitoring starts.
 
     Attributes:
         best: The best value so far.
         best_epoch: The epoch it belongs to.
         stopped_epoch: The epoch that training stopped after, or 0.
-        wait: How many epochs have passed without improvement.
+        wait: The number of epochs since the last improvement.
 
     Example:
         >>> stopping = podium.callbacks.EarlyStopping(monitor="loss", patience=1)
@@ -56,31 +56,31 @@ class EarlyStopping(MonitorCallback):
         start_from_epoch: int = 0,
     ):
         super().__init__(monitor, mode, min_delta)
-        self.patience = check_count("EarlyStopping", "patience", patience)
-        self.start_from_epoch = check_count("EarlyStopping", "start_from_epoch", start_from_epoch)
+        self.patience = check_epochs("EarlyStopping", "patience", patience)
+        self.start_from_epoch = check_epochs("EarlyStopping", "start_from_epoch", start_from_epoch)
         self.verbose = verbose
         self.baseline = baseline
         self.restore_best_weights = restore_best_weights
         self.wait = 0
         self.stopped_epoch = 0
         self.best_epoch = 0
-        self.best_weights: list[np.ndarray] | None = None
+        self.best_weights: list[np.ndarray[Any, Any]] | None = None
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Forget an earlier `fit`."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Reset the state of an earlier `fit`."""
         self.reset_best()
         self.wait = self.stopped_epoch = self.best_epoch = 0
         self.best_weights = None
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Look at the figure, and stop training if patience is at an end."""
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Compare the monitored value, and stop training when patience is exhausted."""
         if epoch < self.start_from_epoch:
             return
         value = self.get_monitor_value(logs)
         if value is None:
             return
         if self.restore_best_weights and self.best_weights is None:
-            self._keep_weights(epoch)  # the best there are, should nothing ever be better
+            self._keep_weights(epoch)  # the best so far, if no later epoch is better
         self.wait += 1
         if self.is_better(value, self.best):
             self.best = value
@@ -91,8 +91,8 @@ class EarlyStopping(MonitorCallback):
             self.stopped_epoch = epoch
             self.model.stop_training = True
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """Give the model its best weights back, if that was asked for."""
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Restore the best weights if `restore_best_weights`."""
         if self._ended_by is not None:
             return
         if self.stopped_epoch > 0 and self.verbose > 0:

@@ -1,4 +1,4 @@
-"""History: what `fit` returns, the figures of every epoch."""
+"""History: the logs of every epoch, which `fit` returns."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 from podium.callbacks._callback import Callback
 from podium.callbacks._logs import Logs, to_python
 
-_MOST_UNREAD = 64  # epochs whose figures may still lie on the device
+_MAX_UNREAD = 64  # epochs whose logs may still be on the device
 
 
 class History(Callback):
-    """Keeps the figures of every epoch. `fit` adds one by itself and returns it.
+    """Records the logs of every epoch. `fit` adds one automatically and returns it.
 
-    Nobody waits for figures that nobody has asked for: the next epoch may begin while they are
-    computed.
+    Values are fetched when they are read, so the next epoch can begin while they are computed.
 
     Attributes:
         epoch: The numbers of the epochs of the last `fit`.
@@ -37,47 +36,47 @@ class History(Callback):
 
     @property
     def history(self) -> dict[str, list[Any]]:
-        """Name to the list of values, one for each epoch in which the figure was there.
+        """Name to the list of values, one for each epoch that logged the name.
 
-        An object that is handed to several `fit` calls goes on with the same lists.
+        An object that is passed to several `fit` calls appends to the same lists.
         """
         unread, self._unread = self._unread, []
         for logs in unread:
-            self._keep(logs)
+            self._record(logs)
         return self._history
 
     @history.setter
     def history(self, values: dict[str, list[Any]]) -> None:
         self._history, self._unread = values, []
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Start counting epochs."""
         self.epoch = []
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Keep the epoch's figures."""
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Record the logs of the epoch."""
         self.epoch.append(epoch)
         if not isinstance(logs, Logs):
             logs = Logs(logs)
         self._unread.append(logs)
-        if len(self._unread) > _MOST_UNREAD:
-            self._keep(self._unread.pop(0))
+        if len(self._unread) > _MAX_UNREAD:
+            self._record(self._unread.pop(0))
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """Read what has not been read yet."""
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Fetch values that have not been read."""
         _ = self.history
 
     def get_state(self) -> dict[str, Any]:
-        """Return the figures, and the epochs they are of."""
+        """Return the history and its epochs."""
         return {
             "history": {name: list(values) for name, values in self.history.items()},
             "epoch": list(self.epoch),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go on from figures that `get_state` returned."""
+        """Continue from the history that `get_state` returned."""
         self.history, self.epoch = state["history"], state["epoch"]
 
-    def _keep(self, logs: Logs) -> None:
+    def _record(self, logs: Logs) -> None:
         for name, value in logs.items():
             self._history.setdefault(name, []).append(to_python(value))

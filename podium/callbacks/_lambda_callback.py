@@ -1,16 +1,17 @@
-"""LambdaCallback: a callback made of functions."""
+"""LambdaCallback: a callback made of functions, one per hook."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from podium.callbacks._callback import ALIASES, HOOKS, Callback
 from podium.core import check_choice
 
+_Hook = Callable[..., object]
+
 
 class LambdaCallback(Callback):
-    """Calls a function in each hook that one is given for.
+    """Calls functions at hooks, without a class of your own.
 
     Args:
         on_epoch_begin: A function of (epoch, logs).
@@ -22,8 +23,8 @@ class LambdaCallback(Callback):
         **kwargs: Functions for any other hook of Callback, such as `on_test_end` or `on_batch_end`.
 
     Example:
-        >>> tell = podium.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: print(epoch, logs))
-        >>> podium.callbacks.CallbackList(tell).on_epoch_end(0, {"loss": 0.5})
+        >>> show = podium.callbacks.LambdaCallback(on_epoch_end=print)
+        >>> podium.callbacks.CallbackList(show).on_epoch_end(0, {"loss": 0.5})
         0 {'loss': 0.5}
         >>> podium.callbacks.LambdaCallback(on_epoch_stop=print)
         Traceback (most recent call last):
@@ -32,16 +33,16 @@ class LambdaCallback(Callback):
 
     def __init__(
         self,
-        on_epoch_begin: Callable | None = None,
-        on_epoch_end: Callable | None = None,
-        on_train_begin: Callable | None = None,
-        on_train_end: Callable | None = None,
-        on_train_batch_begin: Callable | None = None,
-        on_train_batch_end: Callable | None = None,
-        **kwargs: Any,
+        on_epoch_begin: _Hook | None = None,
+        on_epoch_end: _Hook | None = None,
+        on_train_begin: _Hook | None = None,
+        on_train_end: _Hook | None = None,
+        on_train_batch_begin: _Hook | None = None,
+        on_train_batch_end: _Hook | None = None,
+        **kwargs: _Hook | None,
     ):
         super().__init__()
-        given = {
+        functions = {
             "on_epoch_begin": on_epoch_begin,
             "on_epoch_end": on_epoch_end,
             "on_train_begin": on_train_begin,
@@ -50,7 +51,7 @@ class LambdaCallback(Callback):
             "on_train_batch_end": on_train_batch_end,
             **kwargs,
         }
-        for hook, function in given.items():
+        for hook, function in functions.items():
             check_choice("hook", hook, [*HOOKS, *ALIASES.values(), "set_model", "set_params"])
             if function is None:
                 continue

@@ -1,5 +1,6 @@
-"""The optimizers of a model, as callbacks meet them: unwrapped, with learning rates that can be
-read and set.
+"""The learning rates of a model's optimizers, for callbacks that read or set them.
+
+Wrapped optimizers are unwrapped; one with a schedule is refused.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 from podium.callbacks._callback import Callback
 
 
-def unwrap_optimizers(model: Any) -> dict[str, Any]:
+def unwrap_optimizers(model: object) -> dict[str, Any]:
     """Return the model's optimizer under the name "", or those inside a MultiOptimizer under their
     own.
     """
@@ -23,29 +24,32 @@ def unwrap_optimizers(model: Any) -> dict[str, Any]:
 
 
 def optimizers_with_settable_rate(callback: Callback) -> dict[str, Any]:
-    """Return the optimizers whose learning rate a callback may set, or say why it may not."""
-    who = type(callback).__name__
-    found = unwrap_optimizers(callback.model)
-    if not found or not all(hasattr(optimizer, "learning_rate") for optimizer in found.values()):
-        given = getattr(callback.model, "optimizer", None)
+    """Return the optimizers of a model, whose learning rate the callback may set.
+
+    Raises:
+        ValueError: There is none, or its rate is set by a schedule.
+    """
+    name = type(callback).__name__
+    optimizers = unwrap_optimizers(callback.model)
+    if not optimizers or not all(hasattr(item, "learning_rate") for item in optimizers.values()):
+        optimizer = getattr(callback.model, "optimizer", None)
         raise ValueError(
-            f"{who} sets `model.optimizer.learning_rate`, and the model's optimizer is "
-            f"{given!r}. Compile the model with an "
-            "optimizer that has a learning rate."
+            f"{name} sets `model.optimizer.learning_rate`, and the model's optimizer is "
+            f"{optimizer!r}. Compile the model with an optimizer that has a learning rate."
         )
-    for optimizer in found.values():
+    for optimizer in optimizers.values():
         schedule = getattr(optimizer, "_learning_rate", None)
         if callable(schedule):
-            kind = getattr(schedule, "__name__", type(schedule).__name__)
+            label = getattr(schedule, "__name__", type(schedule).__name__)
             raise ValueError(
-                f"{who} sets the learning rate, but the optimizer was made with a schedule, "
-                f"learning_rate={kind}, which sets it at every step. Give the optimizer a number, "
-                f"or leave {who} out."
+                f"{name} sets the learning rate, but the optimizer was made with a schedule, "
+                f"learning_rate={label}, which sets it at every step. Give the optimizer a number, "
+                f"or leave {name} out."
             )
-    return found
+    return optimizers
 
 
-def log_learning_rates(callback: Callback, logs: Any) -> None:
+def log_learning_rates(callback: Callback, logs: dict[str, Any] | None) -> None:
     """Add the learning rate to an epoch's logs."""
     if logs is not None:
         for name, optimizer in optimizers_with_settable_rate(callback).items():

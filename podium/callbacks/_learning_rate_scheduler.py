@@ -1,4 +1,4 @@
-"""LearningRateScheduler: a learning rate for every epoch, by a function of yours."""
+"""LearningRateScheduler: sets the learning rate of every epoch by a function of the user."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class LearningRateScheduler(Callback):
     `learning_rate`.
 
     Args:
-        schedule: A function of the epoch (counted from 0) and the rate so far, or of the epoch
+        schedule: A function of the epoch (counted from 0) and the current rate, or of the epoch
             alone, that returns the rate as a float.
-        verbose: 1 to say what is set.
+        verbose: 1 to print messages.
 
     Raises:
-        ValueError: The schedule returns no float, or the optimizer has a schedule of its own.
+        ValueError: The schedule does not return a float, or the optimizer has its own schedule.
 
     Example:
-        >>> halve = podium.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2 if epoch else rate)
+        >>> halve = podium.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
         >>> halve.schedule(1, 0.5)
         0.25
     """
@@ -47,26 +47,26 @@ class LearningRateScheduler(Callback):
         self._takes_rate = _takes(schedule, 2)
 
     def get_state(self) -> dict[str, Any]:
-        """Return nothing but that an epoch's rate is set: the rate itself is the optimizer's."""
+        """Return an empty state: the rate itself is saved with the optimizer."""
         return {}
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Refuse an optimizer whose rate cannot be set, before anything is trained."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Raise if the learning rate cannot be set, before training begins."""
         optimizers_with_settable_rate(self)
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Set the rate."""
         for name, optimizer in optimizers_with_settable_rate(self).items():
             rate = self._rate(epoch, optimizer)
             optimizer.learning_rate = rate
             if self.verbose > 0:
-                whose = f"{name} " if name else ""
+                label = f"{name} " if name else ""
                 write_stdout(
-                    f"\nEpoch {epoch + 1}: LearningRateScheduler setting {whose}learning rate to "
+                    f"\nEpoch {epoch + 1}: LearningRateScheduler setting {label}learning rate to "
                     f"{rate}.\n"
                 )
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Add the rate to the logs."""
         log_learning_rates(self, logs)
 
@@ -84,17 +84,17 @@ class LearningRateScheduler(Callback):
         return float(rate)
 
 
-def _takes(function: Callable, count: int) -> bool:
+def _takes(function: Callable[..., object], count: int) -> bool:
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:
         return False
-    except ValueError:  # written in C: it does not say
+    except ValueError:  # written in C: it has no signature
         pass
     return True
 
 
-def _is_float(rate: Any) -> bool:
+def _is_float(rate: object) -> bool:
     if isinstance(rate, (Tensor, jax.Array, np.ndarray, np.generic)):
         return rate.ndim == 0 and is_float_dtype(rate.dtype)
     return isinstance(rate, float)

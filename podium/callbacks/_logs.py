@@ -1,47 +1,52 @@
-"""Logs: a dictionary of figures that stay on the device until somebody reads one.
+"""Logs: a dictionary whose values stay on the device until they are read.
 
-Reading a value waits for the device once; every copy of the Logs shares what was read. It owns no
-figures of its own: the conductor makes one Logs for each batch, the CallbackList hands a copy to
-each callback. The dictionary underneath holds the values as they came; every way of reading it
-passes through `_read`.
+Reading a value waits for the device once; all copies of a Logs share what was read. The underlying
+dictionary stores the values as the step returned them, and every method that reads it calls
+`_read`. `_step_logs.py` makes one for each execution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from podium.core import Tensor, Variable
 
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_values
+
 _MISSING = object()
 
 
-class _Given(dict):
-    """Figures as they came, with what was read of them so far. All copies of a Logs share it."""
+class _UnreadValues(dict[str, Any]):
+    """Values as the step returned them, with those that have been read. All copies of a Logs share
+    it.
+    """
 
     __slots__ = ("read",)
 
     def __init__(self, values: Any, read: dict[int, tuple[Any, Any]]):
         dict.__init__(self, values)
-        self.read = read  # id -> (value, what it was read as); keeping the value keeps its id
+        self.read = read  # id -> (value, as Python object); keeping the value keeps its id valid
 
 
-class Logs(dict):
-    """Figures of a batch, as a dictionary that reads device values when asked for them.
+class Logs(dict[str, Any]):
+    """The logs of a batch: a dictionary that fetches values from the device when they are read.
 
-    It behaves like the plain dictionary of Python floats (NumPy arrays for figures that are no
-    scalars) that it turns into: `logs["loss"]`, `logs.get`, `logs.items()`, `dict(logs)`,
-    `f(**logs)`, `json.dumps(logs)`.
+    It behaves like a plain dictionary of Python floats (NumPy arrays for values that are not
+    scalars): `logs["loss"]`, `logs.get`, `logs.items()`, `dict(logs)`, `f(**logs)`,
+    `json.dumps(logs)`.
 
     Args:
         values: Name to value, as the step returned them: Tensors, jax.Arrays or numbers.
-        running: Name to mean over the epoch so far, if that is known and is something else.
+        running: Name to mean over the epoch so far, if that is known and different.
 
     Example:
-        >>> logs = podium.callbacks.Logs({"loss": podium.ops.ones(())}, running={"loss": jnp.float32(1.5)})
+        >>> running = {"loss": jnp.float32(1.5)}
+        >>> logs = podium.callbacks.Logs({"loss": podium.ops.ones(())}, running=running)
         >>> logs["loss"], logs.running["loss"]
         (1.0, 1.5)
         >>> logs
@@ -54,21 +59,21 @@ class Logs(dict):
         self, values: Mapping[str, Any] | None = None, running: Mapping[str, Any] | None = None
     ):
         read: dict[int, tuple[Any, Any]] = values._batch.read if isinstance(values, Logs) else {}
-        self._batch: _Given = _Given(_as_they_came(values or {}), read)
-        self._running: _Given | None = (
-            None if running is None else _Given(_as_they_came(running), read)
+        self._batch: _UnreadValues = _UnreadValues(_unread_items(values or {}), read)
+        self._running: _UnreadValues | None = (
+            None if running is None else _UnreadValues(_unread_items(running), read)
         )
         dict.__init__(self, self._batch)
 
     @property
     def batch(self) -> Logs:
-        """This batch's figures, as the step returned them."""
-        return _sibling(self._batch)
+        """The values of this batch, as the step returned them."""
+        return _from_values(self._batch)
 
     @property
     def running(self) -> Logs:
-        """The means over the epoch so far; the batch's figures where no means are known."""
-        return _sibling(self._batch if self._running is None else self._running)
+        """The means over the epoch so far; the values of the batch if they are not known."""
+        return _from_values(self._batch if self._running is None else self._running)
 
     @property
     def has_running(self) -> bool:
@@ -76,8 +81,8 @@ class Logs(dict):
         return self._running is not None
 
     def share(self) -> Logs:
-        """Return a copy that can be changed alone and shares what has been read."""
-        return _sibling(self._batch, self._running, dict.items(self))
+        """Return an independent copy that shares the values that have been read."""
+        return _from_values(self._batch, self._running, dict.items(self))
 
     def _read(self, value: Any) -> Any:
         if type(value) is float:
@@ -91,7 +96,7 @@ class Logs(dict):
         """Return a plain dictionary; waits until every value has been computed."""
         if len(self) > 1:
             for value in dict.values(self):
-                _start_copy(value)  # all on their way before the first wait
+                _start_copy(value)  # start all copies before waiting for the first
         return {name: self._read(value) for name, value in dict.items(self)}
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -99,11 +104,11 @@ class Logs(dict):
         value = dict.get(self, name, _MISSING)
         return default if value is _MISSING else self._read(value)
 
-    def items(self) -> Any:
+    def items(self) -> dict_items[str, Any]:
         """Return pairs of name and value, all of them read."""
         return self.copy().items()
 
-    def values(self) -> Any:
+    def values(self) -> dict_values[str, Any]:
         """Return the values, all of them read."""
         return self.copy().values()
 
@@ -125,8 +130,7 @@ class Logs(dict):
         """Return a value, after setting it if it was missing."""
         return self._read(dict.setdefault(self, name, default))
 
-    # Without an `__iter__` of our own, `dict(logs)` and `**logs` would copy the unread values
-    # underneath.
+    # Without this `__iter__`, `dict(logs)` and `**logs` would copy the unread values.
     def __iter__(self) -> Iterator[str]:
         return dict.__iter__(self)
 
@@ -150,12 +154,12 @@ class Logs(dict):
     def __repr__(self) -> str:
         return repr(self.copy())
 
-    def __reduce_ex__(self, protocol: Any) -> tuple:
+    def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[dict[str, Any]]]:
         return dict, (self.copy(),)
 
 
 def to_python(value: Any) -> Any:
-    """Return a scalar as a float and an array as a NumPy array; waits until it has been
+    """Return a scalar as a float and an array as a NumPy array, after waiting until it is
     computed.
     """
     if isinstance(value, (bool, int, float)):
@@ -172,11 +176,15 @@ def to_python(value: Any) -> Any:
     return value
 
 
-def _as_they_came(values: Mapping[str, Any]) -> Any:
+def _unread_items(values: Mapping[str, Any]) -> Any:
     return dict.items(values) if isinstance(values, Logs) else values
 
 
-def _sibling(batch: _Given, running: _Given | None = None, contents: Any = None) -> Logs:
+def _from_values(
+    batch: _UnreadValues,
+    running: _UnreadValues | None = None,
+    contents: Iterable[tuple[str, Any]] | None = None,
+) -> Logs:
     logs = Logs.__new__(Logs)
     logs._batch, logs._running = batch, running
     dict.__init__(logs, batch if contents is None else contents)

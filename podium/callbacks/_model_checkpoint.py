@@ -1,4 +1,7 @@
-"""ModelCheckpoint: save the model, or its weights, while it is trained."""
+"""ModelCheckpoint: saves the model, or its weights, during training.
+
+It decides when and where to save. To save and resume a whole run, see `_backup_and_restore.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,76 +9,74 @@ import contextlib
 import math
 import os
 import string
+from collections.abc import Mapping
 from typing import Any
 
+from podium._typing import PathLike
 from podium.callbacks._console import write_stdout
 from podium.callbacks._logs import to_python
 from podium.callbacks._monitor import MonitorCallback
 from podium.core import closest_match, warn_user
+from podium.core.internal import check_int
 from podium.layers import Layer
 from podium.saving.internal import UNSUPPORTED_SUFFIXES, check_suffix
 
-_SUFFIXES = (
-    ".weights.h5",
-    ".keras",
-    ".h5",
-    ".hdf5",
-    ".safetensors",
-)  # others, such as that of "model-0.25", are parts of names
+# Others, such as that of "model-0.25", are parts of names.
+_SUFFIXES = (".weights.h5", ".keras", ".h5", ".hdf5", ".safetensors")
 
 
 class ModelCheckpoint(MonitorCallback):
-    """Saves the model after epochs, or after every so many batches.
+    """Saves the model after epochs, or after a number of batches.
 
-    The file is replaced whole: if training is killed while saving, the previous file is still
-    there.
+    The file is replaced atomically: if training is killed while saving, the previous file remains.
 
     Args:
-        filepath: Where to. `{epoch}`, `{batch}` and the names of logged figures are filled in:
-            `"{epoch:02d}-{val_loss:.2f}.keras"`. Directories are made. Any name will do: `.keras`
-            or no suffix for a whole model, `.h5` for Keras 2's format; with `save_weights_only`
-            `.weights.h5`, `.h5` or anything else.
-        monitor: The name of the figure that tells which model is best.
-        verbose: 1 to say what is done.
-        save_best_only: Save only when the figure is better than ever before. Without the figure
+        filepath: The path. `{epoch}`, `{batch}` and the names of logged values are filled in:
+            `"{epoch:02d}-{val_loss:.2f}.keras"`. Directories are created. Use `.keras` or no suffix
+            for a whole model, `.h5` for Keras 2's format; with `save_weights_only` `.weights.h5`,
+            `.h5` or anything else.
+        monitor: The name of the value that decides which model is best.
+        verbose: 1 to print messages.
+        save_best_only: Save only when the monitored value is the best so far. If it is not logged,
             nothing is saved, with a warning.
         save_weights_only: Save the weights alone, not the whole model.
-        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric
-            or its name.
-        save_freq: "epoch", or a number of batches, counted on through epochs. With
-            `steps_per_execution=k` a save that is due takes place after the execution in which it
-            fell due.
-        initial_value_threshold: A value that the figure must beat before anything is saved.
+        mode: "min" if the value should decrease, "max" if it should increase, "auto" to decide by
+            the metric or its name.
+        save_freq: "epoch", or a number of batches, counted across epochs. With
+            `steps_per_execution=k` a save takes place after the execution in which it falls due.
+        initial_value_threshold: A value that must be exceeded before anything is saved.
         options: Accepted for Keras 2's signature: None.
         max_to_keep: How many files to keep; older ones that this callback wrote are deleted. None
             keeps all.
-        period: Keras 2's name for saving only every so many epochs.
+        period: Keras 2's argument: the number of epochs between saves.
         load_weights_on_restart: Accepted for Keras 2's signature: False.
         save_on_exception: Whether to save once more when an error or Ctrl-C ends training, in the
             state after the last completed step. The file gets `-exception` before its suffix, so
-            that no other one is replaced, and does not count for `max_to_keep`. Figures in its name
-            that are not known are `nan`. To continue such a run exactly, use `BackupAndRestore`.
+            that no other one is replaced, and does not count for `max_to_keep`. Values in its name
+            that are not known are `nan`. To resume such a run exactly, use `BackupAndRestore`.
 
     Attributes:
         best: The best value so far. It is kept from one `fit` to the next.
 
     Raises:
-        ValueError: An argument does not make sense, or the suffix promises another format.
+        ValueError: An argument is invalid, or the suffix belongs to another format.
 
     Example:
         >>> import os, tempfile
         >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
         >>> model.compile("sgd", "mse")
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     saving = podium.callbacks.ModelCheckpoint(os.path.join(folder, "{epoch}.keras"), max_to_keep=2)
-        ...     history = model.fit(np.ones((8, 1)), np.zeros((8, 1)), epochs=3, verbose=0, callbacks=[saving])
+        ...     path = os.path.join(folder, "{epoch}.keras")
+        ...     checkpoint = podium.callbacks.ModelCheckpoint(path, max_to_keep=2)
+        ...     x, y = np.ones((8, 1)), np.zeros((8, 1))
+        ...     history = model.fit(x, y, epochs=3, verbose=0, callbacks=[checkpoint])
         ...     sorted(os.listdir(folder))
         ['2.keras', '3.keras']
     """
 
     def __init__(
         self,
-        filepath: Any,
+        filepath: PathLike | bytes,
         monitor: str = "val_loss",
         verbose: int = 0,
         save_best_only: bool = False,
@@ -83,7 +84,7 @@ class ModelCheckpoint(MonitorCallback):
         mode: str = "auto",
         save_freq: int | str = "epoch",
         initial_value_threshold: float | None = None,
-        options: Any = None,
+        options: object = None,
         max_to_keep: int | None = None,
         period: int = 1,
         load_weights_on_restart: bool = False,
@@ -103,9 +104,7 @@ class ModelCheckpoint(MonitorCallback):
         self.period = period
         self.initial_value_threshold = initial_value_threshold
         self.save_on_exception = save_on_exception
-        _check_count("save_freq", save_freq, or_else="epoch")
-        _check_count("period", period)
-        _check_count("max_to_keep", max_to_keep, or_else=None)
+        self._check_counts()
         if options is not None or load_weights_on_restart:
             raise ValueError(
                 f"ModelCheckpoint was given options={options!r}, "
@@ -113,7 +112,7 @@ class ModelCheckpoint(MonitorCallback):
                 "for TensorFlow's checkpoints. Leave them out; load weights with "
                 "`model.load_weights(path)` before `fit`."
             )
-        self._fields = self._checked_fields()
+        self._fields = self._parse_fields()
         self._check_suffix()
         self.reset_best()
         self.every_batch = save_freq != "epoch"
@@ -123,9 +122,23 @@ class ModelCheckpoint(MonitorCallback):
         self._batches_passed = 0
         self._last_batch = -1
 
-    # --- checks before training
+    # --- validation of arguments
 
-    def _checked_fields(self) -> set[str]:
+    def _check_counts(self) -> None:
+        if isinstance(self.save_freq, str) and self.save_freq != "epoch":
+            raise ValueError(
+                f"ModelCheckpoint was given save_freq={self.save_freq!r}; 'epoch' or an int of at "
+                "least 1 was expected."
+            )
+        if not isinstance(self.save_freq, str):
+            check_int("save_freq", self.save_freq, owner=self, type_error=ValueError)
+        check_int("period", self.period, owner=self, type_error=ValueError)
+        if self.max_to_keep is not None:
+            check_int(
+                "max_to_keep", self.max_to_keep, owner=self, or_none=True, type_error=ValueError
+            )
+
+    def _parse_fields(self) -> set[str]:
         try:
             fields = {
                 field
@@ -143,7 +156,7 @@ class ModelCheckpoint(MonitorCallback):
                 raise ValueError(
                     f"ModelCheckpoint was given filepath={self.filepath!r} with the placeholder "
                     f"{{{field}}}; a name was expected: `{{epoch}}`, `{{batch}}`, or that of a "
-                    "logged figure."
+                    "logged value."
                 )
         if "batch" in fields and self.save_freq == "epoch":
             raise ValueError(
@@ -162,11 +175,11 @@ class ModelCheckpoint(MonitorCallback):
             raise ValueError(
                 f"ModelCheckpoint was given filepath={self.filepath!r} and "
                 "save_weights_only=True; weights are not written in "
-                "the format that the extension promises. Use `.weights.h5`."
+                "the format of that extension. Use `.weights.h5`."
             )
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Check that the directory can be made."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Check that the directory can be created."""
         self._epoch, self._last_batch = None, -1
         folder = os.path.dirname(self.filepath.partition("{")[0])
         while folder and not os.path.exists(folder):
@@ -178,20 +191,20 @@ class ModelCheckpoint(MonitorCallback):
             )
 
     def get_state(self) -> dict[str, Any]:
-        """Return what was best, what has been written, and how long ago."""
+        """Return the best value, the written files, and the counters of epochs and batches."""
         return {name: value for name, value in super().get_state().items() if name != "_fields"}
 
     # --- when to save
 
     def skips_batch(self, hook: str, batch: int) -> bool:
-        """Batches matter only when saving after batches."""
+        """Return whether saving happens after epochs only."""
         return self.save_freq == "epoch"
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Note which epoch it is."""
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Set the current epoch."""
         self._epoch, self._last_batch = epoch, -1
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Save if enough batches have passed."""
         if isinstance(self.save_freq, str):
             return
@@ -201,85 +214,85 @@ class ModelCheckpoint(MonitorCallback):
             self._batches_passed %= self.save_freq
             self._save_if_due(self._epoch or 0, batch, logs or {})
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Save, unless saving goes by batches."""
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Save, unless `save_freq` is a number of batches."""
         self._epochs_passed += 1
         if self.save_freq == "epoch" and self._epochs_passed >= self.period:
             self._epochs_passed = 0
             self._save_if_due(epoch, None, logs or {})
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """Save once more if an error has ended training, and that was asked for."""
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Save once more if an error has ended training and `save_on_exception` is set."""
         if not self.save_on_exception or self._ended_by is None or self._epoch is None:
             return
         unknown = dict.fromkeys(self._fields - {"epoch", "batch"}, math.nan)
-        path = _marked(
+        path = _exception_path(
             self._path(self._epoch, self._last_batch if self.every_batch else None, unknown)
         )
         self._write(path)
-        self._say(
+        self._report(
             self._epoch, f"{type(self._ended_by).__name__} ended training, saved model to {path}"
         )
 
-    def _save_if_due(self, epoch: int, batch: int | None, logs: Any) -> None:
+    def _save_if_due(self, epoch: int, batch: int | None, logs: Mapping[str, Any]) -> None:
         path = self._path(epoch, batch, logs)
         if self.save_best_only and not self._is_best(epoch, logs, path):
             return
         if not self.save_best_only:
-            self._say(epoch, f"saving model to {path}")
+            self._report(epoch, f"saving model to {path}")
         self._save(path)
-        self._say(epoch, f"finished saving model to {path}")
+        self._report(epoch, f"finished saving model to {path}")
 
-    def _is_best(self, epoch: int, logs: Any, path: str) -> bool:
-        """Tell whether the figure is better than ever before, and keep it if so."""
-        first = self._sign is None
+    def _is_best(self, epoch: int, logs: Mapping[str, Any], path: str) -> bool:
+        """Return whether the monitored value is the best so far, and store it if so."""
+        is_first = self._sign is None
         value = self.get_monitor_value(logs)
         if value is None:
             return False
         if not isinstance(value, (int, float)):
             warn_user(
-                f"ModelCheckpoint watches {self.monitor!r}, which is {value!r}; one number was "
+                f"ModelCheckpoint monitors {self.monitor!r}, which is {value!r}; one number was "
                 "expected. Every model is saved."
             )
             return True
-        if self.initial_value_threshold is not None and first:
+        if self.initial_value_threshold is not None and is_first:
             self.best = self.initial_value_threshold
-        before = "None" if math.isinf(self.best) else f"{self.best:.5f}"
+        previous = "None" if math.isinf(self.best) else f"{self.best:.5f}"
         if not self.is_better(value, self.best):
-            self._say(epoch, f"{self.monitor} did not improve from {before}")
+            self._report(epoch, f"{self.monitor} did not improve from {previous}")
             return False
-        self._say(
-            epoch, f"{self.monitor} improved from {before} to {value:.5f}, saving model to {path}"
+        self._report(
+            epoch, f"{self.monitor} improved from {previous} to {value:.5f}, saving model to {path}"
         )
         self.best = value
         return True
 
     def reset_best(self) -> None:
-        """Start anew; `fit` does not do that by itself."""
+        """Forget the best value; `fit` does not do that by itself."""
         super().reset_best()
         if self.initial_value_threshold is not None:
             self.best = self.initial_value_threshold
 
-    def _say(self, epoch: int, text: str) -> None:
+    def _report(self, epoch: int, text: str) -> None:
         if self.verbose > 0:
             write_stdout(f"\nEpoch {epoch + 1}: {text}\n")
 
     # --- saving
 
-    def _path(self, epoch: int, batch: int | None, logs: Any) -> str:
-        """Fill in the placeholders; only figures that are named are read from the device."""
+    def _path(self, epoch: int, batch: int | None, logs: Mapping[str, Any]) -> str:
+        """Fill in the placeholders; only values that are named are fetched from the device."""
         values: dict[str, Any] = {"epoch": epoch + 1} | (
             {} if batch is None else {"batch": batch + 1}
         )
         for field in self._fields - values.keys():
             if field not in logs:
-                there = ", ".join(repr(name) for name in [*values, *logs])
-                close = closest_match(field, logs)
-                hint = f" Did you mean {{{close}}}?" if close else ""
+                available = ", ".join(repr(name) for name in [*values, *logs])
+                choice = closest_match(field, logs)
+                hint = f" Did you mean {{{choice}}}?" if choice else ""
                 raise ValueError(
                     f"ModelCheckpoint was given filepath={self.filepath!r}; the placeholder "
                     f"{{{field}}} has no value. There are: "
-                    f"{there}.{hint} Double literal braces: `{{{{`."
+                    f"{available}.{hint} Double literal braces: `{{{{`."
                 )
             values[field] = to_python(logs[field])
         try:
@@ -291,9 +304,9 @@ class ModelCheckpoint(MonitorCallback):
 
     def _save(self, path: str) -> None:
         self._write(path)
-        self._written = [*(one for one in self._written if one != path), path]
+        self._written = [*(other for other in self._written if other != path), path]
         while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
-            with contextlib.suppress(FileNotFoundError):  # somebody else took it away
+            with contextlib.suppress(FileNotFoundError):  # it was deleted meanwhile
                 os.unlink(self._written.pop(0))
 
     def _write(self, path: str) -> None:
@@ -302,29 +315,19 @@ class ModelCheckpoint(MonitorCallback):
             os.makedirs(folder, exist_ok=True)
         if os.path.isdir(path):
             raise IsADirectoryError(
-                f"ModelCheckpoint was to save to {path!r}, which is a directory. Give the name "
-                "of a file as `filepath`."
+                f"ModelCheckpoint cannot save to {path!r}, which is a directory. Pass the name of "
+                "a file as `filepath`."
             )
         if self.save_weights_only:
             self.model.save_weights(path, overwrite=True)
         else:
-            named = os.path.splitext(path)[1] or not isinstance(self.model, Layer)
-            self.model.save(path, overwrite=True, **({} if named else {"save_format": "keras"}))
+            has_suffix = os.path.splitext(path)[1] or not isinstance(self.model, Layer)
+            options = {} if has_suffix else {"save_format": "keras"}
+            self.model.save(path, overwrite=True, **options)
 
 
-def _marked(path: str) -> str:
-    """Return a name beside a name: `model-exception.keras`."""
-    suffix = next((one for one in _SUFFIXES if path.lower().endswith(one)), "")
+def _exception_path(path: str) -> str:
+    """Return the path for a model that is saved after an error: `model-exception.keras`."""
+    suffix = next((suffix for suffix in _SUFFIXES if path.lower().endswith(suffix)), "")
     start = len(path) - len(suffix)
     return f"{path[:start]}-exception{path[start:]}"
-
-
-def _check_count(argument: str, value: Any, or_else: Any = 1) -> None:
-    if value == or_else and type(value) is type(or_else):
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        choice = "" if or_else == 1 else f", or {or_else!r}"
-        raise ValueError(
-            f"ModelCheckpoint was given {argument}={value!r}; a whole number from 1{choice} was "
-            "expected."
-        )

@@ -1,8 +1,8 @@
-"""Progbar: one line that shows how far a loop is, how long a step takes and the figures so far.
+"""Progbar: one line with the progress of a loop, the time per step and the logs.
 
 It owns the text and the time between two drawings. Values are read (which waits for the device)
-only when the line is drawn; where a line cannot be drawn over, in a pipe or a file, only the last
-one is written.
+only when the line is drawn; where a line cannot be redrawn, in a pipe or a file, only the last one
+is written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from podium.callbacks._console import can_redraw, terminal_width, write_stdout
 from podium.callbacks._logs import to_python
 
 _MAX_PENDING = 1000  # unread batches kept at most
-_LEAST_WIDTH = 5  # of a bar that is made shorter to fit; below, it is left out
+_MIN_WIDTH = 5  # of a bar that is shortened to fit the line; below, it is omitted
+
+
+# Pairs of name and value, or a dictionary.
+_Values = Iterable[tuple[str, Any]] | Mapping[str, Any]
 
 
 class Progbar:
@@ -27,10 +31,10 @@ class Progbar:
         target: The number of steps, or None if it is not known.
         width: The width of the bar in characters.
         verbose: 0 for silence, 1 for a bar, 2 for one line at the end.
-        interval: The least time between two drawings, in seconds.
+        interval: The minimum time between two drawings, in seconds.
         stateful_metrics: Names whose values are shown as they are; the others are averaged over the
             steps.
-        unit_name: The word for one step.
+        unit_name: The name of one step.
 
     Example:
         >>> bar = podium.callbacks.Progbar(3, width=6, verbose=1)
@@ -54,23 +58,24 @@ class Progbar:
         self.interval = interval
         self.stateful_metrics = set(stateful_metrics or ())
         self.unit_name = unit_name
-        self.all_stateful = False  # every value is a running one: only the latest is kept
+        self.all_stateful = False  # every value is a running mean: only the latest is kept
         self._values: dict[str, tuple[Any, int]] = {}  # name -> (weighted sum, weight)
-        self._pending: list[tuple[Any, int]] = []
+        self._pending: list[tuple[_Values, int]] = []
         self._seen = 0
         self._start = _now()
-        self._first: tuple[int, float] | None = (
-            None  # the first step (which compiles) and when it had ended
-        )
-        self._looked_at: float | None = None  # when it was last time to draw
+        # The first step, which compiles, and the time at which it ended.
+        self._first: tuple[int, float] | None = None
+        self._last_drawn: float | None = None  # the time of the last drawing
         self._drawn_width = 0  # of the unfinished line on the screen
-        self._live_width = width  # of the bar while it moves: shorter where the line would not fit
+        self._live_width = width  # of the bar before the end: shorter if the line would not fit
 
-    def update(self, current: int, values: Any = None, finalize: bool | None = None) -> None:
-        """Set how far the loop is.
+    def update(
+        self, current: int, values: _Values | None = None, finalize: bool | None = None
+    ) -> None:
+        """Set the progress of the loop.
 
         Args:
-            current: The number of steps done.
+            current: The number of completed steps.
             values: Pairs of name and value, or a dictionary.
             finalize: Whether this is the last update; by default, whether the target is reached.
         """
@@ -89,82 +94,86 @@ class Progbar:
         elif self.verbose == 1 and not self.is_too_soon():
             if can_redraw():
                 self._draw(current)
-            self._looked_at = _now()  # after the drawing, which waits for the device
+            self._last_drawn = _now()  # after the drawing, which waits for the device
         elif len(self._pending) > _MAX_PENDING:
             self._read_pending()
         if self._first is None and current:
             self._first = (current, _now())
 
     def is_too_soon(self) -> bool:
-        """Tell whether an update would draw nothing because the last drawing is not long ago."""
-        return self._looked_at is not None and _now() - self._looked_at < self.interval
+        """Return whether an update would not draw, because the last drawing was too recent."""
+        return self._last_drawn is not None and _now() - self._last_drawn < self.interval
 
-    def add(self, n: int, values: Any = None) -> None:
-        """Go on by `n` steps."""
+    def add(self, n: int, values: _Values | None = None) -> None:
+        """Advance by `n` steps."""
         self.update(self._seen + n, values)
 
     def close(self) -> None:
-        """End an unfinished line, as when the loop is broken off."""
+        """End an unfinished line, as when the loop is interrupted."""
         if self._drawn_width:
             write_stdout("\n")
             self._drawn_width = 0
 
-    def announce(self, word: str) -> None:
-        """Draw the empty bar with a word, as long as there is nothing else to show."""
-        self._write_over(f" - {word}", 0)
+    def announce(self, message: str) -> None:
+        """Draw the empty bar with a message, before the first step has ended."""
+        self._redraw(f" - {message}", 0)
 
     def _draw(self, current: int) -> None:
-        figures, now = self._figures(), _now()  # in this order: reading them waits for the steps
+        logs, now = self._format_logs(), _now()  # in this order: reading logs waits for the steps
         timing = ""
         if self.target is None:
-            timing = f" - {now - self._start:.0f}s {_duration(self._step_time(current, now))}/{self.unit_name}"
+            step_time = _format_duration(self._step_time(current, now))
+            timing = f" - {now - self._start:.0f}s {step_time}/{self.unit_name}"
         elif self._first is not None and current > self._first[0]:
-            timing = (
-                f" - ETA: {_remaining(self._step_time(current, now) * (self.target - current))}"
-            )
-        self._write_over(timing + figures, current)
+            remaining = self._step_time(current, now) * (self.target - current)
+            timing = f" - ETA: {_format_remaining(remaining)}"
+        self._redraw(timing + logs, current)
 
-    def _write_over(self, text: str, current: int) -> None:
-        """Draw the bar and a text over the line on the screen; the bar gives way where both would
-        not fit.
+    def _redraw(self, text: str, current: int) -> None:
+        """Replace the line on the screen by the bar and a text; the bar is shortened if both do not
+        fit.
         """
-        room = terminal_width()
-        line = self._bar(current, self._live_width) + text
-        if room is not None and len(line) > room:
-            narrower = self._live_width - (len(line) - room)
-            self._live_width = narrower if narrower >= _LEAST_WIDTH else 0
-            line = (self._bar(current, self._live_width) + text)[:room]
+        max_width = terminal_width()
+        line = self._format_bar(current, self._live_width) + text
+        if max_width is not None and len(line) > max_width:
+            width = self._live_width - (len(line) - max_width)
+            self._live_width = width if width >= _MIN_WIDTH else 0
+            line = (self._format_bar(current, self._live_width) + text)[:max_width]
         write_stdout("\r" + line.ljust(self._drawn_width))
         self._drawn_width = len(line)
 
     def _finish(self, current: int) -> None:
-        figures, now = self._figures(), _now()
-        elapsed, step_time = now - self._start, self._step_time(current, now)
+        logs, now = self._format_logs(), _now()
+        elapsed = now - self._start
         if self.verbose == 1:
-            line = f"{self._bar(current, self.width)} - {elapsed:.0f}s {_duration(step_time)}/{self.unit_name}{figures}"
+            step_time = _format_duration(self._step_time(current, now))
+            line = f"{self._format_bar(current, self.width)} - {elapsed:.0f}s {step_time}"
+            line += f"/{self.unit_name}{logs}"
         else:
-            line = f"{self._count(current)} - {elapsed:.0f}s{figures}"
-            line += f" - {_duration(elapsed)}/epoch - {_duration(elapsed / max(current, 1))}/{self.unit_name}"
+            step_time = _format_duration(elapsed / max(current, 1))
+            line = f"{self._format_count(current)} - {elapsed:.0f}s{logs}"
+            line += f" - {_format_duration(elapsed)}/epoch - {step_time}/{self.unit_name}"
         start = "\r" if self._drawn_width else ""
         write_stdout(start + line.ljust(self._drawn_width) + "\n")
         self._drawn_width = 0
 
-    def _count(self, current: int) -> str:
+    def _format_count(self, current: int) -> str:
         if self.target is None:
             return f"{current:7d}/Unknown"
         return f"{current:{len(str(self.target))}d}/{self.target}"
 
-    def _bar(self, current: int, width: int) -> str:
+    def _format_bar(self, current: int, width: int) -> str:
         if self.target is None or not width:
-            return self._count(current)
+            return self._format_count(current)
         full = min(int(width * current / self.target), width) if self.target else width
         tip = "" if not full else "=" if current >= self.target else ">"
-        return f"{self._count(current)} [{('=' * (full - 1) + tip).ljust(width, '.')}]"
+        return f"{self._format_count(current)} [{('=' * (full - 1) + tip).ljust(width, '.')}]"
 
-    def _figures(self) -> str:
+    def _format_logs(self) -> str:
         self._read_pending()
         return "".join(
-            f" - {name}: {_figure(total, weight)}" for name, (total, weight) in self._values.items()
+            f" - {name}: {_format_value(total, weight)}"
+            for name, (total, weight) in self._values.items()
         )
 
     def _read_pending(self) -> None:
@@ -183,8 +192,8 @@ class Progbar:
         self._pending.clear()
 
     def _step_time(self, current: int, now: float) -> float:
-        """Return the seconds a step takes; the first call, which compiles, is left out once there
-        are more.
+        """Return the time per step in seconds; the first step, which compiles, is excluded once
+        there are more.
         """
         if self._first is not None and current > self._first[0]:
             return (now - self._first[1]) / (current - self._first[0])
@@ -195,21 +204,21 @@ def _now() -> float:
     return time.monotonic()
 
 
-def _figure(total: Any, weight: int) -> str:
+def _format_value(total: Any, weight: int) -> str:
     if not isinstance(total, (float, np.ndarray)):
         return str(total)
     mean = float(np.mean(total / weight))
     return f"{mean:.4f}" if abs(mean) > 1e-3 else f"{mean:.4e}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds >= 1 or seconds == 0:
         return f"{seconds:.0f}s"
     return f"{seconds * 1e3:.0f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}us"
 
 
-def _remaining(seconds: float) -> str:
-    whole = int(seconds)
+def _format_remaining(seconds: float) -> str:
+    total = int(seconds)
     if seconds > 3600:
-        return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
-    return f"{whole // 60}:{whole % 60:02d}" if seconds > 60 else f"{whole}s"
+        return f"{total // 3600}:{total % 3600 // 60:02d}:{total % 60:02d}"
+    return f"{total // 60}:{total % 60:02d}" if seconds > 60 else f"{total}s"

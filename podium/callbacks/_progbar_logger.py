@@ -1,4 +1,7 @@
-"""ProgbarLogger: the progress bar of `fit`, `evaluate` and `predict`."""
+"""ProgbarLogger: the progress bar of `fit`, `evaluate` and `predict`.
+
+It decides what to show; the text is drawn by `_progbar.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,22 @@ from podium.callbacks._logs import Logs
 from podium.callbacks._progbar import Progbar
 from podium.core import check_choice
 
+_Logs = dict[str, Any] | None
+
 
 class ProgbarLogger(Callback):
-    """Shows progress and figures. `fit` adds one by itself unless `verbose=0`.
+    """Shows progress and logs. `fit` adds one automatically unless `verbose=0`.
 
-    The figures are the means over the epoch so far, the same that the History keeps at its end.
+    Values are the means over the epoch so far, the same that the History records at its end.
 
     Args:
-        count_mode: "steps": what the bar counts. (Keras 2's "samples" is no longer known.)
-        stateful_metrics: Names whose values are shown as they are. Needed only in loops of your own
-            that hand plain dictionaries to the batch hooks; other figures of such a loop are
-            averaged.
+        count_mode: "steps": what the bar counts. (Keras 2's "samples" is not supported.)
+        stateful_metrics: Names whose values are shown as they are. Needed only in custom loops that
+            pass plain dictionaries to the batch hooks; other values of such a loop are averaged.
 
     Example:
-        >>> callbacks = podium.callbacks.CallbackList(add_progbar=True, verbose=1, epochs=2, steps=1)
+        >>> params = {"verbose": 1, "epochs": 2, "steps": 1}
+        >>> callbacks = podium.callbacks.CallbackList(add_progbar=True, **params)
         >>> callbacks.on_train_begin()
         >>> callbacks.on_epoch_begin(0)
         Epoch 1/2
@@ -32,7 +37,7 @@ class ProgbarLogger(Callback):
         1/1 [==============================] - 0s .../step - loss: 0.5000
     """
 
-    every_batch = False  # drawn by time, so one call for many batches will do
+    every_batch = False  # drawn at intervals of time, so one call for many batches is enough
 
     def __init__(self, count_mode: str = "steps", stateful_metrics: Iterable[str] | None = None):
         super().__init__()
@@ -44,12 +49,11 @@ class ProgbarLogger(Callback):
         self.seen = 0
         self.progbar: Progbar | None = None
         self._in_fit = False
-        self._under_way: tuple[int, Any] | None = (
-            None  # a step, and its figures, to be drawn next time
-        )
+        # A step whose logs were not computed yet, to be drawn next time.
+        self._pending: tuple[int, _Logs] | None = None
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Take `verbose`, `epochs` and `steps`; steps that are not known are learned from the first
+        """Set `verbose`, `epochs` and `steps`; an unknown number of steps is counted in the first
         epoch.
         """
         super().set_params(params)
@@ -59,120 +63,118 @@ class ProgbarLogger(Callback):
         self.target = params.get("steps")
 
     def get_state(self) -> None:
-        """Remember nothing: a bar belongs to its screen."""
+        """Return no state: a bar belongs to its terminal."""
 
     def skips_batch(self, hook: str, batch: int) -> bool:
-        """Tell whether it is too soon to draw, or validation: then nobody needs to make logs for
-        it.
+        """Return whether it is too soon to draw, or a validation inside `fit`; logs are not needed
+        then.
         """
         if self._in_fit and hook != "on_train_batch_end":
             return True
         self.seen = batch + 1
         return self.verbose != 1 or (self.progbar is not None and self.progbar.is_too_soon())
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Keep silent about the validation inside `fit`."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Do not show the validation inside `fit`."""
         self._in_fit = True
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """End the line if the epoch was broken off."""
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """End the line if the epoch was interrupted."""
         self._in_fit = False
         if self.progbar is not None:
             self.progbar.close()
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Begin a bar, with a heading if there are several epochs."""
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Start a bar, with a heading if there are several epochs."""
         self._begin()
         if self.verbose and self.epochs > 1:
             write_stdout(f"Epoch {epoch + 1}/{self.epochs}\n")
-        self._tell_of_compiling("train_function")
+        self._announce_compilation("train_function")
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Move the bar."""
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Update the bar."""
         self._advance(batch, logs)
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Draw the finished bar with the epoch's figures, those of validation included."""
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Draw the finished bar with the logs of the epoch, including validation."""
         self._finish(logs)
 
-    def on_test_begin(self, logs: Any = None) -> None:
-        """Begin a bar."""
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Start a bar."""
         if not self._in_fit:
             self._begin()
-            self._tell_of_compiling("test_function")
+            self._announce_compilation("test_function")
 
-    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Move the bar."""
+    def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Update the bar."""
         if not self._in_fit:
             self._advance(batch, logs)
 
-    def on_test_end(self, logs: Any = None) -> None:
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """Draw the finished bar."""
         if not self._in_fit:
             self._finish(logs)
 
-    def on_predict_begin(self, logs: Any = None) -> None:
-        """Begin a bar."""
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Start a bar."""
         self._begin()
-        self._tell_of_compiling("predict_function")
+        self._announce_compilation("predict_function")
 
-    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Move the bar; predictions are not shown."""
+    def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Update the bar; predictions are not shown."""
         self._advance(batch, None)
 
-    def on_predict_end(self, logs: Any = None) -> None:
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
         """Draw the finished bar."""
         self._finish(None)
 
     def _begin(self) -> None:
-        self.seen, self._under_way = 0, None
+        self.seen, self._pending = 0, None
         names = {metric.name for metric in getattr(self.model, "metrics", None) or ()}
         self.progbar = Progbar(
             self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics | names
         )
 
-    def _tell_of_compiling(self, function: str) -> None:
-        """Say on a screen what the wait for the first step is for."""
+    def _announce_compilation(self, function: str) -> None:
+        """Show on a terminal that the first step is being compiled."""
         traces = getattr(getattr(self.model, function, None), "trace_count", None)
         compiles = traces == 0 and not getattr(self.model, "run_eagerly", False)
         if self.verbose == 1 and compiles and self.progbar is not None and can_redraw():
             self.progbar.announce("compiling")
 
-    def _advance(self, batch: int, logs: Any) -> None:
+    def _advance(self, batch: int, logs: _Logs) -> None:
         self.seen = batch + 1
         if self.progbar is None:
             self._begin()
             self.seen = batch + 1
         assert self.progbar is not None
-        if self.verbose == 1 and (computed := self._computed(logs)) is not None:
+        if self.verbose == 1 and (computed := self._latest_computed(logs)) is not None:
             seen, logs = computed
             if isinstance(logs, Logs) and logs.has_running:
                 self.progbar.all_stateful, logs = True, logs.running
             self.progbar.update(seen, logs, finalize=False)
 
-    def _computed(self, logs: Any) -> tuple[int, Any] | None:
-        """Return this step if its figures are computed, or else the one before: the device does not
-        wait for the screen.
+    def _latest_computed(self, logs: _Logs) -> tuple[int, _Logs] | None:
+        """Return this step if its logs are computed, or else the previous one: the device does not
+        wait for the terminal.
         """
-        before, self._under_way = self._under_way, None
+        previous, self._pending = self._pending, None
         if all(array.is_ready() for array in getattr(logs, "arrays", ())):
             return self.seen, logs
-        self._under_way = self.seen, logs
-        return before
+        self._pending = self.seen, logs
+        return previous
 
-    def _finish(self, logs: Any) -> None:
+    def _finish(self, logs: _Logs) -> None:
         if self.progbar is None or self._ended_by is not None:
             if self.progbar is not None:
                 self.progbar.close()
             return
         if self.target is None:
-            # Loops of their own may say the first step of each execution only; the model counts
+            # A custom loop may report the first step of each execution only; the model counts
             # every step.
             counted = getattr(self.model, "_train_counter", None) if self._in_fit else None
             self.seen = max(self.seen, 0 if counted is None else int(counted.numpy()))
             self.target = self.progbar.target = self.seen
-        self.progbar.stateful_metrics.update(
-            logs or ()
-        )  # the epoch's own figures, not one more sample of them
+        self.progbar.stateful_metrics.update(logs or ())  # the logs of the epoch are not averaged
         self.progbar.update(self.seen or self.target, logs, finalize=True)
         self.progbar = None

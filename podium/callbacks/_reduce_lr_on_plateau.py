@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: a smaller learning rate when a figure stops improving."""
+"""ReduceLROnPlateau: reduces the learning rate when a monitored value no longer improves."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ import numpy as np
 
 from podium.callbacks._console import write_stdout
 from podium.callbacks._learning_rate import log_learning_rates, optimizers_with_settable_rate
-from podium.callbacks._monitor import MonitorCallback, check_count
+from podium.callbacks._monitor import MonitorCallback, check_epochs
 
 
 class ReduceLROnPlateau(MonitorCallback):
-    """Multiplies the learning rate by a factor when a figure has not improved for some epochs.
+    """Multiplies the learning rate by a factor when a monitored value has not improved for some
+    epochs.
 
     The rate is added to the logs as `learning_rate`.
 
     Args:
-        monitor: The name of the figure.
-        factor: What the rate is multiplied by: a number below 1.
-        patience: How many epochs without improvement to wait for.
-        verbose: 1 to say what is set.
-        mode: "min" if the figure should fall, "max" if it should rise, "auto" to tell by the metric
-            or its name.
-        min_delta: By how much it must change to count as better. (`epsilon` is Keras 2's older
+        monitor: The name of the value.
+        factor: The factor for the rate: a number below 1.
+        patience: The number of epochs without improvement to wait for.
+        verbose: 1 to print messages.
+        mode: "min" if the value should decrease, "max" if it should increase, "auto" to decide by
+            the metric or its name.
+        min_delta: The smallest change that counts as an improvement. (`epsilon` is Keras 2's older
             name.)
-        cooldown: How many epochs to wait after a reduction before counting again.
+        cooldown: The number of epochs to wait after a reduction before counting again.
         min_lr: The smallest rate.
 
     Raises:
@@ -60,21 +61,21 @@ class ReduceLROnPlateau(MonitorCallback):
                 "the rate is multiplied by it."
             )
         self.factor = factor
-        self.patience = check_count("ReduceLROnPlateau", "patience", patience)
-        self.cooldown = check_count("ReduceLROnPlateau", "cooldown", cooldown)
+        self.patience = check_epochs("ReduceLROnPlateau", "patience", patience)
+        self.cooldown = check_epochs("ReduceLROnPlateau", "cooldown", cooldown)
         self.min_lr = min_lr
         self.verbose = verbose
         self.cooldown_counter = 0
         self.wait = 0
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Forget an earlier `fit`, and refuse an optimizer whose rate cannot be set."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Reset the state of an earlier `fit`; raise if the learning rate cannot be set."""
         optimizers_with_settable_rate(self)
         self.reset_best()
         self.cooldown_counter = self.wait = 0
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Look at the figure, and lower the rate if patience is at an end."""
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Compare the monitored value, and reduce the rate when patience is exhausted."""
         value = self.get_monitor_value(logs)
         log_learning_rates(self, logs)
         if value is None:
@@ -92,21 +93,21 @@ class ReduceLROnPlateau(MonitorCallback):
                 self.wait = 0
 
     def in_cooldown(self) -> bool:
-        """Tell whether it is waiting after a reduction."""
+        """Return whether it is waiting after a reduction."""
         return self.cooldown_counter > 0
 
     def _reduce(self, epoch: int) -> bool:
         reduced = False
         for name, optimizer in optimizers_with_settable_rate(self).items():
             rate = float(optimizer.learning_rate)
-            if rate > np.float32(self.min_lr):  # the rate is kept in 32 bits
+            if rate > np.float32(self.min_lr):  # the rate is stored as float32
                 rate = max(rate * self.factor, self.min_lr)
                 optimizer.learning_rate = rate
                 reduced = True
                 if self.verbose > 0:
-                    whose = f" {name}" if name else ""
+                    label = f" {name}" if name else ""
                     write_stdout(
-                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{whose} learning rate "
+                        f"\nEpoch {epoch + 1}: ReduceLROnPlateau reducing{label} learning rate "
                         f"to {rate}.\n"
                     )
         return reduced

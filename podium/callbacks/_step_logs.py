@@ -1,4 +1,4 @@
-"""StepLogs: the logs of an execution: those of its last step, and of every step."""
+"""StepLogs: the logs of an execution, which may run several steps: of the last one, and of each."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from podium.execution import StepValues
 
 
 class StepLogs(Logs):
-    """The logs of an execution: a dictionary of the last step's values, read when asked for.
+    """The logs of an execution: a dictionary of the last step's values, fetched when they are read.
 
     Args:
-        values: What the execution returned: for every step its values (`batch`) and the epoch's so
-            far (`running`).
+        values: The result of the execution: for every step its values (`batch`) and the means over
+            the epoch so far (`running`).
 
     Example:
         >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
         >>> model.compile("sgd", "mse", steps_per_execution=2)
-        >>> batches = podium.data.Dataset.from_tensor_slices((np.ones((4, 1)), np.ones((4, 1)))).batch(2)
+        >>> data = (np.ones((4, 1)), np.ones((4, 1)))
+        >>> batches = podium.data.Dataset.from_tensor_slices(data).batch(2)
         >>> logs = model.make_train_function()(iter(batches))
         >>> logs.count, [list(step) for step in logs.steps]
         (2, [['loss'], ['loss']])
@@ -33,7 +34,7 @@ class StepLogs(Logs):
         self._values = values
 
     def share(self) -> StepLogs:
-        """Return a copy that can be changed alone and shares what has been read."""
+        """Return an independent copy that shares the values that have been read."""
         copy = StepLogs.__new__(StepLogs)
         copy._batch, copy._running, copy._values = self._batch, self._running, self._values
         dict.update(copy, dict.items(self))
@@ -41,12 +42,12 @@ class StepLogs(Logs):
 
     @property
     def count(self) -> int:
-        """How many steps were taken."""
+        """The number of steps."""
         return self._values.count
 
     @property
     def arrays(self) -> list[Any]:
-        """The device values underneath, to wait for."""
+        """The device arrays, to wait for."""
         return self._values.arrays
 
     @property
@@ -55,12 +56,10 @@ class StepLogs(Logs):
         return [Logs(step["batch"], step["running"]) for step in self._values.each()]
 
 
-def running_logs(logs: Any) -> Logs:
-    """Return the epoch's values so far, to be read when asked for, from the logs of its last
-    execution.
+def running_logs(logs: object) -> Logs:
+    """Return the means over the epoch so far, from the logs of its last execution.
 
-    A `train_function` of the user's own returns a plain dictionary; its values are taken as they
-    are.
+    A custom `train_function` may return a plain dictionary, whose values are used as they are.
     """
     if isinstance(logs, StepValues):
         return Logs(logs.last["running"])

@@ -1,4 +1,4 @@
-"""StepTimer: how long steps take, and how much of the time goes by between them."""
+"""StepTimer: measures the latency of steps, and the time between them."""
 
 from __future__ import annotations
 
@@ -14,31 +14,34 @@ from podium.callbacks._step_logs import StepLogs
 
 
 class StepTimer(Callback):
-    """Measures the steps of `fit`: median and tail of their latency, samples a second, and the time
-    between steps.
+    """Measures the steps of `fit`: median and tail of their latency, samples per second, and the
+    time between steps.
 
     It waits for every step to finish, so a run with it is a little slower than one without: steps
-    no longer overlap with the fetching of data. What happens between two steps (data, other
-    callbacks, logging) is timed apart: if that share is large, log less often, fuse steps
+    no longer overlap with the fetching of data. The time between two steps (data, other callbacks,
+    logging) is measured separately: if its share is large, log less often, fuse steps
     (`steps_per_execution`) or make the data cheaper.
 
     Args:
         batch_size: Samples per step, for `samples_per_second`; without it only steps are counted.
-        warmup: Executions at the start that are left out: the first ones compile.
+        warmup: Executions at the start that are not measured: the first ones compile.
         verbose: Whether to print a line at the end of `fit`.
 
     Attributes:
-        step_seconds: The duration of each step that was measured.
+        step_seconds: The duration of each measured step.
         between_seconds: The time between the end of an execution and the beginning of the next.
 
     Example:
         >>> model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
         >>> model.compile("sgd", "mse")
         >>> timer = podium.callbacks.StepTimer(batch_size=8)
-        >>> _ = model.fit(np.ones((80, 2)), np.ones((80, 1)), batch_size=8, callbacks=timer, verbose=0)
-        >>> figures = timer.summary()
-        >>> figures["steps"], figures["median_ms"] <= figures["p99_ms"], figures["samples_per_second"] > 0
-        (8, True, True)
+        >>> x, y = np.ones((80, 2)), np.ones((80, 1))
+        >>> _ = model.fit(x, y, batch_size=8, callbacks=timer, verbose=0)
+        >>> summary = timer.summary()
+        >>> summary["steps"], summary["median_ms"] <= summary["p99_ms"]
+        (8, True)
+        >>> summary["samples_per_second"] > 0
+        True
     """
 
     def __init__(self, batch_size: int | None = None, warmup: int = 2, verbose: bool = False):
@@ -48,56 +51,56 @@ class StepTimer(Callback):
         self.verbose = verbose
         self.step_seconds: list[float] = []
         self.between_seconds: list[float] = []
-        self._left_out = 0
-        self._began = 0.0
-        self._ended: float | None = None
+        self._num_skipped = 0
+        self._start = 0.0
+        self._end: float | None = None
 
     def get_state(self) -> None:
-        """Remember nothing: times of one process say nothing about another."""
+        """Return no state: times of one process do not apply to another."""
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Forget an earlier `fit`."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Reset the measurements."""
         self.step_seconds, self.between_seconds = [], []
-        self._left_out, self._ended = 0, None
+        self._num_skipped, self._end = 0, None
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Leave validation and the callbacks at the end of an epoch out of the time between
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Exclude validation and the callbacks at the end of an epoch from the time between
         steps.
         """
-        self._ended = None
+        self._end = None
 
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Start the clock."""
-        self._began = time.perf_counter()
-        if self._ended is not None and self._left_out == self.warmup:
-            self.between_seconds.append(self._began - self._ended)
+        self._start = time.perf_counter()
+        if self._end is not None and self._num_skipped == self.warmup:
+            self.between_seconds.append(self._start - self._end)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Wait for the step, and stop the clock."""
         steps = logs.count if isinstance(logs, StepLogs) else 1
         if isinstance(logs, StepLogs):
             jax.block_until_ready(logs.arrays)
-        self._ended = time.perf_counter()
-        if self._left_out < self.warmup:
-            self._left_out += 1
+        self._end = time.perf_counter()
+        if self._num_skipped < self.warmup:
+            self._num_skipped += 1
         else:
-            self.step_seconds += [(self._ended - self._began) / steps] * steps
+            self.step_seconds += [(self._end - self._start) / steps] * steps
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """Print the figures, if asked for."""
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Print the summary if `verbose`."""
         if self.verbose and self.step_seconds:
-            figures = ", ".join(f"{name} {value:.4g}" for name, value in self.summary().items())
-            write_stdout(f"Steps: {figures}\n")
+            summary = ", ".join(f"{name} {value:.4g}" for name, value in self.summary().items())
+            write_stdout(f"Steps: {summary}\n")
 
     def summary(self) -> dict[str, float]:
-        """Return the figures: latencies in milliseconds, rates per second, the share of time
-        between steps.
+        """Return latencies in milliseconds, rates per second, and the share of time between
+        steps.
         """
         if not self.step_seconds:
             return {"steps": 0}
         latencies = np.asarray(self.step_seconds) * 1000
         inside, between = float(np.sum(self.step_seconds)), float(np.sum(self.between_seconds))
-        figures = {
+        summary = {
             "steps": len(latencies),
             "median_ms": float(np.median(latencies)),
             "p95_ms": float(np.percentile(latencies, 95)),
@@ -106,5 +109,5 @@ class StepTimer(Callback):
             "share_between_steps": between / (inside + between),
         }
         if self.batch_size is not None:
-            figures["samples_per_second"] = figures["steps_per_second"] * self.batch_size
-        return figures
+            summary["samples_per_second"] = summary["steps_per_second"] * self.batch_size
+        return summary

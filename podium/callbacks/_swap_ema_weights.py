@@ -1,4 +1,4 @@
-"""SwapEMAWeights: evaluate with the moving averages of the weights, train with the weights."""
+"""SwapEMAWeights: evaluates with moving averages of the weights, and trains with the weights."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from podium.core import Variable
 
 
 class SwapEMAWeights(Callback):
-    """Puts the optimizer's moving averages in the place of the weights for evaluation and
-    prediction.
+    """Replaces the weights by the optimizer's moving averages for evaluation and prediction.
 
-    The optimizer must be made with `use_ema=True`. The weights are kept meanwhile, one more copy in
-    memory, and put back.
+    The optimizer must be made with `use_ema=True`. The weights are kept in memory meanwhile and
+    restored afterwards.
 
     Args:
-        swap_on_epoch: Whether to do so at the end of each epoch as well, until the next begins, for
-            the callbacks that come after this one, such as those that save the model.
+        swap_on_epoch: Whether to swap at the end of each epoch as well, until the next begins, for
+            the callbacks after this one, such as those that save the model.
 
     Raises:
-        ValueError: The optimizer keeps no averages.
+        ValueError: The optimizer has no averages.
 
     Example:
-        >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+        >>> dense = podium.layers.Dense(1, kernel_initializer="ones")
+        >>> model = podium.Sequential([podium.Input((1,)), dense])
         >>> model.optimizer = podium.optimizers.SGD(1.0, use_ema=True, ema_momentum=0.5)
         >>> swap = podium.callbacks.CallbackList(podium.callbacks.SwapEMAWeights(), model=model)
+        >>> gradients = [podium.ops.ones((1, 1)), podium.ops.zeros(1)]
         >>> for _ in range(2):
-        ...     model.optimizer.apply([podium.ops.ones((1, 1)), podium.ops.zeros(1)], model.trainable_variables)
+        ...     model.optimizer.apply(gradients, model.trainable_variables)
         >>> print(float(model.weights[0][0, 0]))
         -1.0
         >>> swap.on_test_begin()
@@ -47,89 +48,91 @@ class SwapEMAWeights(Callback):
     def __init__(self, swap_on_epoch: bool = False):
         super().__init__()
         self.swap_on_epoch = swap_on_epoch
-        self._kept: list[tuple[Variable, Any]] | None = (
-            None  # the weights, while the averages are in their place
-        )
-        self._waiting: list[Any] | None = (
-            None  # the same, of a run that goes on, until they are looked at
-        )
+        # The weights, while they are replaced by the averages.
+        self._weights: list[tuple[Variable, Any]] | None = None
+        # Those of a resumed run, until they are needed.
+        self._restored: list[Any] | None = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return the weights, if the averages are in their place."""
+        """Return the weights, if they are replaced by the averages."""
         return {
-            "kept": None if self._kept is None else [np.asarray(value) for _, value in self._kept]
+            "kept": None
+            if self._weights is None
+            else [np.asarray(value) for _, value in self._weights]
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Take the weights that wait to be put back; the optimizer must have its averages by
-        then.
+        """Restore the weights of a resumed run; they are used once the optimizer has its
+        averages.
         """
-        self._waiting = state["kept"]
+        self._restored = state["kept"]
 
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Refuse an optimizer without averages, before anything is trained."""
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Raise if the optimizer has no averages, before training begins."""
         self._averages()
 
-    def on_train_end(self, logs: Any = None) -> None:
-        """After an error, put the weights back; otherwise the model ends with the averages, as
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Restore the weights after an error; otherwise the model ends with the averages, as
         without this callback.
         """
         if self._ended_by is not None:
-            self._put_back()
-        self._kept = None
+            self._restore_weights()
+        self._weights = None
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Put the weights back."""
-        self._put_back()
+    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Restore the weights."""
+        self._restore_weights()
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Put the averages in place, if that was asked for."""
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Use the averages if `swap_on_epoch`."""
         if self.swap_on_epoch:
-            self._put_averages()
+            self._use_averages()
 
-    def on_test_begin(self, logs: Any = None) -> None:
-        """Put the averages in place."""
-        self._put_averages()
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Use the averages."""
+        self._use_averages()
 
-    def on_test_end(self, logs: Any = None) -> None:
-        """Put the weights back."""
-        self._put_back()
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Restore the weights."""
+        self._restore_weights()
 
-    def on_predict_begin(self, logs: Any = None) -> None:
-        """Put the averages in place."""
-        self._put_averages()
+    def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Use the averages."""
+        self._use_averages()
 
-    def on_predict_end(self, logs: Any = None) -> None:
-        """Put the weights back."""
-        self._put_back()
+    def on_predict_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Restore the weights."""
+        self._restore_weights()
 
-    def _take_waiting(self) -> None:
-        if self._waiting is not None:
+    def _take_restored(self) -> None:
+        if self._restored is not None:
             variables = [variable for variable, _ in self._averages()]
-            self._kept, self._waiting = list(zip(variables, self._waiting, strict=True)), None
+            self._weights, self._restored = list(zip(variables, self._restored, strict=True)), None
 
-    def _put_averages(self) -> None:
-        self._take_waiting()
-        if self._kept is None:
+    def _use_averages(self) -> None:
+        self._take_restored()
+        if self._weights is None:
             pairs = list(self._averages())
-            self._kept = [(variable, variable.value) for variable, _ in pairs]
+            self._weights = [(variable, variable.value) for variable, _ in pairs]
             for variable, average in pairs:
                 variable.assign(average)
 
-    def _put_back(self) -> None:
-        self._take_waiting()
-        for variable, value in self._kept or ():
+    def _restore_weights(self) -> None:
+        self._take_restored()
+        for variable, value in self._weights or ():
             variable.assign(value)
-        self._kept = None
+        self._weights = None
 
     def _averages(self) -> Iterator[tuple[Variable, Variable]]:
         optimizers = [
-            one for one in unwrap_optimizers(self.model).values() if getattr(one, "use_ema", False)
+            optimizer
+            for optimizer in unwrap_optimizers(self.model).values()
+            if getattr(optimizer, "use_ema", False)
         ]
         if not optimizers:
             raise ValueError(
                 "SwapEMAWeights swaps in the moving averages of the weights, and the model's "
-                "optimizer keeps none. Make it with `use_ema=True`."
+                "optimizer has none. Make it with `use_ema=True`."
             )
         return (
             (variable, slots["average"])

@@ -50,7 +50,7 @@ def test_early_stopping_can_be_used_again(model):
 
 def test_early_stopping_warns_once_about_a_missing_figure(model):
     with pytest.warns(
-        UserWarning, match="watches 'val_loss'.*Available: 'loss'.*validation_data"
+        UserWarning, match="monitors 'val_loss'.*Available: 'loss'.*validation_data"
     ) as caught:
         assert drive(EarlyStopping(), model, "loss", [1.0, 2.0]) == 2
     assert len(caught) == 1
@@ -94,7 +94,7 @@ def test_the_direction_is_told_by_the_metric_or_taken_to_be_downwards_with_a_war
     assert stopping.best == 2.0
     stopping = EarlyStopping("riddle", patience=5)
     with pytest.warns(
-        UserWarning, match="watches 'riddle' with mode='auto'.*Write mode='min' or mode='max'"
+        UserWarning, match="monitors 'riddle' with mode='auto'.*Write mode='min' or mode='max'"
     ) as caught:
         drive(stopping, model, "riddle", [1.0, 2.0, 0.5])
     assert stopping.best == 0.5 and len(caught) == 1
@@ -168,7 +168,7 @@ def test_reduce_lr_refuses_nonsense_and_knows_old_names(model):
     with pytest.raises(ValueError, match="cooldown=-1"):
         ReduceLROnPlateau(cooldown=-1)
     assert ReduceLROnPlateau(epsilon=0.5).min_delta == 0.5
-    with pytest.warns(UserWarning, match="ReduceLROnPlateau watches 'val_loss'"):
+    with pytest.warns(UserWarning, match="ReduceLROnPlateau monitors 'val_loss'"):
         drive(ReduceLROnPlateau(), model, "loss", [1.0])
     assert model.history.history["learning_rate"] == [0.1]
 
@@ -259,7 +259,7 @@ def test_weights_come_back_after_an_error_and_averages_must_be_there(model):
         callbacks.on_epoch_end(0)
         raise KeyboardInterrupt
     assert weight() == -1.0
-    with pytest.raises(ValueError, match=r"keeps none\. Make it with `use_ema=True`"):
+    with pytest.raises(ValueError, match=r"has none\. Make it with `use_ema=True`"):
         CallbackList(SwapEMAWeights(), model=model).on_train_begin()
 
 
@@ -309,7 +309,7 @@ def test_terminate_on_nan_goes_back_to_the_last_finite_weights(loss_from, steps,
     assert seen == list(range(loss_from + 1)) and momentum == steps and traces == 1
     np.testing.assert_array_equal(model.get_weights()[0], np.full((2, 1), 1.0 + steps))
     assert capsys.readouterr().out == f"Batch {loss_from}: Invalid loss, terminating training\n"
-    assert callback._kept == []
+    assert callback._snapshots == []
 
 
 def test_terminate_on_nan_can_raise_and_can_leave_the_weights():

@@ -76,7 +76,7 @@ def test_warnings_point_at_the_line_that_called_fit(dense, data, figure):
         def on_epoch_end(self, epoch, logs=None):
             logs["riddle"] = 1.0
 
-    with pytest.warns(UserWarning, match=f"EarlyStopping watches '{figure}'") as caught:
+    with pytest.warns(UserWarning, match=f"EarlyStopping monitors '{figure}'") as caught:
         dense.fit(*data, batch_size=8, callbacks=[Riddle(), EarlyStopping(figure)], verbose=0)
     assert [warning.filename for warning in caught] == [__file__]
 

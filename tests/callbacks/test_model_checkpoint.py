@@ -116,7 +116,7 @@ def test_the_best_is_remembered_from_one_fit_to_the_next(tmp_path):
 
 
 def test_a_figure_that_is_not_there_is_reported_and_nothing_is_saved(tmp_path):
-    with pytest.warns(UserWarning, match="ModelCheckpoint watches 'val_loss'.*Available: 'loss'"):
+    with pytest.warns(UserWarning, match="ModelCheckpoint monitors 'val_loss'.*Available: 'loss'"):
         assert watching(tmp_path, [None, None], save_best_only=True) == []
 
 
@@ -145,7 +145,7 @@ def test_old_files_are_deleted_and_epochs_left_out_if_asked(tmp_path):
         ({"mode": "sideways"}, "Unknown mode 'sideways'"),
         (
             {"save_freq": "batch"},
-            "save_freq='batch'; a whole number from 1, or 'epoch' was expected",
+            "save_freq='batch'; 'epoch' or an int of at least 1 was expected",
         ),
         ({"save_freq": 0}, "save_freq=0"),
         ({"save_freq": True}, "save_freq=True"),
