@@ -13,7 +13,6 @@ from typing import Any
 from podium.core import KerasTensor, Variable, custom_object_scope, map_structure, tree_leaves
 from podium.layers import Input, InputLayer, Layer
 from podium.models._model import Model
-from podium.models._network import Network
 from podium.models._sequential import Sequential
 
 
@@ -75,7 +74,7 @@ class _Copier:
         if (
             input_tensors is not None
             or self._clone_function is not None
-            or type(model).get_config is Network.get_config
+            or type(model).get_config is Model.get_config
         ):
             raise ValueError(
                 f"clone_model was given {model.name!r}, a subclassed model "

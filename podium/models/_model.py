@@ -1,73 +1,99 @@
-"""Model: the conductor. `compile`, `fit`, `evaluate`, `predict`, and the steps that people rewrite.
+"""Model: layers put together, and how they are compiled, trained, evaluated and saved.
 
-It owns the order of things and nothing else: data is counted in `podium/data`, steps are run in
-`podium/execution`, whoever listens is called by `podium/callbacks`. What a model is made of is in
-`_network.py`, what `compile` gave it in `_compiled_model.py`.
+It owns the methods that users call and override, and the loop of `fit`. The work is done
+elsewhere: data is read in `podium/data`, steps run in `podium/execution`, callbacks are called by
+`podium/callbacks`, files are written by `podium/saving`. In this package, `_graph.py` runs
+functional models, `compile/` holds what `compile` creates, `training/` and `predict/` the parts of a
+run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeAlias, cast
 
-from podium.callbacks import CallbackList, History, StepLogs
+from podium._typing import Config, PathLike, SymbolicShape, TensorLike, Tree
+from podium.callbacks import Callback, CallbackList, History, StepLogs
 from podium.callbacks.internal import running_logs
-from podium.core import GradientTape
+from podium.core import GradientTape, KerasTensor, Variable, unknown_choice
 from podium.data import (
     DataHandler,
     StepsPerExecution,
     train_validation_split,
     unpack_x_y_sample_weight,
 )
-from podium.distribute import DistributedDataset
+from podium.distribute import DistributedDataset, Strategy, get_strategy
 from podium.execution import Execution
-from podium.execution.internal import (
-    CustomExecution,
-    StepsAutotuner,
-    count_steps,
-    to_execution,
-)
-from podium.models.compile._compiled_model import CompiledModel
+from podium.execution.internal import CustomExecution, count_steps, to_execution
+from podium.layers import Layer
+from podium.layers.internal import map_shapes
+from podium.metrics import Metric
+from podium.models._graph import Graph
+from podium.models._model_config import graph_config, model_from_graph_config
+from podium.models._summary import print_summary
+from podium.models.compile._compile_config import compile_config, compile_from_config
+from podium.models.compile._compile_state import CompileState, make_compile_state
+from podium.models.compile._compiled_loss import CompiledLoss
+from podium.models.compile._compiled_metrics import CompiledMetrics
 from podium.models.compile._output_mapping import layer_names
 from podium.models.predict._output_collector import Collector
-from podium.models.training._argument_checks import check_fit, check_verbose, no_more_arguments
+from podium.models.predict._predict import iterate_outputs, predict_all
+from podium.models.training._argument_checks import (
+    check_compile,
+    check_fit,
+    check_keywords,
+    check_verbose,
+)
 from podium.models.training._input_checks import (
     RUNS,
-    as_plain_list,
+    add_feature_axis,
     check_batch,
     check_labels,
     check_loss,
-    rows_of,
-    with_feature_axis,
+    logs_to_list,
+    num_samples,
 )
-from podium.models.training._run_batches import iterate_outputs, run_batches
-from podium.models.training._run_guard import conducting
-from podium.models.training._step_functions import make_logged_step, make_predict_step
+from podium.models.training._run_batches import evaluate_all
+from podium.models.training._run_guard import hold_model
+from podium.models.training._running_means import RunningMeans
+from podium.models.training._step_functions import Counters, make_logged_step, make_predict_step
 from podium.models.training._training_run import TrainingRun
 from podium.models.training._validator import Validator
 from podium.models.training._warm_up import warm_up
+from podium.optimizers import Optimizer
+from podium.saving import LoadReport, export_model, save_model, serialize_keras_object
+from podium.saving.internal import read_weights, write_weights
+from podium.state import OwnState, keras_order
+
+CallbacksLike: TypeAlias = Callback | CallbackList | Sequence[Any] | None
+StepFunction: TypeAlias = Callable[[Iterator[Tree]], Any]
+
+# Keras 2's arguments for a `PyDataset`.
+_WORKER_ARGUMENTS = ("max_queue_size", "workers", "use_multiprocessing")
 
 
-class Model(CompiledModel):
-    """Layers put together into something to train.
+class Model(Layer):
+    """A network of layers that can be trained.
 
-    Three ways to make one: from symbolic inputs and outputs, as a `Sequential` stack, or as a
-    subclass with its own `call`. All three train the same way: `compile`, then `fit`. To change
-    what happens with a batch, override `train_step`; it is ordinary Python with a `GradientTape`,
-    and is compiled to one XLA program.
+    There are three ways to create one: from symbolic inputs and outputs, as a `Sequential` stack,
+    or as a subclass with its own `call`. All three train the same way: `compile`, then `fit`. To
+    change what happens with a batch, override `train_step`: plain Python with a `GradientTape`,
+    compiled to one XLA program.
 
     Args:
         inputs: Symbolic values from `Input`: one, or a list or dictionary of them.
         outputs: What layers returned for them, in any structure.
-        name: A name.
-        trainable: Whether the weights shall be trained.
+        *args: No other positional arguments are accepted.
+        **kwargs: The arguments of `Layer`, such as `name` and `trainable`.
 
     Attributes:
-        optimizer: What `compile` was given, as an Optimizer.
-        loss: What `compile` was given.
-        stop_training: Set it to True, in a callback for instance, and `fit` stops after the running
+        stop_training: Set it to True, in a callback for instance, and `fit` stops after the current
             step.
         history: The `History` of the last `fit`.
+        train_function: What `make_train_function` returned; None until it is needed.
+        test_function: What `make_test_function` returned.
+        predict_function: What `make_predict_function` returned.
 
     Example:
         >>> x = podium.Input(shape=(8,))
@@ -87,53 +113,199 @@ class Model(CompiledModel):
         (2, 1)
     """
 
-    # ------------------------------------------------------------------ the score
+    def __init__(self, inputs: Tree = None, outputs: Tree = None, *args: Any, **kwargs: Any):
+        if args:
+            raise TypeError(
+                f"Model takes `inputs` and `outputs`, then named arguments; {len(args)} more "
+                "were given."
+            )
+        if (inputs is None) != (outputs is None):
+            missing = "inputs" if inputs is None else "outputs"
+            raise ValueError(
+                f"Model was given no `{missing}`; give both `inputs` and `outputs`, or neither "
+                "in a subclass."
+            )
+        super().__init__(**kwargs)
+        self._graph: Graph | None = None
+        self._graph_layers: list[Layer] = []
+        self._symbolic_losses: list[KerasTensor] = []
+        self._loss_graph: Graph | None = None  # with the symbolic losses as further outputs
+        self.stop_training = False
+        self.history: History | None = None
+        self.train_function: StepFunction | None = None
+        self.test_function: StepFunction | None = None
+        self.predict_function: StepFunction | None = None
+        self._compile_state = CompileState()
+        self._distribute_strategy = get_strategy()
+        self._cluster_coordinator: Any = None
+        self._train_means = RunningMeans("train_step")
+        self._test_means = RunningMeans("test_step")
+        self._counters = Counters()
+        if inputs is not None:
+            self._use_graph(Graph(inputs, outputs, self.name))
+
+    def _use_graph(self, graph: Graph) -> None:
+        self._graph = graph
+        self._graph_layers = graph.layers
+        self.built = True
+        # Each layer is an entry of its own on a tape, so that outputs inside the graph can be
+        # sources of gradients.
+        self._records_layers_inside = self._records_layers_inside or type(self).call is Model.call
+
+    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
+        """Compute the outputs. Subclasses override it; a functional model runs its graph."""
+        if self._graph is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} has no `call` method and was not created from `inputs` and "
+                "`outputs`. Define `call(self, inputs)`."
+            )
+        if self._loss_graph is None:
+            return self._graph.run(inputs)
+        outputs, losses = self._loss_graph.run(inputs)
+        super().add_loss(losses)
+        return outputs
+
+    def add_loss(self, loss: Tree, **options: Any) -> None:
+        """Add to the losses; a functional model also accepts a symbolic value of its graph, which is
+        computed in every call.
+        """
+        values = loss if isinstance(loss, (list, tuple)) else [loss]
+        symbols = [value for value in values if isinstance(value, KerasTensor)]
+        if symbols and self._graph is None:
+            raise TypeError(
+                f"add_loss on {self.name!r} was given a symbolic value, and the model has no graph "
+                "that could compute it. Call `add_loss` with the value inside `call`."
+            )
+        if symbols:
+            assert self._graph is not None
+            self._symbolic_losses += symbols
+            self._loss_graph = Graph(
+                self._graph.inputs, [self._graph.outputs, self._symbolic_losses], self.name
+            )
+        super().add_loss(
+            [value for value in values if not isinstance(value, KerasTensor)], **options
+        )
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create all weights for inputs of this shape, by a call on symbolic values."""
+        if self._graph is None and input_shape is not None and type(self).call is not Model.call:
+            symbols = map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), input_shape)
+            self.built = True  # the call below builds the layers inside
+            try:
+                self.compute_output_spec(symbols)
+            except BaseException:
+                self.built = False
+                raise
+            self.built_shape = input_shape
+        self.built = True
+
+    def compile(
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Tree = None,
+        metrics: Tree = None,
+        loss_weights: Tree = None,
+        weighted_metrics: Tree = None,
+        run_eagerly: bool | None = None,
+        steps_per_execution: int | str | None = "auto",
+        jit_compile: bool | str | None = "auto",
+        **kwargs: Any,
+    ) -> None:
+        """Set how the model is trained. Nothing is computed yet.
+
+        Which layers are trainable is fixed here: compile again after a change of `trainable`.
+
+        Args:
+            optimizer: A name, an Optimizer, or any optax transformation.
+            loss: A name, a function `(y_true, y_pred)` or a Loss, for all outputs; or a list or
+                dictionary of them, one per output. None if `train_step` or `add_loss` do it all.
+            metrics: Names, functions or Metrics: a list for all outputs, or a list of lists or
+                dictionary per output.
+            loss_weights: The weight of each output's loss: a list or dictionary of numbers.
+            weighted_metrics: Like `metrics`, for those that take sample weights into account.
+            run_eagerly: Run steps as plain Python, for debugging.
+            steps_per_execution: The number of steps that one compiled call runs. Batch hooks of
+                callbacks are called once per call. "auto" fuses quick steps as long as that pays
+                off and no callback needs single batches; results are the same.
+            jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless
+                `run_eagerly`.
+            **kwargs: Nothing else is accepted, except Keras's `auto_scale_loss`.
+
+        Raises:
+            ValueError: A name is unknown, or an argument does not match the outputs.
+
+        Example:
+            >>> model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(1)])
+            >>> model.compile(optimizer="adm")
+            Traceback (most recent call last):
+            ValueError: Unknown optimizer 'adm'. Did you mean 'adam'? Choices: ...
+        """
+        check_keywords(
+            Model.compile,
+            kwargs,
+            allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"),
+        )
+        self._check_initialized()
+        self._compile_state = make_compile_state(
+            self,
+            optimizer,
+            loss,
+            metrics,
+            loss_weights,
+            weighted_metrics,
+            run_eagerly,
+            steps_per_execution,
+            jit_compile,
+        )
+        self.train_function = self.test_function = self.predict_function = None
+
+    # --- training, evaluation, prediction
 
     def fit(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: Tree = None,
+        y: Tree = None,
         batch_size: int | None = None,
         epochs: int = 1,
         verbose: int | str = "auto",
-        callbacks: Any = None,
+        callbacks: CallbacksLike = None,
         validation_split: float = 0.0,
-        validation_data: Any = None,
+        validation_data: Tree = None,
         shuffle: bool | str = True,
-        class_weight: Any = None,
-        sample_weight: Any = None,
+        class_weight: Mapping[Any, Any] | None = None,
+        sample_weight: Tree = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
-        validation_freq: Any = 1,
+        validation_freq: int | str | Collection[int] = 1,
         **kwargs: Any,
     ) -> History:
         """Train for a number of epochs.
 
-        An exception or an interrupt leaves the model at the last completed step, usable, and
-        `history` with what was logged.
+        After an exception or an interrupt the model holds the last completed step, and `history`
+        what was logged.
 
         Args:
             x: Arrays in any nesting (or a generator, an iterator or a Dataset that yields batches).
             y: Targets, in the structure of the outputs; not with a generator or Dataset.
             batch_size: Samples per step; 32 by default. Not with a generator or Dataset.
             epochs: The epoch to stop before, counted from 0.
-            verbose: 0 silent, 1 a bar, 2 a line per epoch; "auto" means 1.
+            verbose: 0 silent, 1 a progress bar, 2 a line per epoch; "auto" means 1.
             callbacks: A callback or a list of them.
-            validation_split: The fraction of the arrays, taken from their end, to keep for
+            validation_split: The fraction of the arrays, from their end, that is used for
                 validation.
-            validation_data: What `evaluate` gets after an epoch: `(x, y)`, `(x, y, sample_weight)`,
-                or a source of batches.
-            shuffle: Shuffle arrays before each epoch; "batch" shuffles whole batches.
+            validation_data: What the model is evaluated on after an epoch: `(x, y)`, `(x, y,
+                sample_weight)`, or a source of batches.
+            shuffle: Shuffle arrays before each epoch; "batch" shuffles the order of batches.
             class_weight: A weight per class: a dictionary, or a dictionary of those by output name.
             sample_weight: A weight per sample, in the structure of `y`.
             initial_epoch: The epoch to start from.
-            steps_per_epoch: Batches per epoch; needed for endless data.
+            steps_per_epoch: Batches per epoch; required for endless data.
             validation_steps: Batches per validation.
             validation_batch_size: Samples per step of validation.
-            validation_freq: Validate every so many epochs, or after the epochs of a collection
-                (counted from 1), or every so many steps: `"100 steps"`.
+            validation_freq: The number of epochs between validations, or a collection of epochs
+                (counted from 1), or a number of steps: `"100 steps"`.
             **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
                 `PyDataset`.
 
@@ -143,27 +315,27 @@ class Model(CompiledModel):
         Raises:
             RuntimeError: The model is not compiled, is being fitted already, or the call is inside
                 a compiled function.
-            ValueError: An argument or the data does not fit; nothing has been trained then.
+            ValueError: An argument is wrong or the data do not match the model; nothing has been
+                trained in that case.
 
         Example:
             >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
             >>> model.compile("sgd", "mse")
-            >>> history = model.fit(np.ones((40, 1)), np.zeros((40, 1)), validation_split=0.2, verbose=0)
+            >>> x, y = np.ones((40, 1)), np.zeros((40, 1))
+            >>> history = model.fit(x, y, validation_split=0.2, verbose=0)
             >>> sorted(history.history)
             ['loss', 'val_loss']
         """
-        no_more_arguments(
-            Model.fit, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
-        )
+        check_keywords(Model.fit, kwargs, allowed=_WORKER_ARGUMENTS)
         check_fit(
             epochs, initial_epoch, verbose, validation_split, validation_data, validation_freq
         )
-        with conducting(self, "fit"):
+        with hold_model(self, "fit"):
             if validation_split:
                 (x, y, sample_weight), validation_data = train_validation_split(
                     (x, y, sample_weight), validation_split
                 )
-            data = self._data_for(
+            data = self._make_data(
                 "fit",
                 x,
                 y,
@@ -182,7 +354,7 @@ class Model(CompiledModel):
                 validation_steps,
                 validation_batch_size,
                 validation_freq,
-                batch_size,
+                training_batch_size=batch_size,
             )
             callback_list = CallbackList(
                 callbacks,
@@ -221,30 +393,29 @@ class Model(CompiledModel):
                         break
                 self._finalize_optimizer()
                 callback_list.on_train_end(logs)
-            assert callback_list.history is not None
-            return callback_list.history
+            return cast(History, callback_list.history)
 
     def evaluate(
         self,
-        x: Any = None,
-        y: Any = None,
+        x: Tree = None,
+        y: Tree = None,
         batch_size: int | None = None,
         verbose: int | str = "auto",
-        sample_weight: Any = None,
+        sample_weight: Tree = None,
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: CallbacksLike = None,
         return_dict: bool = False,
         **kwargs: Any,
-    ) -> Any:
+    ) -> float | list[float] | dict[str, Any]:
         """Return the loss and the metrics on data, without training.
 
         Args:
             x: Arrays in any nesting, or a source of batches.
             y: Targets; not with a generator or Dataset.
             batch_size: Samples per step; 32 by default.
-            verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
+            verbose: 0 silent, 1 a progress bar, 2 a line; "auto" means 1.
             sample_weight: A weight per sample.
-            steps: Batches to take; all by default.
+            steps: The number of batches; all by default.
             callbacks: A callback or a list of them.
             return_dict: Return a dictionary instead of a list.
             **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
@@ -255,81 +426,61 @@ class Model(CompiledModel):
             dictionary by name.
 
         Example:
-            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> dense = podium.layers.Dense(1, kernel_initializer="ones")
+            >>> model = podium.Sequential([podium.Input((1,)), dense])
             >>> model.compile(loss="mse", metrics=["mae"])
             >>> model.evaluate(np.ones((3, 1)), np.zeros((3, 1)), verbose=0)
             [1.0, 1.0]
         """
-        no_more_arguments(
-            Model.evaluate, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
-        )
+        check_keywords(Model.evaluate, kwargs, allowed=_WORKER_ARGUMENTS)
         check_verbose(verbose)
-        with conducting(self, "evaluate"):
-            data = self._data_for(
+        with hold_model(self, "evaluate"):
+            data = self._make_data(
                 "evaluate", x, y, sample_weight, batch_size, steps, workers=kwargs
             )
-            logs = self._evaluate(data, self._callback_list(callbacks, verbose, data))
-            return logs if return_dict else as_plain_list(logs, self.metrics_names)
-
-    def _evaluate(self, data: DataHandler, callbacks: CallbackList) -> dict[str, Any]:
-        """Run the test step once over the data, and return the logs."""
-        execution = to_execution(self.make_test_function())
-        execution.begin_run()
-        self._test_counter.clear()
-        values = None
-        with (
-            data,
-            self._autotuner(execution, callbacks.needs_every_batch("test"), data) as autotuner,
-            callbacks.ensure_end("test"),
-            self._metrics_apart(),
-        ):
-            callbacks.on_test_begin()
-            self.reset_metrics()
-            for values in run_batches("test", data, callbacks, execution, autotuner):  # noqa: B007
-                pass
-            logs = {} if values is None else running_logs(values).copy()
-            callbacks.on_test_end(logs)
-        return logs
+            logs = evaluate_all(self, data, self._make_callbacks(callbacks, verbose, data))
+            return logs if return_dict else logs_to_list(logs, self.metrics_names)
 
     def predict(
         self,
-        x: Any = None,
+        x: Tree = None,
         batch_size: int | None = None,
         verbose: int | str = "auto",
         steps: int | None = None,
-        callbacks: Any = None,
-        out: Any = None,
+        callbacks: CallbacksLike = None,
+        out: Tree = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> Tree:
         """Return the outputs for all of the data, as NumPy arrays.
 
-        They are in memory once. If they will not fit, a warning says so before the first batch is
-        computed: `out` has them written to a file as they come, `predict_iter` gives them batch by
-        batch.
+        They are in memory once. If they would not fit, a warning is given before the first batch is
+        computed: with `out` they are written to a file as they are computed, `predict_iter` returns
+        them batch by batch.
 
         Args:
             x: Arrays in any nesting, or a source of batches (targets in it are ignored).
             batch_size: Samples per step; 32 by default.
-            verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
-            steps: Batches to take; all by default.
+            verbose: 0 silent, 1 a progress bar, 2 a line; "auto" means 1.
+            steps: The number of batches; all by default.
             callbacks: A callback or a list of them.
             out: What to fill instead of new arrays: an array, an np.memmap, a dataset of h5py or
-                zarr, anything with a `shape` and a `dtype` that takes `out[a:b] = rows`; one for
-                each output, in the structure of the outputs. It has at least as many rows as there
-                are samples, and a type that holds the outputs without loss.
+                zarr, anything with a `shape` and a `dtype` that supports `out[a:b] = rows`; one for
+                each output, in the structure of the outputs. It needs at least as many rows as
+                there are samples, and a dtype that holds the outputs without loss.
             **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
                 `PyDataset`.
 
         Returns:
-            NumPy arrays in the structure of the model's outputs, as many rows as there are samples;
-            or `out`.
+            NumPy arrays in the structure of the model's outputs, with one row per sample; or
+            `out`.
 
         Raises:
-            ValueError: The data do not fit the model, or `out` does not fit the outputs; nothing
-                has been computed then.
+            ValueError: The data do not match the model, or `out` does not match the outputs;
+                nothing has been computed in that case.
 
         Example:
-            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> dense = podium.layers.Dense(1, kernel_initializer="ones")
+            >>> model = podium.Sequential([podium.Input((1,)), dense])
             >>> model.predict(np.arange(3.0).reshape(3, 1), verbose=0).ravel()
             array([0., 1., 2.], dtype=float32)
             >>> import tempfile
@@ -338,54 +489,39 @@ class Model(CompiledModel):
             ...     float(model.predict(np.arange(3.0).reshape(3, 1), verbose=0, out=rows).sum())
             3.0
         """
-        no_more_arguments(
-            Model.predict, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
-        )
+        check_keywords(Model.predict, kwargs, allowed=_WORKER_ARGUMENTS)
         check_verbose(verbose)
-        with conducting(self, "predict"):
-            data = self._data_for("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
-            callback_list = self._callback_list(callbacks, verbose, data)
-            outputs = Collector(data, out)
+        with hold_model(self, "predict"):
+            data = self._make_data("predict", x, batch_size=batch_size, steps=steps, workers=kwargs)
+            callback_list = self._make_callbacks(callbacks, verbose, data)
             execution = to_execution(self.make_predict_function())
-            execution.begin_run()
-            execution = execution.for_run(on_result_spec=outputs.expect)
-            every_batch = callback_list.needs_every_batch("predict")
             self._predict_counter.clear()
-            with (
-                data,
-                self._autotuner(execution, every_batch, data) as autotuner,
-                callback_list.ensure_end("predict"),
-            ):
-                callback_list.on_predict_begin()
-                for values in run_batches("predict", data, callback_list, execution, autotuner):
-                    outputs.add(values)
-                callback_list.on_predict_end()
-            return outputs.result()
+            return predict_all(self, execution, data, callback_list, out)
 
     def predict_iter(
         self,
-        x: Any = None,
+        x: Tree = None,
         batch_size: int | None = None,
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: CallbacksLike = None,
         verbose: int | str = 0,
         **kwargs: Any,
-    ) -> Iterator[Any]:
-        """Return a generator of the outputs batch by batch, for data larger than memory or without
-        an end.
+    ) -> Iterator[Tree]:
+        """Return a generator of the outputs batch by batch, for data that do not fit in memory or
+        are endless.
 
-        Nothing is kept: memory does not grow with the data. A batch is computed when it is asked
-        for, with those that `steps_per_execution` takes along. What reads the data ends with the
-        generator: when it has given all, is closed (`contextlib.closing`), or is dropped. The model
-        may be used, and even trained, in between.
+        Nothing is kept: memory does not grow with the data. A batch is computed when it is
+        requested, together with those of the same execution (`steps_per_execution`). The data are
+        closed with the generator: when it is exhausted, closed (`contextlib.closing`), or dropped.
+        The model may be used, and even trained, in between.
 
         Args:
             x: Arrays in any nesting, or a source of batches (targets in it are ignored), which may
-                have no end.
+                be endless.
             batch_size: Samples per step; 32 by default.
-            steps: Batches to take; all by default.
+            steps: The number of batches; all by default.
             callbacks: A callback or a list of them.
-            verbose: 0 silent, 1 a bar, 2 a line; "auto" means 1.
+            verbose: 0 silent, 1 a progress bar, 2 a line; "auto" means 1.
             **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
                 `PyDataset`.
 
@@ -393,11 +529,12 @@ class Model(CompiledModel):
             A generator of NumPy arrays in the structure of the model's outputs.
 
         Raises:
-            ValueError: The data do not fit the model. This shows at once, not when the first batch
-                is asked for.
+            ValueError: The data do not match the model. It is raised at once, not when the first
+                batch is requested.
 
         Example:
-            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> dense = podium.layers.Dense(1, kernel_initializer="ones")
+            >>> model = podium.Sequential([podium.Input((1,)), dense])
             >>> [outputs.shape for outputs in model.predict_iter(np.ones((70, 1)))]
             [(32, 1), (32, 1), (6, 1)]
             >>> endless = podium.data.Dataset.range(4).batch(2).repeat()
@@ -407,17 +544,14 @@ class Model(CompiledModel):
             >>> outputs.ravel()
             array([2., 3.], dtype=float32)
         """
-        no_more_arguments(
-            Model.predict_iter, kwargs, allowed=("max_queue_size", "workers", "use_multiprocessing")
-        )
+        check_keywords(Model.predict_iter, kwargs, allowed=_WORKER_ARGUMENTS)
         check_verbose(verbose)
-        with conducting(self, "predict_iter"):
+        with hold_model(self, "predict_iter"):
             execution = to_execution(self.make_predict_function())
-            execution.begin_run()
             # Other runs may use `_steps_per_execution` while this one is suspended.
             shared = isinstance(execution, CustomExecution)
             steps_per_execution = None if shared else StepsPerExecution(self.steps_per_execution)
-            data = self._data_for(
+            data = self._make_data(
                 "predict_iter",
                 x,
                 None,
@@ -427,55 +561,54 @@ class Model(CompiledModel):
                 steps_per_execution,
                 workers=kwargs,
             )
-            callback_list = self._callback_list(callbacks, verbose, data)
-            # What is left of a one-shot iterator belongs to the caller: nothing is read ahead.
-            every_batch = callback_list.needs_every_batch("predict") or data.adapter.one_shot
+            callback_list = self._make_callbacks(callbacks, verbose, data)
             self._predict_counter.clear()
-            execution = execution.for_run()
-            autotuner = self._autotuner(execution, every_batch, data)
-            return iterate_outputs(self, data, callback_list, execution, autotuner)
+            return iterate_outputs(self, execution, data, callback_list)
 
     def train_on_batch(
         self,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        class_weight: Any = None,
+        x: Tree,
+        y: Tree = None,
+        sample_weight: Tree = None,
+        class_weight: Mapping[Any, Any] | None = None,
         reset_metrics: bool = True,
         return_dict: bool = False,
-    ) -> Any:
-        """Take one training step on one batch.
+    ) -> float | list[float] | dict[str, Any]:
+        """Run one training step on one batch.
 
         Args:
             x: The batch's inputs.
             y: Its targets.
             sample_weight: A weight per sample.
             class_weight: A weight per class.
-            reset_metrics: Whether the values are of this batch alone; with False they go on from
-                the last call.
+            reset_metrics: Whether the values are of this batch alone; with False they continue
+                those of the previous call.
             return_dict: Return a dictionary instead of a list.
 
         Returns:
             The loss, or a list `[loss, metric, ...]`, or a dictionary.
 
         Example:
-            >>> model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1, kernel_initializer="ones")])
+            >>> dense = podium.layers.Dense(1, kernel_initializer="ones")
+            >>> model = podium.Sequential([podium.Input((1,)), dense])
             >>> model.compile(podium.optimizers.SGD(0.5), "mse")
-            >>> model.train_on_batch(np.ones((2, 1)), np.zeros((2, 1))), model.train_on_batch(np.ones((2, 1)), np.zeros((2, 1)))
-            (1.0, 1.0)
+            >>> [model.train_on_batch(np.ones((2, 1)), np.zeros((2, 1))) for _ in range(2)]
+            [1.0, 1.0]
         """
-        with conducting(self, "train_on_batch"):
-            batch = self._data_for("train_on_batch", x, y, sample_weight, class_weight=class_weight)
-            return self._on_batch(self.make_train_function(), batch, reset_metrics, return_dict)
+        with hold_model(self, "train_on_batch"):
+            batch = self._make_data(
+                "train_on_batch", x, y, sample_weight, class_weight=class_weight
+            )
+            return self._run_on_batch(self.make_train_function(), batch, reset_metrics, return_dict)
 
     def test_on_batch(
         self,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        x: Tree,
+        y: Tree = None,
+        sample_weight: Tree = None,
         reset_metrics: bool = True,
         return_dict: bool = False,
-    ) -> Any:
+    ) -> float | list[float] | dict[str, Any]:
         """Return the loss and the metrics on one batch, without training.
 
         Args:
@@ -485,54 +618,55 @@ class Model(CompiledModel):
             reset_metrics: Whether the values are of this batch alone.
             return_dict: Return a dictionary instead of a list.
         """
-        with conducting(self, "test_on_batch"):
-            batch = self._data_for("test_on_batch", x, y, sample_weight)
-            return self._on_batch(self.make_test_function(), batch, reset_metrics, return_dict)
+        with hold_model(self, "test_on_batch"):
+            batch = self._make_data("test_on_batch", x, y, sample_weight)
+            return self._run_on_batch(self.make_test_function(), batch, reset_metrics, return_dict)
 
-    def predict_on_batch(self, x: Any) -> Any:
+    def predict_on_batch(self, x: Tree) -> Tree:
         """Return the outputs for one batch, as NumPy arrays.
 
         Args:
             x: The batch's inputs.
         """
-        with conducting(self, "predict_on_batch"):
+        with hold_model(self, "predict_on_batch"):
             outputs = Collector()
-            for _, iterator in self._data_for("predict_on_batch", x).enumerate_epochs():
+            for _, iterator in self._make_data("predict_on_batch", x).enumerate_epochs():
                 outputs.add(self.make_predict_function()(iterator))
             return outputs.result()
 
     def warm_up(
         self,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        x: Tree,
+        y: Tree = None,
+        sample_weight: Tree = None,
         batch_size: int | None = None,
         kinds: str | Sequence[str] = ("train", "test", "predict"),
     ) -> dict[str, float]:
-        """Compile ahead what `fit`, `evaluate` and `predict` will run, so that their first step
-        starts at once.
+        """Compile in advance what `fit`, `evaluate` and `predict` will run, so that their first
+        step starts at once.
 
-        Nothing is trained: weights, the optimizer, metrics, counters and seeds stay as they are. A
-        model without weights gets them, as with its first batch. Steps of your own are compiled
-        too; only a function of your own, from an overridden `make_train_function`, is left alone.
+        Nothing is trained: weights, the optimizer, metrics, counters and seeds do not change. A
+        model that has no weights yet is built, as by its first batch. Overridden steps are compiled
+        too; a function that an overridden `make_train_function` returns is not.
 
         Args:
-            x: What `fit` will get: arrays, or a Dataset, of which one batch is looked at. Or a
+            x: What `fit` will receive: arrays, or a Dataset, of which one batch is read. Or a
                 `TensorSpec` for each input: `TensorSpec((None, 8))`, where None stands for the
                 batch size.
             y: Targets, or their TensorSpecs; not with a Dataset.
-            sample_weight: Weights, or their TensorSpecs, if `fit` will get any.
-            batch_size: Samples per step; 32 by default. A smaller last batch of arrays is provided
-                for too.
+            sample_weight: Weights, or their TensorSpecs, if `fit` will receive them.
+            batch_size: Samples per step; 32 by default. The program for a smaller last batch of
+                arrays is compiled too.
             kinds: Which steps: "train", "test", "predict" or several of them.
 
         Returns:
-            The seconds that each kind took.
+            The seconds that each kind took to compile.
 
         Example:
             >>> model = podium.Sequential([podium.Input((8,)), podium.layers.Dense(1)])
             >>> model.compile("adam", "mse")
-            >>> seconds = model.warm_up(podium.TensorSpec((None, 8)), podium.TensorSpec((None, 1)), kinds="train")
+            >>> x, y = podium.TensorSpec((None, 8)), podium.TensorSpec((None, 1))
+            >>> seconds = model.warm_up(x, y, kinds="train")
             >>> model.train_function.trace_count
             1
             >>> _ = model.fit(np.ones((64, 8)), np.zeros((64, 1)), verbose=0)
@@ -541,88 +675,90 @@ class Model(CompiledModel):
         """
         return warm_up(self, x, y, sample_weight, batch_size, kinds)
 
-    # ------------------------------------------------------------------ the bars you may rewrite
+    # --- steps, to override
 
-    def train_step(self, data: Any) -> dict[str, Any]:
+    def train_step(self, data: Tree) -> dict[str, Any]:
         """Train on one batch: the forward pass, the loss, the gradients, the update and the
         metrics.
 
-        Override it to train differently. It runs compiled; keep what must change in Variables.
+        Override it to train differently. It is compiled; keep what must change in Variables.
 
         Args:
-            data: What the data source gives: `(x, y)` for arrays, `(x, y, sample_weight)` with
-                weights, the element of a Dataset as it is.
+            data: What the data source yields: `(x, y)` for arrays, `(x, y, sample_weight)` with
+                weights, the elements of a Dataset as they are.
 
         Returns:
-            A dictionary from names to values: the logs. A metric's `result()` is shown as it is;
+            The logs, a dictionary from names to values. A metric's `result()` is reported as it is;
             any other value is averaged over the epoch.
         """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with GradientTape() as tape:
-            y_pred = self(with_feature_axis(self, x), training=True)
+            y_pred = self(add_feature_axis(self, x), training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
         check_loss(self, loss)
         if self.trainable_variables:
             self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
-    def test_step(self, data: Any) -> dict[str, Any]:
+    def test_step(self, data: Tree) -> dict[str, Any]:
         """Evaluate one batch. Override it to evaluate differently; see `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
-        y_pred = self(with_feature_axis(self, x), training=False)
+        y_pred = self(add_feature_axis(self, x), training=False)
         self.compute_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
-    def predict_step(self, data: Any) -> Any:
+    def predict_step(self, data: Tree) -> Tree:
         """Return the outputs for one batch. Override it to predict differently."""
         x, _, _ = unpack_x_y_sample_weight(data)
-        return self(with_feature_axis(self, x), training=False)
+        return self(add_feature_axis(self, x), training=False)
 
     def compute_loss(
         self,
-        x: Any = None,
-        y: Any = None,
-        y_pred: Any = None,
-        sample_weight: Any = None,
+        x: Tree = None,
+        y: Tree = None,
+        y_pred: Tree = None,
+        sample_weight: Tree = None,
         training: bool = True,
-    ) -> Any:
-        """Return the total loss of a batch: what `compile` was given, and the losses of layers and
+    ) -> TensorLike:
+        """Return the total loss of a batch: that passed to `compile`, and those of layers and
         regularizers.
 
         Override it to compute the loss differently. Calling `compiled_loss` updates the running
         mean named `loss`.
 
         Args:
-            x: The inputs; not needed here, for overriding methods.
+            x: The inputs; not used here, for methods that override this one.
             y: The targets.
             y_pred: The outputs.
             sample_weight: A weight per sample.
             training: Whether the loss is for training.
         """
-        if self.compiled_loss is None:
+        compiled_loss = self._compile_state.compiled_loss
+        if compiled_loss is None:
             raise RuntimeError(
                 "`compute_loss` needs a compiled model. Use `model.compile(optimizer, loss)`."
             )
-        return self.compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses)
+        return compiled_loss(y, y_pred, sample_weight, regularization_losses=self.losses)
 
     def compute_metrics(
-        self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
+        self, x: Tree, y: Tree, y_pred: Tree, sample_weight: Tree = None
     ) -> dict[str, Any]:
-        """Take a batch into the metrics given to `compile`, and return the logs.
+        """Update the metrics passed to `compile` with a batch, and return the logs.
 
         Args:
-            x: The inputs; not needed here, for overriding methods.
+            x: The inputs; not used here, for methods that override this one.
             y: The targets.
             y_pred: The outputs.
             sample_weight: A weight per sample.
         """
-        if self.compiled_metrics is not None:
-            self.compiled_metrics.update_state(y, y_pred, sample_weight)
+        compiled_metrics = self._compile_state.compiled_metrics
+        if compiled_metrics is not None:
+            compiled_metrics.update_state(y, y_pred, sample_weight)
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """Return the results of all `metrics` by name; a result that is a dictionary is merged
-        in.
+        """Return the results of all `metrics` by name. The items of a result that is a dictionary
+        are listed one by one.
         """
         results: dict[str, Any] = {}
         for metric in self.metrics:
@@ -638,78 +774,79 @@ class Model(CompiledModel):
                 results[name] = value
         return results
 
-    def make_train_function(self, force: bool = False) -> Callable:
-        """Return the function that `fit` calls with an iterator: it takes the next batch and runs
+    def make_train_function(self, force: bool = False) -> StepFunction:
+        """Return the function that `fit` calls with an iterator: it reads the next batch and runs
         `train_step` on it.
 
-        Override it to change how steps are run. What it returns is kept in `train_function` until
-        the next `compile`.
+        Override it to change how steps are run. The function is kept in `train_function` until the
+        next `compile`.
 
         Args:
-            force: Make it anew.
+            force: Create the function again.
         """
         if self.train_function is None or force:
             step = make_logged_step(self.train_step, self._train_counter, self._train_means)
-            self.train_function = Execution(
-                step, self._steps_per_execution, self.run_eagerly, StepLogs
-            )
+            self.train_function = self._make_execution(step, StepLogs)
         return self.train_function
 
-    def make_test_function(self, force: bool = False) -> Callable:
+    def make_test_function(self, force: bool = False) -> StepFunction:
         """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
         if self.test_function is None or force:
             step = make_logged_step(self.test_step, self._test_counter, self._test_means)
-            self.test_function = Execution(
-                step, self._steps_per_execution, self.run_eagerly, StepLogs
-            )
+            self.test_function = self._make_execution(step, StepLogs)
         return self.test_function
 
-    def make_predict_function(self, force: bool = False) -> Callable:
+    def make_predict_function(self, force: bool = False) -> StepFunction:
         """Return the function that `predict` calls with an iterator; see `make_train_function`."""
         if self.predict_function is None or force:
             step = make_predict_step(self.predict_step, self._predict_counter)
-            self.predict_function = Execution(step, self._steps_per_execution, self.run_eagerly)
+            self.predict_function = self._make_execution(step)
         return self.predict_function
 
-    # ------------------------------------------------------------------ the plumbing
+    def _make_execution(
+        self, step: Callable[[Tree], Tree], finish: Callable[..., Any] | None = None
+    ) -> Execution:
+        return Execution(step, self._steps_per_execution, self.run_eagerly, finish)
 
-    def _data_for(
+    # --- data and callbacks of a run
+
+    def _make_data(
         self,
         caller: str,
-        x: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        x: Tree,
+        y: Tree = None,
+        sample_weight: Tree = None,
         batch_size: int | None = None,
         steps: int | None = None,
         steps_per_execution: StepsPerExecution | None = None,
         **options: Any,
     ) -> DataHandler:
-        """Return the data of a run, its first batch checked against the model."""
+        """Return the data of a run, after its first batch was checked against the model."""
         kind, arguments_of = RUNS[caller]
-        x = (
-            x.source if isinstance(x, DistributedDataset) else x
-        )  # batches are split when they are placed
-        own_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
+        if isinstance(x, DistributedDataset):
+            x = x.source  # batches are split when they are placed
+        default_step = getattr(type(self), f"{kind}_step") is getattr(Model, f"{kind}_step")
         data = DataHandler(
             x,
             y,
             sample_weight,
-            batch_size=rows_of(x) if caller.endswith("_on_batch") else batch_size,
+            batch_size=num_samples(x) if caller.endswith("_on_batch") else batch_size,
             steps_per_epoch=steps,
             steps_per_execution=steps_per_execution or self._steps_per_execution,
             caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
-            same_lengths=own_step,
+            same_lengths=default_step,
             **options,
         )
-        check_batch(
-            self, data.peek(), caller, default_step=own_step, needs_target=kind != "predict"
-        )
-        if kind != "predict":
+        needs_target = kind != "predict"
+        check_batch(self, data.peek(), caller, default_step, needs_target)
+        if needs_target:
             check_labels(self, y)
         return data
 
-    def _callback_list(self, callbacks: Any, verbose: int | str, data: DataHandler) -> CallbackList:
+    def _make_callbacks(
+        self, callbacks: CallbacksLike, verbose: int | str, data: DataHandler
+    ) -> CallbackList:
         """Return the callbacks of an `evaluate` or `predict`."""
         if isinstance(callbacks, CallbackList):
             return callbacks
@@ -722,25 +859,420 @@ class Model(CompiledModel):
             steps=data.inferred_steps,
         )
 
-    def _autotuner(
-        self, execution: Execution | CustomExecution, every_batch: bool, data: DataHandler
-    ) -> StepsAutotuner:
-        steps = self._steps_per_execution
-        return StepsAutotuner(execution, steps.given, steps.auto, every_batch, data)
+    def _run_on_batch(
+        self, function: StepFunction, data: DataHandler, reset_metrics: bool, return_dict: bool
+    ) -> float | list[float] | dict[str, Any]:
+        logs: dict[str, Any] = {}
+        for _, iterator in data.enumerate_epochs():
+            if reset_metrics:
+                self.reset_metrics()
+            logs = running_logs(function(iterator)).copy()
+        return logs if return_dict else logs_to_list(logs, self.metrics_names)
 
     def _finalize_optimizer(self) -> None:
-        """Apply accumulated gradients that are left, and averages kept beside the weights."""
+        """Apply the accumulated gradients that are left, and averages kept beside the weights."""
         if hasattr(self.optimizer, "flush"):
             self.optimizer.flush(self.trainable_variables)
         if hasattr(self.optimizer, "finalize_variable_values"):
             self.optimizer.finalize_variable_values(self.trainable_variables)
 
-    def _on_batch(
-        self, run: Callable, data: DataHandler, reset_metrics: bool, return_dict: bool
-    ) -> Any:
-        logs: dict[str, Any] = {}
-        for _, iterator in data.enumerate_epochs():
-            if reset_metrics:
-                self.reset_metrics()
-            logs = running_logs(run(iterator)).copy()
-        return logs if return_dict else as_plain_list(logs, self.metrics_names)
+    # --- what `compile` created
+
+    @property
+    def compiled(self) -> bool:
+        """Whether `compile` has been called."""
+        return self._compile_state.is_compiled
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The optimizer passed to `compile`; None before."""
+        return cast(Optimizer, self._compile_state.optimizer)
+
+    @optimizer.setter
+    def optimizer(self, value: Optimizer) -> None:
+        self._compile_state.optimizer = value
+
+    @property
+    def loss(self) -> Any:
+        """The loss passed to `compile`; None before."""
+        return self._compile_state.loss
+
+    @loss.setter
+    def loss(self, value: Any) -> None:
+        self._compile_state.loss = value
+
+    @property
+    def compiled_loss(self) -> CompiledLoss:
+        """Computes the loss of all outputs; None before `compile`."""
+        return cast(CompiledLoss, self._compile_state.compiled_loss)
+
+    @compiled_loss.setter
+    def compiled_loss(self, value: CompiledLoss) -> None:
+        self._compile_state.compiled_loss = value
+
+    @property
+    def compiled_metrics(self) -> CompiledMetrics:
+        """The metrics passed to `compile`, for all outputs; None before."""
+        return cast(CompiledMetrics, self._compile_state.compiled_metrics)
+
+    @compiled_metrics.setter
+    def compiled_metrics(self, value: CompiledMetrics) -> None:
+        self._compile_state.compiled_metrics = value
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All metrics: the loss, those passed to `compile`, those of layers and of the model's
+        attributes.
+
+        They are reset at the start of every epoch and of every `evaluate`. Override it to list
+        metrics that are stored elsewhere.
+        """
+        metrics: list[Metric] = []
+        state = self._compile_state
+        if state.compiled_loss is not None and state.compiled_metrics is not None:
+            metrics = [*state.compiled_loss.metrics, *state.compiled_metrics.metrics]
+        metrics += self._owned_metrics()
+        return list({id(metric): metric for metric in metrics}.values())
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of the metrics; those from `compile` are known after the first batch."""
+        return [metric.name for metric in self.metrics]
+
+    def reset_metrics(self) -> None:
+        """Reset all metrics, and the running means of logs."""
+        for metric in self.metrics:
+            metric.reset_state()
+        self._train_means.reset_state()
+        self._test_means.reset_state()
+
+    @property
+    def run_eagerly(self) -> bool:
+        """Whether steps run as plain Python. Setting it takes effect at once."""
+        return self._compile_state.run_eagerly
+
+    @run_eagerly.setter
+    def run_eagerly(self, value: bool) -> None:
+        self._compile_state.run_eagerly = bool(value)
+        self.train_function = self.test_function = self.predict_function = None
+
+    @property
+    def jit_compile(self) -> bool | str | None:
+        """The argument of `compile`; steps are compiled by XLA in any case."""
+        return self._compile_state.jit_compile
+
+    @property
+    def steps_per_execution(self) -> int | str:
+        """The number of steps that one compiled call runs, or "auto". Setting it takes effect with
+        the next run.
+        """
+        steps = self._steps_per_execution
+        return "auto" if steps.auto else steps.given
+
+    @steps_per_execution.setter
+    def steps_per_execution(self, value: int | str) -> None:
+        check_compile(None, value, None)
+        self._steps_per_execution.auto = value == "auto"
+        self._steps_per_execution.assign(1 if isinstance(value, str) else value)
+
+    @property
+    def _steps_per_execution(self) -> StepsPerExecution:
+        """The variable that a `make_train_function` written for Keras 2 reads."""
+        return self._compile_state.steps_per_execution
+
+    @property
+    def distribute_strategy(self) -> Strategy:
+        """The strategy in whose scope the model was created."""
+        return self._distribute_strategy
+
+    @property
+    def _train_counter(self) -> Variable:
+        return self._counters.get("train")
+
+    @property
+    def _test_counter(self) -> Variable:
+        return self._counters.get("test")
+
+    @property
+    def _predict_counter(self) -> Variable:
+        return self._counters.get("predict")
+
+    # --- files
+
+    def save(
+        self,
+        filepath: PathLike,
+        overwrite: bool = True,
+        save_format: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Save the whole model to one file: config, weights, compile state. If saving fails, an
+        existing file is unchanged.
+
+        Args:
+            filepath: The file. Names that end in `.h5` get Keras 2's format; all others are
+                `.keras` archives at exactly that path. A name without an extension needs
+                `save_format`.
+            overwrite: Whether an existing file may be replaced.
+            save_format: "keras" or "h5", whatever the name ends in.
+            **kwargs: `include_optimizer=False` leaves the compile state out; see
+                `saving.save_model`.
+        """
+        if self.distribute_strategy.is_chief:
+            save_model(self, filepath, overwrite, save_format, **kwargs)
+
+    def export(self, filepath: PathLike, format: str = "jax", **kwargs: Any) -> None:
+        """Write the model as a program that runs without its source code, for any batch size, with
+        the weights inside and `training=False`.
+
+        Args:
+            filepath: A file; for "tf_saved_model" a directory.
+            format: "jax" for the format of `jax.export`, which `saving.load_exported` or plain JAX runs;
+                "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
+            **kwargs: `input_signature`, `platforms`, `overwrite`; see `saving.export_model`.
+
+        Example:
+            >>> import os, tempfile
+            >>> model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.export(os.path.join(folder, "model.jax"))
+            ...     with open(os.path.join(folder, "model.jax"), "rb") as file:
+            ...         program = jax.export.deserialize(bytearray(file.read()))
+            >>> program.call(np.ones((4, 3), "float32")).shape
+            (4, 2)
+        """
+        if self.distribute_strategy.is_chief:
+            export_model(self, filepath, format, **kwargs)
+
+    def get_compile_config(self) -> Config | None:
+        """Return the arguments of `compile` as plain data, or None before it; override it together
+        with `compile_from_config`.
+        """
+        return compile_config(self)
+
+    def compile_from_config(self, config: Config) -> None:
+        """Compile the model with the result of `get_compile_config`; override it if you override
+        `compile`.
+        """
+        compile_from_config(self, config, has_own_compile=type(self).compile is not Model.compile)
+
+    def save_weights(
+        self,
+        filepath: PathLike,
+        overwrite: bool = True,
+        save_format: str | None = None,
+        options: None = None,
+    ) -> None:
+        """Write all weights to a file at exactly this path. If writing fails, an existing file is
+        unchanged.
+
+        Args:
+            filepath: The file, with any suffix or none. `.weights.h5` selects Keras 3's layout of HDF5,
+                `.safetensors` that format, all others Keras 2's layout. With a slash at the end it
+                is a checkpoint directory.
+            overwrite: Whether an existing file may be replaced.
+            save_format: None, "h5" or "safetensors".
+            options: Accepted for Keras's signature: None.
+        """
+        if self.distribute_strategy.is_chief:
+            write_weights(self, filepath, overwrite, save_format, options)
+
+    def load_weights(
+        self,
+        filepath: PathLike,
+        by_name: bool = False,
+        skip_mismatch: bool = False,
+        options: None = None,
+    ) -> LoadReport:
+        """Read weights from a file of weights or of a whole model, written by Podium or Keras.
+        Nothing changes unless everything matches.
+
+        Args:
+            filepath: The file; or a directory of checkpoints; or, if tensorflow is installed, its
+                checkpoint or SavedModel.
+            by_name: Match layers by name instead of order, and skip those that only one side has.
+            skip_mismatch: Skip weights of other shapes, with a warning.
+            options: Accepted for Keras's signature: None.
+
+        Returns:
+            What was loaded, and with `by_name` or `skip_mismatch` what was skipped.
+        """
+        return read_weights(self, filepath, by_name, skip_mismatch, options)
+
+    # --- configs
+
+    def get_config(self) -> Config:
+        """Return what recreates this model, without its weights: the graph, or the arguments of the
+        constructor for a subclass.
+
+        A subclass whose arguments are not plain data overrides it, and `from_config` if needed.
+        """
+        config = graph_config(self)
+        if config is not None:
+            return config
+        return self._config_from_arguments(type(self).get_config is not Model.get_config)
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Create a model from the result of `get_config`, with new weights."""
+        model = model_from_graph_config(cls, config, custom_objects)
+        return super().from_config(config) if model is None else cast(Self, model)
+
+    def to_json(self, **kwargs: Any) -> str:
+        """Return the model as JSON, without its weights; `models.model_from_json` recreates it.
+
+        Args:
+            **kwargs: Options of `json.dumps`, such as `indent=2`.
+
+        Example:
+            >>> text = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)]).to_json()
+            >>> podium.models.model_from_json(text).output_shape
+            (None, 2)
+        """
+        return json.dumps(serialize_keras_object(self), **kwargs)
+
+    # --- state, for files and checkpoints
+
+    def _own_state(self) -> OwnState:
+        """Return what this model owns itself, and the list of its layers; see `podium.state`."""
+        state = super()._own_state()
+        if type(self).__name__ == "Model" and self._graph is not None:
+            state = state._replace(type_name="functional")  # Keras's name for such a model
+        layers: tuple[str, object] = ("layers", self.layers)
+        if self._is_assembled():
+            return state._replace(attributes=[layers, *state.attributes])
+        return state._replace(attributes=keras_order(dict([*state.attributes, layers])))
+
+    def _is_assembled(self) -> bool:
+        """Return whether the model was created from layers, and not by subclassing."""
+        return self._graph is not None
+
+    def _state_attributes(self) -> dict[str, object]:
+        return {**super()._state_attributes(), "optimizer": self.optimizer}
+
+    def _training_variables(self) -> dict[str, Variable]:
+        """Return the variables of training besides weights and slots, by path; see
+        `podium.state`.
+        """
+        sums = {
+            f"metrics/{index}_{metric.name}/{slot}": variable
+            for index, metric in enumerate(self.metrics)
+            for slot, variable in enumerate(metric.variables)
+        }
+        means = {f"means/{','.join(names)}": total for names, total in self._train_means.by_names()}
+        return {**sums, **means, "counters/train": self._train_counter}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles, without compiled functions, which belong to this
+        model.
+        """
+        functions = dict.fromkeys(("train_function", "test_function", "predict_function"))
+        return {**super().__getstate__(), **functions, "history": None}
+
+    # --- layers, inputs and outputs
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers directly inside, in order."""
+        if self._graph is not None:
+            in_graph = set(map(id, self._graph_layers))
+            others = [layer for layer in self._own_layers() if id(layer) not in in_graph]
+            return self._graph_layers + others
+        return self._flatten_layers(include_self=False, recursive=False)
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+        """Return a layer by name or position.
+
+        Raises:
+            ValueError: There is no such layer; the message lists the names.
+        """
+        if (name is None) == (index is None):
+            raise ValueError("get_layer needs a name or an index, one of them.")
+        layers = self.layers
+        if index is not None:
+            if not -len(layers) <= index < len(layers):
+                raise ValueError(
+                    f"get_layer(index={index}) was asked of a model with {len(layers)} layers."
+                )
+            return layers[index]
+        for layer in layers:
+            if layer.name == name:
+                return layer
+        raise unknown_choice(
+            f"layer of model {self.name!r},", name, [layer.name for layer in layers]
+        )
+
+    @property
+    def inputs(self) -> list[KerasTensor] | None:
+        """The symbolic inputs, or None for a subclassed model."""
+        return None if self._graph is None else self._graph.flat_inputs
+
+    @property
+    def outputs(self) -> list[KerasTensor] | None:
+        """The symbolic outputs, or None for a subclassed model."""
+        return None if self._graph is None else self._graph.flat_outputs
+
+    @property
+    def input(self) -> Tree:
+        """The symbolic inputs in the structure in which they were passed."""
+        return super().input if self._graph is None else self._graph.inputs
+
+    @property
+    def output(self) -> Tree:
+        """The symbolic outputs in the structure in which they were passed."""
+        return super().output if self._graph is None else self._graph.outputs
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the inputs."""
+        return [symbol.name for symbol in self.inputs or []]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the layers that the outputs come from."""
+        return [
+            symbol.node.name if symbol.node is not None else symbol.name
+            for symbol in self.outputs or []
+        ]
+
+    @property
+    def input_shape(self) -> SymbolicShape | list[SymbolicShape]:
+        """The shape of the input, or the list of shapes."""
+        return _shape_or_list(self.inputs)
+
+    @property
+    def output_shape(self) -> SymbolicShape | list[SymbolicShape]:
+        """The shape of the output, or the list of shapes."""
+        return _shape_or_list(self.outputs)
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Sequence[float] | None = None,
+        print_fn: Callable[[str], None] | None = None,
+        expand_nested: bool = False,
+        show_trainable: bool = False,
+        layer_range: Sequence[str] | None = None,
+    ) -> None:
+        """Print a table of the layers, their output shapes and their numbers of parameters.
+
+        Args:
+            line_length: The width of the table in characters.
+            positions: Accepted for Keras's signature and ignored.
+            print_fn: A function that is called with the text instead of printing it.
+            expand_nested: Show the layers of models inside this one.
+            show_trainable: Add a column that says which layers are trained.
+            layer_range: Two layer names: show the layers from the first to the second.
+        """
+        print_summary(self, line_length, print_fn, expand_nested, show_trainable, layer_range)
+
+
+def _shape_or_list(symbols: list[KerasTensor] | None) -> SymbolicShape | list[SymbolicShape]:
+    if symbols is None:
+        raise AttributeError(
+            "A subclassed model has no fixed shape; it may be called on several. See `built_shape`."
+        )
+    shapes = [symbol.shape for symbol in symbols]
+    return shapes[0] if len(shapes) == 1 else shapes

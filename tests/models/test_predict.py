@@ -17,7 +17,8 @@ import podium
 from podium import callbacks, layers
 from podium.data import Dataset
 from podium.execution import _steps_autotuner
-from podium.models.predict import _memory_estimate, _output_collector, _output_rows
+from podium.models.predict import _memory_estimate, _output_rows
+from podium.models.training import _run_batches
 
 X = np.random.default_rng(0).normal(size=(41, 3)).astype("float32")
 SIZES = [8, 8, 8, 8, 8, 1]
@@ -293,7 +294,7 @@ def test_callbacks_hear_the_same_events_as_ever():
 
 
 def test_a_bar_alone_does_not_have_the_outputs_fetched(monkeypatch, capsys):
-    monkeypatch.setattr(_output_collector, "joined", None)
+    monkeypatch.setattr(_run_batches, "joined", None)
     assert dense(4).predict(X, 8, verbose=1).shape == (41, 2)
     assert "6/6" in capsys.readouterr().out
 

@@ -14,7 +14,7 @@ def compile_config(model: Any) -> dict[str, Any] | None:
     """Return the arguments of `compile` as plain data; None, with a warning, if they cannot be
     written.
     """
-    arguments = dict(vars(model._compile_arguments))
+    arguments = dict(model._compile_state.arguments)
     if arguments.get("steps_per_execution") == "auto":
         del arguments[
             "steps_per_execution"

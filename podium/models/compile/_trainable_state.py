@@ -19,7 +19,7 @@ class TrainableState:
         self._warned = False
 
     @contextlib.contextmanager
-    def respected(self, trains: bool) -> Iterator[None]:
+    def enforce(self, trains: bool) -> Iterator[None]:
         """Hold to what was trainable at `compile`, whatever was changed since; warn of such changes
         once, when training.
         """

@@ -5,45 +5,39 @@ from __future__ import annotations
 import inspect
 import numbers
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from podium.core import closest_match
+from podium.core.internal import check_int
 
-_RENAMED = {"nb_epoch": "epochs", "show_accuracy": "metrics"}  # what Keras 1 called them
+_RENAMED = {"nb_epoch": "epochs", "show_accuracy": "metrics"}  # names of Keras 1
 
 
-def no_more_arguments(method: Callable, given: dict[str, Any], allowed: tuple[str, ...]) -> None:
-    """Refuse arguments that a method does not have; `allowed` ones are accepted without effect."""
-    for name in given:
+def check_keywords(
+    method: Callable[..., Any], names: Iterable[str], allowed: tuple[str, ...]
+) -> None:
+    """Raise for keyword arguments that a method does not have.
+
+    Args:
+        method: The method.
+        names: The names of further keyword arguments that it was called with.
+        allowed: Those that are accepted.
+    """
+    for name in names:
         if name not in allowed:
-            close = _RENAMED.get(name) or closest_match(
-                name, list(inspect.signature(method).parameters)
-            )
+            parameters = list(inspect.signature(method).parameters)
+            close = _RENAMED.get(name) or closest_match(name, parameters)
             hint = f" Did you mean `{close}`?" if close else ""
             raise TypeError(f"{method.__name__}() has no argument {name!r}.{hint}")
 
 
-def whole_number(name: str, value: Any, least: int, or_none: bool = False) -> None:
-    """Refuse what is not a whole number of at least `least`."""
-    if value is None and or_none:
-        return
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(
-            f"{name}={value!r} was given; a whole number was expected, not {type(value).__name__}."
-        )
-    if value < least:
-        raise ValueError(
-            f"{name}={value!r} was given; a whole number of at least {least} was expected."
-        )
-
-
-def check_compile(run_eagerly: Any, steps_per_execution: Any, jit_compile: Any) -> None:
-    """Check the execution knobs of `compile`."""
+def check_compile(run_eagerly: object, steps_per_execution: object, jit_compile: object) -> None:
+    """Check the settings of `compile`."""
     if run_eagerly not in (None, True, False):
         raise TypeError(f"run_eagerly={run_eagerly!r} was given; True or False was expected.")
-    if steps_per_execution != "auto":
-        whole_number("steps_per_execution", steps_per_execution, 1, or_none=True)
+    if steps_per_execution not in (None, "auto"):
+        check_int("steps_per_execution", steps_per_execution, or_none=True)
     if jit_compile not in (None, True, False, "auto"):
         raise ValueError(
             f"jit_compile={jit_compile!r} was given; True, False or 'auto' was expected."
@@ -51,16 +45,16 @@ def check_compile(run_eagerly: Any, steps_per_execution: Any, jit_compile: Any) 
 
 
 def check_fit(
-    epochs: Any,
-    initial_epoch: Any,
-    verbose: Any,
-    validation_split: Any,
-    validation_data: Any,
-    validation_freq: Any,
+    epochs: object,
+    initial_epoch: object,
+    verbose: object,
+    validation_split: object,
+    validation_data: object,
+    validation_freq: object,
 ) -> None:
-    """Check the arguments of `fit` that are about counting."""
-    whole_number("epochs", epochs, 0)
-    whole_number("initial_epoch", initial_epoch, 0)
+    """Check the arguments of `fit` that need not be compared with data."""
+    check_int("epochs", epochs, 0)
+    check_int("initial_epoch", initial_epoch, 0)
     check_verbose(verbose)
     if isinstance(validation_split, bool) or not isinstance(validation_split, numbers.Real):
         raise TypeError(
@@ -74,22 +68,22 @@ def check_fit(
         )
     if validation_split and validation_data is not None:
         raise ValueError(
-            "Both validation_split and validation_data were given. Give one: `validation_split` "
-            "takes the end of the training arrays, `validation_data` is data of its own."
+            "Both validation_split and validation_data were given. Pass one: `validation_split` "
+            "uses the end of the training arrays, `validation_data` other data."
         )
     check_validation_freq(validation_freq)
 
 
-def check_verbose(verbose: Any) -> None:
-    """Check the `verbose` argument."""
+def check_verbose(verbose: object) -> None:
+    """Check the argument `verbose`."""
     if not (verbose == "auto" or (isinstance(verbose, numbers.Integral) and verbose in (0, 1, 2))):
         raise ValueError(
-            f"verbose={verbose!r} was given; 0 (silent), 1 (a bar), 2 (a line per epoch) or "
-            "'auto' was expected."
+            f"verbose={verbose!r} was given; 0 (silent), 1 (a progress bar), 2 (a line per epoch) "
+            "or 'auto' was expected."
         )
 
 
-def check_validation_freq(value: Any) -> None:
+def check_validation_freq(value: object) -> None:
     """Check `validation_freq`: a number of epochs, a collection of epochs, or a number of steps
     such as '100 steps'.
     """
@@ -101,12 +95,12 @@ def check_validation_freq(value: Any) -> None:
             )
     elif isinstance(value, Collection):
         for epoch in value:
-            whole_number("validation_freq", epoch, 1)
+            check_int("validation_freq", epoch)
     else:
-        whole_number("validation_freq", value, 1)
+        check_int("validation_freq", value)
 
 
-def steps_between_validations(value: Any) -> int | None:
+def steps_between_validations(value: object) -> int | None:
     """Return the number of steps if `validation_freq` is given in steps."""
-    found = re.fullmatch(r"\s*([1-9]\d*)\s*steps?\s*", value) if isinstance(value, str) else None
-    return int(found.group(1)) if found else None
+    match = re.fullmatch(r"\s*([1-9]\d*)\s*steps?\s*", value) if isinstance(value, str) else None
+    return int(match.group(1)) if match else None

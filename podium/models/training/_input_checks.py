@@ -30,7 +30,7 @@ RUNS = {
 }
 
 
-def rows_of(x: Any) -> int | None:
+def num_samples(x: Any) -> int | None:
     """Return the number of samples of a batch given whole, or None if it shows nowhere."""
     for leaf in tree_leaves(record_to_dict(x)):
         if len(np.shape(leaf)):
@@ -38,7 +38,7 @@ def rows_of(x: Any) -> int | None:
     return None
 
 
-def with_feature_axis(model: Any, x: Any) -> Any:
+def add_feature_axis(model: Any, x: Any) -> Any:
     """Give one-dimensional inputs a second dimension of 1, unless the model's graph knows which
     rank it wants.
     """
@@ -164,7 +164,7 @@ def _check_class_numbers(array: np.ndarray, shape: tuple, where: str, ignored: i
         )
 
 
-def as_plain_list(logs: Mapping[str, float], names: list[str]) -> Any:
+def logs_to_list(logs: Mapping[str, float], names: list[str]) -> Any:
     """Return the values of `evaluate` as a list in the order of the metrics, or the one value
     alone.
     """

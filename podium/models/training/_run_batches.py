@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from podium._typing import Tree
 from podium.callbacks import CallbackList, ProgbarLogger
+from podium.callbacks.internal import running_logs
 from podium.data import DataHandler
 from podium.execution import Execution
-from podium.execution.internal import CustomExecution, StepsAutotuner, count_steps
-from podium.models.predict._output_collector import batches_of, joined
-from podium.models.training._run_guard import conducting
+from podium.execution.internal import CustomExecution, StepsAutotuner, count_steps, to_execution
+from podium.models.predict._output_collector import joined
+from podium.models.training._run_guard import is_fitting
+
+if TYPE_CHECKING:
+    from podium.models._model import Model
 
 _END = object()
 
@@ -29,8 +32,8 @@ def run_batches(
 ) -> Generator[Any, None, None]:
     """Run a step on all of the data, and yield what each execution returned.
 
-    The caller keeps `data`, `autotuner` and `callbacks.ensure_end(kind)` open, and calls the callbacks
-    at the beginning and the end.
+    The caller keeps `data`, `autotuner` and `callbacks.ensure_end(kind)` open, and calls the
+    callbacks at the beginning and the end.
 
     Args:
         kind: "test" or "predict".
@@ -43,7 +46,7 @@ def run_batches(
     on_batch_end = getattr(callbacks, f"on_{kind}_batch_end")
     data.steps_per_execution = autotuner.steps
     for _, iterator in data.enumerate_epochs():
-        values = _END
+        values: Any = _END
         with data.catch_stop_iteration():
             for step in data.steps():
                 on_batch_begin(step)
@@ -68,39 +71,59 @@ def _logs(callbacks: CallbackList, values: Any) -> dict[str, Any]:
     return {"outputs": joined(values)} if wanted else {}
 
 
-def iterate_outputs(
-    model: Any,
-    data: DataHandler,
-    callbacks: CallbackList,
+def make_autotuner(
+    model: Model,
     execution: Execution | CustomExecution,
-    autotuner: StepsAutotuner,
-) -> Iterator[Tree]:
-    """Return a generator of the outputs of each batch. When it is closed or dropped, started or
-    not, the data are closed too.
+    every_batch: bool,
+    data: DataHandler,
+    max_steps: int | None = None,
+) -> StepsAutotuner:
+    """Return the autotuner of a run.
 
-    The model is held only while a batch is computed. In between the caller may use it.
+    Args:
+        model: The model.
+        execution: Runs its steps.
+        every_batch: Whether callbacks must be called for each batch.
+        data: What the steps run on.
+        max_steps: The largest number of steps that may be fused, if there is a limit.
     """
-    outputs = _outputs(model, data, callbacks, execution, autotuner)
-    next(outputs)  # enters the contexts, so that they are exited in any case
-    return outputs
+    steps = model._steps_per_execution
+    return StepsAutotuner(execution, steps.given, steps.auto, every_batch, data, max_steps)
 
 
-def _outputs(
-    model: Any,
-    data: DataHandler,
-    callbacks: CallbackList,
-    execution: Execution | CustomExecution,
-    autotuner: StepsAutotuner,
-) -> Iterator[Tree]:
-    executions = run_batches("predict", data, callbacks, execution, autotuner)
-    with data, autotuner, callbacks.ensure_end("predict"), contextlib.closing(executions):
+def evaluate_all(model: Model, data: DataHandler, callbacks: CallbackList) -> dict[str, Any]:
+    """Run the test step of a model once over the data, and return the logs."""
+    execution = to_execution(model.make_test_function())
+    execution.begin_run()
+    model._test_counter.clear()
+    values = None
+    with (
+        data,
+        make_autotuner(model, execution, callbacks.needs_every_batch("test"), data) as autotuner,
+        callbacks.ensure_end("test"),
+        _restore_metrics(model),
+    ):
+        callbacks.on_test_begin()
+        model.reset_metrics()
+        for values in run_batches("test", data, callbacks, execution, autotuner):  # noqa: B007
+            pass
+        logs = {} if values is None else running_logs(values).copy()
+        callbacks.on_test_end(logs)
+    return logs
+
+
+@contextlib.contextmanager
+def _restore_metrics(model: Model) -> Iterator[None]:
+    """Restore the metrics of an epoch after an evaluation inside it, which uses them too."""
+    saved = []
+    if is_fitting(model):
+        saved = [
+            (variable, variable.value)
+            for metric in [*model.metrics, model._train_means]
+            for variable in metric.variables
+        ]
+    try:
         yield
-        callbacks.on_predict_begin()
-        while True:
-            with conducting(model, "predict_iter"):
-                values = next(executions, _END)
-            if values is _END:
-                break
-            yield from batches_of(values)
-            del values  # not kept while the next ones are computed
-        callbacks.on_predict_end()
+    finally:
+        for variable, value in saved:
+            variable.assign(value)

@@ -1,6 +1,6 @@
-"""The functions that an `Execution` runs for each batch: a model's step with what belongs to it.
+"""The functions that an `Execution` runs for each batch, and the counters of steps.
 
-They count the step and average its logs. What happens with a batch is in `Model.train_step` and its
+The functions run a step of a model, count it and average its logs. What happens with a batch is in `Model.train_step` and its
 siblings; how steps are compiled and fused is in `podium/execution`.
 """
 
@@ -14,6 +14,28 @@ from podium.core import Variable, map_structure
 from podium.metrics import noting_results
 from podium.models.predict._output_collector import as_output
 from podium.models.training._running_means import RunningMeans
+
+
+class Counters:
+    """Counts the completed steps of the current `fit`, `evaluate` or `predict`.
+
+    A counter is created when it is first needed: most models inside a model are never run alone.
+    """
+
+    def __init__(self) -> None:
+        self._counters: dict[str, Variable] = {}
+
+    def get(self, kind: str) -> Variable:
+        """Return the counter of "train", "test" or "predict" steps."""
+        if kind not in self._counters:
+            self._counters[kind] = Variable(
+                0,
+                dtype="int32",
+                trainable=False,
+                aggregation="only_first_replica",
+                name=f"{kind}_counter",
+            )
+        return self._counters[kind]
 
 
 def make_logged_step(

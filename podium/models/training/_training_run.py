@@ -19,6 +19,7 @@ from podium.core import Variable, random_state, set_random_state, warn_user
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, StepsAutotuner
+from podium.models.training._run_batches import make_autotuner
 from podium.models.training._validator import Validator
 from podium.saving.internal import CheckpointContents
 from podium.state import restore, snapshot, variables_by_path
@@ -89,17 +90,11 @@ class TrainingRun:
                 self._validator.on_begin = self._before_each_validation
             for callback in self._checkpointers:
                 self._enter_context(stack, callback)
-            steps = self._model._steps_per_execution
-            self._autotuner = stack.enter_context(
-                StepsAutotuner(
-                    self._execution,
-                    steps.given,
-                    steps.auto,
-                    self._callbacks.needs_every_batch("train"),
-                    self._data,
-                    self._max_steps,
-                )
+            every_batch = self._callbacks.needs_every_batch("train")
+            autotuner = make_autotuner(
+                self._model, self._execution, every_batch, self._data, self._max_steps
             )
+            self._autotuner = stack.enter_context(autotuner)
             self._data.steps_per_execution = self._autotuner.steps
             self._execution.begin_run()
             self._exits = stack.pop_all()

@@ -13,6 +13,7 @@ from podium.callbacks import CallbackList
 from podium.data import DataHandler
 from podium.data.internal import is_array_source
 from podium.models.training._argument_checks import steps_between_validations
+from podium.models.training._run_batches import evaluate_all
 
 
 class Validator:
@@ -52,7 +53,7 @@ class Validator:
             x, y, sample_weight = _unpack(data)
             if batch_size is None and is_array_source(x):  # a Dataset has its own batches
                 batch_size = training_batch_size
-            self._data = model._data_for("validation_data", x, y, sample_weight, batch_size, steps)
+            self._data = model._make_data("validation_data", x, y, sample_weight, batch_size, steps)
 
     def after_steps(self, count: int, callbacks: CallbackList) -> None:
         """Validate if that is due after `count` more steps."""
@@ -99,7 +100,8 @@ class Validator:
     def _run(self, callbacks: CallbackList) -> None:
         if self.on_begin is not None:
             self.on_begin()
-        logs = self._model._evaluate(self._data, callbacks)
+        assert self._data is not None
+        logs = evaluate_all(self._model, self._data, callbacks)
         self._logs = {f"val_{name}": value for name, value in logs.items()}
 
 

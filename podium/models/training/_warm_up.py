@@ -15,7 +15,7 @@ from podium.core import KerasTensor, TensorSpec, check_choice, map_structure, tr
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, to_execution
-from podium.models.training._run_guard import conducting
+from podium.models.training._run_guard import hold_model
 
 _CALLERS = {"train": "fit", "test": "evaluate", "predict": "predict"}
 _SPECS = (TensorSpec, KerasTensor, jax.ShapeDtypeStruct)
@@ -46,9 +46,9 @@ def warm_up(
     seconds = {}
     for kind in kinds:
         start = time.perf_counter()
-        with conducting(model, _CALLERS[kind]):
+        with hold_model(model, _CALLERS[kind]):
             targets = () if kind == "predict" else (y, sample_weight)
-            data = model._data_for(_CALLERS[kind], x, *targets, batch_size=batch_size)
+            data = model._make_data(_CALLERS[kind], x, *targets, batch_size=batch_size)
             execution = to_execution(getattr(model, f"make_{kind}_function")())
             with data:
                 for _ in data.enumerate_epochs():  # limits `steps_per_execution` to an epoch

@@ -1,0 +1,102 @@
+"""CompileState: what `compile` gives a model: optimizer, losses, metrics and settings.
+
+A model has one, which `compile` replaces as a whole: a wrong argument leaves the old one. What
+happens with data is in `_model.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from podium import optimizers
+from podium.data import StepsPerExecution
+from podium.models.compile._compiled_loss import CompiledLoss
+from podium.models.compile._compiled_metrics import CompiledMetrics
+from podium.models.compile._scope_check import check_one_scope
+from podium.models.compile._trainable_state import TrainableState
+from podium.models.training._argument_checks import check_compile
+from podium.optimizers import Optimizer
+
+if TYPE_CHECKING:
+    from podium.models._model import Model
+
+
+@dataclasses.dataclass
+class CompileState:
+    """How a model is trained; see `Model.compile`.
+
+    Attributes:
+        optimizer: The optimizer.
+        loss: The argument `loss` as it was passed.
+        compiled_loss: Computes the losses of all outputs; None before `compile`.
+        compiled_metrics: The metrics of all outputs; None before `compile`.
+        run_eagerly: Whether steps run as plain Python.
+        jit_compile: The argument `jit_compile`.
+        steps_per_execution: The argument `steps_per_execution`, for code that reads it as a
+            variable.
+        trainable_state: Which layers were trainable; None before `compile`.
+        arguments: The arguments of `compile` but the optimizer, for files; empty before `compile`.
+    """
+
+    optimizer: Optimizer | None = None
+    loss: Any = None
+    compiled_loss: CompiledLoss | None = None
+    compiled_metrics: CompiledMetrics | None = None
+    run_eagerly: bool = False
+    jit_compile: bool | str | None = "auto"
+    steps_per_execution: StepsPerExecution = dataclasses.field(default_factory=StepsPerExecution)
+    trainable_state: TrainableState | None = None
+    arguments: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `compile` has been called."""
+        return self.trainable_state is not None
+
+
+def make_compile_state(
+    model: Model,
+    optimizer: Any,
+    loss: Any,
+    metrics: Any,
+    loss_weights: Any,
+    weighted_metrics: Any,
+    run_eagerly: bool | None,
+    steps_per_execution: int | str | None,
+    jit_compile: bool | str | None,
+) -> CompileState:
+    """Return the state for the arguments of `compile`; the model does not change.
+
+    Raises:
+        ValueError: A name is unknown, or an argument does not match the outputs.
+    """
+    check_compile(run_eagerly, steps_per_execution, jit_compile)
+    strategy = model.distribute_strategy
+    outputs = model.output if model.outputs else None
+    if steps_per_execution in (None, "auto"):
+        # "auto" depends on measured times, on which several processes would not agree.
+        steps_per_execution = 1 if strategy.spans_processes else "auto"
+    with strategy.scope():
+        state = CompileState(
+            optimizer=optimizers.get(optimizer),
+            loss=loss,
+            compiled_loss=CompiledLoss(loss, loss_weights, outputs),
+            compiled_metrics=CompiledMetrics(metrics, weighted_metrics, outputs),
+            run_eagerly=bool(run_eagerly),
+            jit_compile=jit_compile,
+            steps_per_execution=StepsPerExecution(steps_per_execution or 1),
+            trainable_state=TrainableState(model),
+        )
+    owned_metrics = [metrics, weighted_metrics, model._owned_metrics()]
+    check_one_scope(model, strategy, state.optimizer, owned_metrics)
+    state.arguments = {
+        "loss": loss,
+        "loss_weights": loss_weights,
+        "metrics": metrics,
+        "weighted_metrics": weighted_metrics,
+        "run_eagerly": state.run_eagerly,
+        "steps_per_execution": steps_per_execution,
+        "jit_compile": jit_compile,
+    }
+    return state
