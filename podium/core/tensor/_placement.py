@@ -44,7 +44,7 @@ class Placement:
         self.scope = scope
         several_devices[0] = True
 
-    def put(self, value: Any) -> Any:
+    def place_value(self, value: Any) -> Any:
         """Return a value as an array that lies there."""
         return place_value(value, self.sharding)
 
