@@ -36,7 +36,7 @@ metrics: $(INSTALLED)
 
 # Data of other libraries (pandas, torch, tf.data, Grain ...), with the real packages installed.
 test-sources: $(SOURCES)/.installed
-	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_source_table.py
+	$(SOURCES)/bin/python -m pytest tests/sources tests/data/test_documented_sources.py
 
 # 100 runs are killed at random times and resumed; each must end like an uninterrupted run.
 # About ten minutes.

@@ -342,7 +342,7 @@ class CallbackList:
         if hook in self._synced_hooks:
             # The model of a custom loop may not have the attribute.
             wants_stop = getattr(self.model, "stop_training", False)
-            if self._strategy.agreed(wants_stop) and not wants_stop:
+            if self._strategy.reduce_across_workers(wants_stop) and not wants_stop:
                 self.model.stop_training = True
 
     def _add(self, callback: Callback) -> None:

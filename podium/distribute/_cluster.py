@@ -1,5 +1,5 @@
-"""Cluster: which workers there are and which one this is, from arguments or from what started the
-process.
+"""Cluster: the workers of a job and the index of this one, from arguments or from the environment
+variables of the launcher.
 """
 
 from __future__ import annotations
@@ -10,12 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_PORTS = (
-    20_000,
-    12_000,
-    # a job's port: the first, and how many to choose from; below those that systems give out
-    # themselves
-)
+# The port of a job is chosen from these, below the ephemeral ports of the system.
+_PORTS = range(20_000, 32_000)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,9 +20,9 @@ class Cluster:
 
     Attributes:
         coordinator: The address "host:port" of worker 0, where the workers find each other.
-        num_workers: How many there are.
-        worker: The number of this one.
-        source: Where this was learnt.
+        num_workers: The number of workers.
+        worker: The index of this one.
+        source: Where the information comes from.
 
     Example:
         >>> podium.distribute.Cluster("10.0.0.1:1234", 2, 0, "arguments").is_chief
@@ -56,44 +52,45 @@ def find_cluster(
     worker: int | None = None,
 ) -> Cluster:
     """Return the cluster from arguments, or else from `TF_CONFIG`, Open MPI's or Slurm's
-    environment.
+    environment variables.
 
-    `mpirun` in an allocation of Slurm sees the names of both; those of Open MPI are its own.
+    Under `mpirun` in an allocation of Slurm both have set theirs; those of Open MPI are used.
 
     Raises:
-        ValueError: Nothing says which workers there are, or what says it is incomplete.
+        ValueError: No workers are named, or the information is incomplete.
 
     Example:
-        >>> podium.distribute.find_cluster({"SLURM_NTASKS": "4", "SLURM_PROCID": "2", "SLURM_JOB_ID": "77",
-        ...                                 "SLURM_STEP_NODELIST": "node[003-004]"})
+        >>> environment = {"SLURM_NTASKS": "4", "SLURM_PROCID": "2", "SLURM_JOB_ID": "77"}
+        >>> environment["SLURM_STEP_NODELIST"] = "node[003-004]"
+        >>> podium.distribute.find_cluster(environment)
         Cluster(coordinator='node003:20077', num_workers=4, worker=2, source='Slurm')
     """
-    given = (coordinator, num_workers, worker)
-    if any(value is not None for value in given):
-        if any(value is None for value in given):
+    arguments = (coordinator, num_workers, worker)
+    if any(value is not None for value in arguments):
+        if any(value is None for value in arguments):
             raise ValueError(
                 f"coordinator={coordinator!r}, num_workers={num_workers!r}, worker={worker!r} were "
-                "given; give all three, or none and let the environment say."
+                "given; give all three, or none to use the environment."
             )
-        return _checked(
+        return _validate(
             Cluster(str(coordinator), int(num_workers or 0), int(worker or 0), "arguments")
         )
     for find in (_from_tf_config, _from_open_mpi, _from_slurm):
-        found = find(environment)
-        if found is not None:
-            return _checked(found)
+        cluster = find(environment)
+        if cluster is not None:
+            return _validate(cluster)
     raise ValueError(
-        "Nothing says which workers there are: there is no TF_CONFIG, and no environment of Open "
-        "MPI (mpirun) or Slurm (srun). Start the script with `podium launch --workers 2 "
+        "The workers are not known: there is no TF_CONFIG, and no environment of Open MPI "
+        "(mpirun) or Slurm (srun). Start the script with `podium launch --workers 2 "
         "script.py`, or give coordinator='host:port', num_workers= and worker=."
     )
 
 
-def _checked(cluster: Cluster) -> Cluster:
+def _validate(cluster: Cluster) -> Cluster:
     if not re.fullmatch(r".+:\d+", cluster.coordinator):
         raise ValueError(
-            f"The coordinator's address {cluster.coordinator!r} (from {cluster.source}) is none: "
-            "'host:port' was expected."
+            f"The coordinator's address {cluster.coordinator!r} (from {cluster.source}) is not "
+            "valid: 'host:port' was expected."
         )
     if not 0 <= cluster.worker < cluster.num_workers:
         raise ValueError(
@@ -109,30 +106,29 @@ def _from_tf_config(environment: Mapping[str, str]) -> Cluster | None:
         return None
     try:
         config: Any = json.loads(text)
-        tasks = config["cluster"]
-        task = config["task"]
-        kind, index = task["type"], int(task["index"])
-        chiefs, workers = list(tasks.get("chief", [])), list(tasks.get("worker", []))
-        number = {"chief": index, "worker": len(chiefs) + index}[kind]
+        addresses, task = config["cluster"], config["task"]
+        task_type, task_index = task["type"], int(task["index"])
+        chiefs, workers = list(addresses.get("chief", [])), list(addresses.get("worker", []))
+        worker = {"chief": task_index, "worker": len(chiefs) + task_index}[task_type]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"TF_CONFIG={text!r} cannot be read ({type(error).__name__}: {error}); expected was "
+            f"TF_CONFIG={text!r} cannot be read ({type(error).__name__}: {error}); "
             '\'{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": '
-            "0}}'."
+            "0}}' was expected."
         ) from None
-    addresses = chiefs + workers
-    if not addresses:
+    hosts = chiefs + workers
+    if not hosts:
         raise ValueError(f"TF_CONFIG={text!r} names no worker.")
-    return Cluster(addresses[0], len(addresses), number, "TF_CONFIG")
+    return Cluster(hosts[0], len(hosts), worker, "TF_CONFIG")
 
 
 def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
     if "OMPI_COMM_WORLD_RANK" not in environment or "OMPI_COMM_WORLD_SIZE" not in environment:
         return None
     rank, size = int(environment["OMPI_COMM_WORLD_RANK"]), int(environment["OMPI_COMM_WORLD_SIZE"])
-    # Where mpirun runs: up to version 4 "number.0;tcp://address,...:port", from version 5
+    # Where mpirun runs: up to version 4 "id.0;tcp://address,...:port", from version 5
     # "prterun-host-process@1".
-    launcher, space = (
+    launcher, namespace = (
         environment.get("OMPI_MCA_orte_hnp_uri", ""),
         environment.get("PMIX_NAMESPACE", ""),
     )
@@ -140,23 +136,23 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
     if host is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
         host = "127.0.0.1"
     if host is None:
-        found = re.search(r"tcp://([^,:]+)|tcp6://\[([^,\]]+)", launcher) or re.match(
-            r"prterun-(.+)-\d+@\d+$", space
+        match = re.search(r"tcp://([^,:]+)|tcp6://\[([^,\]]+)", launcher) or re.match(
+            r"prterun-(.+)-\d+@\d+$", namespace
         )
-        host = next((name for name in found.groups() if name), None) if found else None
+        host = next((name for name in match.groups() if name), None) if match else None
     if host is None:
         raise ValueError(
-            f"Open MPI's environment has {size} workers on several machines and does not say where "
-            "worker 0 is. Say it: mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name of the "
-            "first machine."
+            f"Open MPI's environment has {size} workers on several machines and does not name the "
+            "host of worker 0. Name it: mpirun -x PODIUM_COORDINATOR_HOST=host ..., with the name "
+            "of the first machine."
         )
     job = (
         re.match(r"(\d+)\.", launcher)
-        or re.search(r"-(\d+)@\d+$", space)
-        or re.match(r"(\d+)$", space)
+        or re.search(r"-(\d+)@\d+$", namespace)
+        or re.match(r"(\d+)$", namespace)
     )
-    number = 0 if job is None else int(job[1])
-    return Cluster(_address(host, number // 4096 if launcher else number), size, rank, "Open MPI")
+    job_id = 0 if job is None else int(job[1])
+    return Cluster(_address(host, job_id // 4096 if launcher else job_id), size, rank, "Open MPI")
 
 
 def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
@@ -182,23 +178,23 @@ def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
         int(environment.get("SLURM_STEP_ID", "0")),
     )
     return Cluster(
-        _address(first_node(nodes), job + 1009 * step),
+        _address(first_node_name(nodes), job + 1009 * step),
         int(tasks),
         int(environment["SLURM_PROCID"]),
         "Slurm",
     )
 
 
-def first_node(nodes: str) -> str:
-    """Return the first name of Slurm's short form of many, such as "gpu[01-04,7],cpu3"."""
+def first_node_name(nodes: str) -> str:
+    """Return the first name of a node list of Slurm, such as "gpu[01-04,7],cpu3"."""
     first = re.match(r"(?:[^,\[]|\[[^\]]*\])*", nodes)
     assert first is not None
     return re.sub(r"\[([^\],-]*)[^\]]*\]", r"\1", first[0])
 
 
 def _address(host: str, job: int) -> str:
-    """Return the address of a coordinator: every worker of a job arrives at the same port, other
-    jobs at another.
+    """Return the address of a coordinator: all workers of a job use the same port, and different
+    jobs usually different ones.
     """
-    first, count = _PORTS
-    return f"[{host}]:{first + job % count}" if ":" in host else f"{host}:{first + job % count}"
+    port = _PORTS[job % len(_PORTS)]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

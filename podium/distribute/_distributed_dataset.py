@@ -1,27 +1,30 @@
-"""Datasets whose batches come as PerReplica values, each replica's part on its own device."""
+"""DistributedDataset: batches as PerReplica values, each replica's part on its own device."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, cast
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
+from podium._typing import Tree
 from podium.core import Stream, map_structure
 from podium.core.internal import Tensor, check_int_range
 from podium.distribute._layout import Layout
-from podium.distribute._values import PerReplica
+from podium.distribute._per_replica import PerReplica
 
 
 class DistributedDataset:
-    """A source of global batches, each split between the replicas. Make it with
+    """A source of global batches, each split among the replicas. Made by
     `experimental_distribute_dataset`.
 
-    A batch whose samples do not divide evenly comes as one value instead of one for each replica.
+    A batch whose samples do not divide evenly is one value instead of one for each replica.
 
     Args:
-        source: What gives the batches.
-        layout: Where they go.
+        source: An iterable of batches.
+        layout: How they are placed.
 
     Example:
         >>> strategy = podium.distribute.MirroredStrategy(2)
@@ -30,62 +33,64 @@ class DistributedDataset:
         [[[0, 1], [2, 3]], [[4]]]
     """
 
-    def __init__(self, source: Any, layout: Layout):
+    def __init__(self, source: Iterable[Tree], layout: Layout):
         self.source = source
         self._layout = layout
 
     def __iter__(self) -> Stream:
-        return _Split(iter(self.source), self._layout, joins=False)
+        return _BatchSplitter(iter(self.source), self._layout, is_partial=False)
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(cast(Sized, self.source))
 
 
-class FromFunction(DistributedDataset):
-    """A dataset of this worker's own: the parts of all workers together make the global batch."""
+class DistributedDatasetFromFunction(DistributedDataset):
+    """A dataset of this worker: the batches of all workers together make the global batch."""
 
     def __iter__(self) -> Stream:
-        return _Split(
-            iter(self.source), self._layout, joins=not self._layout.everywhere.is_fully_addressable
+        return _BatchSplitter(
+            iter(self.source),
+            self._layout,
+            is_partial=not self._layout.everywhere.is_fully_addressable,
         )
 
 
-class _Split(Stream):
-    """Reads batches, and splits them."""
+class _BatchSplitter(Stream):
+    """Reads batches, and splits them among the replicas."""
 
-    def __init__(self, elements: Any, layout: Layout, joins: bool):
+    def __init__(self, elements: Iterator[Tree], layout: Layout, is_partial: bool):
         super().__init__()
         self._elements = elements
         self._layout = layout
-        self._joins = joins  # whether each process has a part of the batch, not all of it
+        self._is_partial = is_partial  # whether each process reads only a part of the batch
 
-    def read_next(self) -> Any:
-        """Return the next batch with PerReplica in the place of arrays."""
+    def read_next(self) -> Tree:
+        """Return the next batch with PerReplica instead of arrays."""
         element = (
             self._elements.next_arrays()
             if isinstance(self._elements, Stream)
             else next(self._elements)
         )
-        arrays = map_structure(_array, element)
+        arrays = map_structure(_as_numpy, element)
         sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arrays) if leaf.ndim}
-        parts = self._layout.parts // (jax.process_count() if self._joins else 1)
+        parts = self._layout.parts // (jax.process_count() if self._is_partial else 1)
         even = all(size and size % parts == 0 for size in sizes)
         with jax.ensure_compile_time_eval():  # a compiled function may read while it is traced
             return map_structure(lambda leaf: self._split(leaf, parts if even else 1), arrays)
 
-    def _split(self, array: np.ndarray, parts: int) -> PerReplica:
+    def _split(self, array: NDArray[Any], parts: int) -> PerReplica:
         if not array.ndim:
             stacked = np.broadcast_to(array, (parts,))
         else:
             stacked = array.reshape(parts, array.shape[0] // parts, *array.shape[1:])
-        if self._joins:
+        if self._is_partial:
             sharding = self._layout.sharding_for((self._layout.parts, 1))
             return PerReplica(jax.make_array_from_process_local_data(sharding, stacked))
         return PerReplica(self._layout.place_batch([np.array(stacked)], quietly=True)[0])
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Tree:
         return self.next_batch()
 
 
-def _array(leaf: Any) -> np.ndarray:
+def _as_numpy(leaf: Any) -> NDArray[Any]:
     return check_int_range(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))

@@ -1,7 +1,7 @@
 """`podium launch`: starts several workers of a script on this machine, and stops all when one
 fails.
 
-Each worker finds its cluster in `TF_CONFIG`. Nothing of JAX is needed here.
+Each worker gets its cluster in `TF_CONFIG`. Does not import JAX.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from typing import IO, Any
+from typing import IO
 
-_GRACE = 10.0  # seconds between asking a worker to end and ending it
-_MOMENT = (
-    5.0  # seconds to wait for the worker that is to blame, after one has ended because of another
-)
+_TERMINATION_SECONDS = 10.0  # between SIGTERM and SIGKILL
+# How long to wait for the worker that failed, after another one has ended because of it.
+_CAUSE_SECONDS = 5.0
+_LOST_PEER = 75  # the exit status of a worker that ended because of another
 
 
 def main(arguments: list[str]) -> int:
@@ -31,11 +31,11 @@ def main(arguments: list[str]) -> int:
         prog="podium launch",
         description="Start a script several times on this machine, as the workers of one "
         "MultiWorkerMirroredStrategy. Their "
-        "output is shown with the number of the worker in front. When one fails, all are stopped.",
+        "output is prefixed with the index of the worker. When one fails, all are stopped.",
     )
-    parser.add_argument("--workers", type=int, default=2, help="how many workers (2)")
+    parser.add_argument("--workers", type=int, default=2, help="number of workers (2)")
     parser.add_argument(
-        "--devices", type=int, help="how many virtual CPU devices each worker has (1)"
+        "--devices", type=int, help="number of virtual CPU devices of each worker (1)"
     )
     parser.add_argument(
         "--heartbeat",
@@ -43,12 +43,17 @@ def main(arguments: list[str]) -> int:
         help="seconds of silence after which a worker counts as lost (30)",
     )
     parser.add_argument("script", help="the script, or -m for a module")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="arguments", help="its arguments")
+    parser.add_argument(
+        "script_arguments", nargs=argparse.REMAINDER, metavar="arguments", help="its arguments"
+    )
     options = parser.parse_args(arguments)
     if options.workers < 1:
         parser.error(f"--workers {options.workers}: at least 1 was expected.")
     return launch(
-        [options.script, *options.rest], options.workers, options.devices, options.heartbeat
+        [options.script, *options.script_arguments],
+        options.workers,
+        options.devices,
+        options.heartbeat,
     )
 
 
@@ -59,34 +64,36 @@ def launch(
 
     Args:
         command: The script and its arguments.
-        workers: How many.
-        devices: Virtual CPU devices for each.
+        workers: The number of workers.
+        devices: The number of virtual CPU devices of each.
         heartbeat: Seconds of silence after which a worker counts as lost.
 
     Returns:
-        0, or the status of the first worker that failed; 128 and the signal's number for one that
+        0, or the status of the first worker that failed; 128 plus the signal's number for one that
         was killed.
     """
     addresses = _free_addresses(workers)
-    running = [_start(command, worker, addresses, devices, heartbeat) for worker in range(workers)]
+    processes = [
+        _start(command, worker, addresses, devices, heartbeat) for worker in range(workers)
+    ]
     lock = threading.Lock()
-    pumps = []
-    for worker, process in enumerate(running):
+    output_threads = []
+    for worker, process in enumerate(processes):
         for stream, target in ((process.stdout, sys.stdout), (process.stderr, sys.stderr)):
-            pump = threading.Thread(
-                target=_prefix, args=(f"[{worker}] ", stream, target, lock), daemon=True
+            thread = threading.Thread(
+                target=_prefix_lines, args=(f"[{worker}] ", stream, target, lock), daemon=True
             )
-            pump.start()
-            pumps.append(pump)
+            thread.start()
+            output_threads.append(thread)
     status = 0
     try:
-        status = _wait(running, (heartbeat or 30.0) + 5.0)
+        status = _wait(processes, (heartbeat or 30.0) + 5.0)
     except KeyboardInterrupt:
         status = 130
     finally:
-        _stop(running)
-        for pump in pumps:
-            pump.join(timeout=5)
+        _stop(processes)
+        for thread in output_threads:
+            thread.join(timeout=5)
     return status
 
 
@@ -96,7 +103,7 @@ def _start(
     addresses: list[str],
     devices: int | None,
     heartbeat: float | None,
-) -> Any:
+) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "TF_CONFIG": json.dumps(
@@ -105,9 +112,8 @@ def _start(
         "PYTHONUNBUFFERED": "1",
     }
     if devices is not None:
-        environment["XLA_FLAGS"] = (
-            f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}".strip()
-        )
+        flag = f"--xla_force_host_platform_device_count={devices}"
+        environment["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
     if heartbeat is not None:
         environment["PODIUM_HEARTBEAT"] = str(heartbeat)
     return subprocess.Popen(
@@ -119,54 +125,52 @@ def _start(
     )
 
 
-def _wait(running: list[Any], patience: float) -> int:
-    """Wait until all have ended, or one has failed and the others have had time to say why they end
-    too.
+def _wait(processes: list[subprocess.Popen[bytes]], timeout: float) -> int:
+    """Wait until all have ended, or until `timeout` seconds after one has failed; return the exit
+    status.
     """
     first: tuple[int, int] | None = None
-    deadline = suspected = float("inf")
+    deadline = cause_deadline = float("inf")
     while True:
-        ended = [process.poll() for process in running]
+        codes = [process.poll() for process in processes]
         if first is None:
-            failed = [(worker, code) for worker, code in enumerate(ended) if code not in (None, 0)]
-            cause = [
-                each for each in failed if each[1] != 75
-            ]  # 75: it ended because of another, which may take a moment longer
-            waited = failed and all(code is not None for code in ended)
-            if failed and not cause and not waited:
-                suspected = min(suspected, time.monotonic() + _MOMENT)
-                waited = time.monotonic() > suspected
-            if cause or waited:
-                first = (cause or failed)[0]
-                how = (
+            failed = [(worker, code) for worker, code in enumerate(codes) if code]
+            causes = [row for row in failed if row[1] != _LOST_PEER]
+            waited = bool(failed) and all(code is not None for code in codes)
+            if failed and not causes and not waited:
+                cause_deadline = min(cause_deadline, time.monotonic() + _CAUSE_SECONDS)
+                waited = time.monotonic() > cause_deadline
+            if causes or waited:
+                first = (causes or failed)[0]
+                description = (
                     f"was ended by signal {-first[1]}"
                     if first[1] < 0
                     else f"ended with status {first[1]}"
                 )
-                silent = (
-                    [] if cause else [worker for worker, code in enumerate(ended) if code is None]
-                )
-                how += f", because of worker {silent[0]} which does not end" if silent else ""
-                deadline = time.monotonic() + (0.0 if silent else patience)
+                running = [worker for worker, code in enumerate(codes) if code is None]
+                suspects = [] if causes else running
+                if suspects:
+                    description += f", because of worker {suspects[0]} which does not end"
+                deadline = time.monotonic() + (0.0 if suspects else timeout)
                 sys.stderr.write(
-                    f"podium launch: worker {first[0]} {how}; all workers are stopped.\n"
+                    f"podium launch: worker {first[0]} {description}; all workers are stopped.\n"
                 )
                 sys.stderr.flush()
-        if all(code is not None for code in ended) or time.monotonic() > deadline:
+        if all(code is not None for code in codes) or time.monotonic() > deadline:
             if first is None:
                 return 0
             return 128 - first[1] if first[1] < 0 else first[1]
         time.sleep(0.05)
 
 
-def _stop(running: list[Any]) -> None:
-    """End what still runs: ask first, then make it."""
-    for process in running:
+def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
+    """End the processes that still run: by SIGTERM, then by SIGKILL."""
+    for process in processes:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGCONT)  # one that was stopped hears it only then
-    deadline = time.monotonic() + _GRACE
-    for process in running:
+            process.send_signal(signal.SIGCONT)  # a stopped process handles SIGTERM only then
+    deadline = time.monotonic() + _TERMINATION_SECONDS
+    for process in processes:
         try:
             process.wait(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -174,8 +178,8 @@ def _stop(running: list[Any]) -> None:
             process.wait()
 
 
-def _prefix(prefix: str, stream: IO[bytes], target: Any, lock: threading.Lock) -> None:
-    """Pass lines on, each with the worker's number in front."""
+def _prefix_lines(prefix: str, stream: IO[bytes], target: IO[str], lock: threading.Lock) -> None:
+    """Write the lines of a stream to another one, each with a prefix."""
     for line in iter(stream.readline, b""):
         with lock:
             target.write(prefix + line.decode(errors="replace").rstrip("\r\n") + "\n")
@@ -184,12 +188,12 @@ def _prefix(prefix: str, stream: IO[bytes], target: Any, lock: threading.Lock) -
 
 
 def _free_addresses(count: int) -> list[str]:
-    """Return addresses on this machine that nobody uses now."""
+    """Return addresses on this machine that are not in use."""
     sockets = [socket.socket() for _ in range(count)]
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
+        for unused in sockets:
+            unused.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{unused.getsockname()[1]}" for unused in sockets]
     finally:
-        for one in sockets:
-            one.close()
+        for unused in sockets:
+            unused.close()

@@ -1,7 +1,6 @@
-"""Layout: where Variables and batches of a strategy lie on its mesh of devices.
+"""Layout: how the Variables and batches of a strategy are placed on its mesh of devices.
 
-It speaks to `podium/core/tensor/_placement.py`: Variables made in a strategy's scope get their
-placement here, batches too.
+Core calls it: Variables made in a strategy's scope get their `Placement` here.
 """
 
 from __future__ import annotations
@@ -13,14 +12,17 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from podium.core import Placement, warn_user
+from podium._typing import Array, Shape
+from podium.core import Placement, Variable, warn_user
 from podium.core.internal import place_value
+
+Spec = tuple[str | None, ...]  # the mesh axis of each dimension
 
 _warned: set[str] = set()
 
 
-def make_mesh(devices: Sequence[Any], shape: Sequence[int], names: Sequence[str]) -> Mesh:
-    """Return devices as a mesh whose axes XLA handles by itself."""
+def make_mesh(devices: Sequence[jax.Device], shape: Sequence[int], names: Sequence[str]) -> Mesh:
+    """Return devices as a mesh with automatic axes."""
     return Mesh(
         np.asarray(devices).reshape(tuple(shape)),
         tuple(names),
@@ -29,34 +31,33 @@ def make_mesh(devices: Sequence[Any], shape: Sequence[int], names: Sequence[str]
 
 
 class Layout:
-    """Where values lie on a mesh.
+    """How values are placed on a mesh.
 
     Args:
         mesh: The devices.
         batch_axes: The mesh axes along which a batch is split.
-        spec_of: Says how a Variable is split: a function of the Variable and its shape to a tuple
-            of mesh axes, one for each dimension, or None for a Variable that lies whole on each
-            device.
-        gathered: Whether steps compute with whole Variables, however they lie.
+        spec_of: A function of a Variable and its shape that returns the mesh axis of each
+            dimension, or None for a Variable that is replicated.
+        gathered: Whether steps gather split Variables before they compute with them.
     """
 
     def __init__(
         self,
         mesh: Mesh,
         batch_axes: tuple[str, ...],
-        spec_of: Callable[[Any, tuple[int, ...]], Any] | None = None,
+        spec_of: Callable[[Variable, Shape], Spec | None] | None = None,
         gathered: bool = False,
     ):
         self.mesh = mesh
         self.batch_axes = batch_axes
         self.everywhere = NamedSharding(mesh, PartitionSpec())
         self.parts = int(np.prod([mesh.shape[axis] for axis in batch_axes]))
-        self.scope = ""  # what the strategy calls itself, for messages
+        self.scope = ""  # the repr of the strategy, for messages
         self._spec_of = spec_of
         self._gathered = self.everywhere if gathered else None
 
-    def placement_of(self, variable: Any, value: Any) -> Placement:
-        """Return where a new Variable lies."""
+    def placement_of(self, variable: Variable, value: Array) -> Placement:
+        """Return how a new Variable is placed."""
         spec = None if self._spec_of is None else self._spec_of(variable, tuple(value.shape))
         if spec is None or not any(spec):
             return Placement(self.everywhere, self.everywhere, scope=self.scope)
@@ -67,21 +68,21 @@ class Layout:
             self.scope,
         )
 
-    def first_value(self, value: Any) -> Any:
-        """Return the first value of a new Variable; across processes it would have to be made
-        equal.
-        """
+    def first_value(self, value: Array) -> Array:
+        """Return the initial value of a new Variable."""
         return value
 
-    def sharding_for(self, shape: tuple[int, ...], axis: int = 0) -> NamedSharding:
-        """Return how an array is split along its axis of samples: evenly, or not at all."""
+    def sharding_for(self, shape: Shape, axis: int = 0) -> NamedSharding:
+        """Return the sharding of an array: split evenly along the samples, or replicated."""
         if len(shape) <= axis or shape[axis] == 0 or shape[axis] % self.parts:
             return self.everywhere
         return NamedSharding(self.mesh, PartitionSpec(*[None] * axis, self.batch_axes))
 
-    def place_batch(self, arrays: list[Any], axis: int = 0, quietly: bool = False) -> list[Any]:
-        """Put the arrays of a batch on the devices: split along the axis of samples, or whole if
-        they do not divide.
+    def place_batch(
+        self, arrays: list[Any], axis: int = 0, quietly: bool = False
+    ) -> list[jax.Array]:
+        """Place the arrays of a batch on the devices: split along the axis of samples, or
+        replicated if they do not divide evenly.
         """
         smallest = min(
             (array.shape[axis] for array in arrays if len(array.shape) > axis), default=self.parts
@@ -91,12 +92,13 @@ class Layout:
             warn_user(
                 f"A batch of {smallest} samples is smaller than the number of replicas, "
                 f"{self.parts}: every device computes all "
-                "of it, which is exact and wastes the others. Use a batch size that is a "
+                "of it, which is exact but wasteful. Use a batch size that is a "
                 "multiple of the number of replicas."
             )
         shardings = [self.sharding_for(array.shape, axis) for array in arrays]
         if self.everywhere.is_fully_addressable:
-            return jax.device_put(arrays, shardings)
+            placed: list[jax.Array] = jax.device_put(arrays, shardings)
+            return placed
         return [
             place_value(array, sharding) for array, sharding in zip(arrays, shardings, strict=True)
         ]

@@ -1,45 +1,51 @@
-"""LayoutMap: which Variables are split along which mesh axes, by patterns of their paths."""
+"""LayoutMap: which Variables are split along which mesh axes, by patterns of their paths. Also the
+rules of the presets of `ShardedStrategy`.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from podium.core import check_choice
+from jax.sharding import Mesh
 
-Spec = tuple[str | None, ...]
+from podium._typing import Shape
+from podium.core import Variable, check_choice
+from podium.distribute._layout import Spec
+
+SpecRule = Callable[[Variable, Shape], Spec | None]
 
 
 class LayoutMap:
     """Regular expressions of Variables' paths, each with a mesh axis (or None) for every dimension.
 
-    The first pattern that is found in a path counts. A Variable without a pattern lies whole on
-    every device, and so does a dimension whose length the axis does not divide.
+    The first pattern that is found in a path is used. A Variable without a pattern is replicated;
+    a dimension whose length the axis does not divide is not split.
 
     Args:
         rules: Patterns and axes, in order.
 
     Example:
-        >>> layout = podium.distribute.LayoutMap({r"dense.*/kernel": (None, "model"), r"embedding": ("model", None)})
+        >>> layout = podium.distribute.LayoutMap({r"dense.*/kernel": (None, "model")})
         >>> layout["sequential/dense_1/kernel"]
         (None, 'model')
         >>> layout["sequential/dense_1/bias"] is None
         True
     """
 
-    def __init__(self, rules: Mapping[str, Any] | None = None):
+    def __init__(self, rules: Mapping[str, str | Sequence[str | None]] | None = None):
         self._rules: dict[str, Spec] = {}
         for pattern, axes in (rules or {}).items():
             self[pattern] = axes
 
-    def __setitem__(self, pattern: str, axes: Any) -> None:
+    def __setitem__(self, pattern: str, axes: str | Sequence[str | None]) -> None:
         try:
             re.compile(pattern)
         except (re.error, TypeError) as error:
             raise ValueError(
-                f"LayoutMap was given the pattern {pattern!r}, which is no regular expression: "
-                f"{error}."
+                f"LayoutMap was given the pattern {pattern!r}, which is not a regular "
+                f"expression: {error}."
             ) from None
         spec = (axes,) if isinstance(axes, str) else tuple(axes)
         if not all(axis is None or isinstance(axis, str) for axis in spec):
@@ -60,7 +66,7 @@ class LayoutMap:
     def __len__(self) -> int:
         return len(self._rules)
 
-    def check(self, mesh: Any) -> None:
+    def check(self, mesh: Mesh) -> None:
         """Check that all axes are those of a mesh.
 
         Raises:
@@ -72,8 +78,7 @@ class LayoutMap:
                     check_choice("mesh axis", axis, tuple(mesh.shape))
 
 
-# Attention splits its heads, in and out; everything else its last dimension, the one that is
-# computed.
+# Attention splits its heads; all other layers split their last dimension, that of the outputs.
 TENSOR = LayoutMap(
     {
         r"(query|key|value)/kernel$": (None, "model", None),
@@ -85,10 +90,10 @@ TENSOR = LayoutMap(
 )
 
 
-def by_map(layout: LayoutMap, mesh: Any) -> Callable[[Any, tuple[int, ...]], Spec | None]:
+def spec_from_map(layout: LayoutMap, mesh: Mesh) -> SpecRule:
     """Return the rule that looks a Variable up in a LayoutMap."""
 
-    def spec_of(variable: Any, shape: tuple[int, ...]) -> Spec | None:
+    def spec_of(variable: Variable, shape: Shape) -> Spec | None:
         axes = layout[variable.path]
         if axes is None:
             return None
@@ -98,44 +103,42 @@ def by_map(layout: LayoutMap, mesh: Any) -> Callable[[Any, tuple[int, ...]], Spe
                 f"dimensions of lengths {shape}. Give at "
                 "most one axis for each dimension."
             )
-        return _that_divide(axes, shape, mesh)
+        return _axes_that_divide(axes, shape, mesh)
 
     return spec_of
 
 
-def by_tensor(mesh: Any) -> Callable[[Any, tuple[int, ...]], Spec | None]:
+def spec_for_tensor_preset(mesh: Mesh) -> SpecRule:
     """Return the rule of the preset "tensor": weights are split along the axis "model", mostly in
     their last dimension.
     """
 
-    def spec_of(variable: Any, shape: tuple[int, ...]) -> Spec | None:
+    def spec_of(variable: Variable, shape: Shape) -> Spec | None:
         axes = TENSOR[variable.path] if variable.path else None
         if axes is None or len(axes) != len(shape):
             axes = (*[None] * (len(shape) - 1), "model") if len(shape) > 1 else ()
-        return _that_divide(axes, shape, mesh)
+        return _axes_that_divide(axes, shape, mesh)
 
     return spec_of
 
 
-def by_size(axis: str, parts: int, smallest: int) -> Callable[[Any, tuple[int, ...]], Spec | None]:
+def spec_by_size(axis: str, parts: int, smallest: int) -> SpecRule:
     """Return the rule of the preset "fsdp": every Variable that is large enough is split in its
     longest dimension.
     """
 
-    def spec_of(variable: Any, shape: tuple[int, ...]) -> Spec | None:
-        size = 1
-        for length in shape:
-            size *= length
-        fitting = [place for place, length in enumerate(shape) if length and length % parts == 0]
-        if size < smallest or not fitting:
+    def spec_of(variable: Variable, shape: Shape) -> Spec | None:
+        size = math.prod(shape)
+        divisible = [index for index, length in enumerate(shape) if length and length % parts == 0]
+        if size < smallest or not divisible:
             return None
-        longest = max(fitting, key=lambda place: shape[place])
-        return tuple(axis if place == longest else None for place in range(len(shape)))
+        longest = max(divisible, key=lambda index: shape[index])
+        return tuple(axis if index == longest else None for index in range(len(shape)))
 
     return spec_of
 
 
-def _that_divide(axes: Spec, shape: tuple[int, ...], mesh: Any) -> Spec:
+def _axes_that_divide(axes: Spec, shape: Shape, mesh: Mesh) -> Spec:
     lengths = zip(axes, shape, strict=False)
     return tuple(
         axis if axis is not None and length and length % mesh.shape[axis] == 0 else None

@@ -1,7 +1,7 @@
-"""MeshStrategy: what all strategies of several devices share.
+"""MeshStrategy: the base of all strategies of several devices.
 
-`fit` and its kin see one large device: batches are split along the mesh, XLA adds the collectives.
-`run` is the other view, one replica at a time: see `_replicated.py`.
+`fit`, `evaluate` and `predict` have a global view: batches are split along the mesh, and XLA adds
+the collectives. `run` has the view of one replica: see `_replica_runner.py`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,26 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from podium._typing import Tree
 from podium.core import check_choice, map_structure
 from podium.core.internal import context, override, wrap
 from podium.distribute._devices import default_device
-from podium.distribute._distributed_dataset import DistributedDataset, FromFunction
+from podium.distribute._distributed_dataset import (
+    DistributedDataset,
+    DistributedDatasetFromFunction,
+)
 from podium.distribute._layout import Layout
-from podium.distribute._replica import InputContext
-from podium.distribute._replicated import Replicated
+from podium.distribute._per_replica import is_per_replica
+from podium.distribute._replica_context import InputContext
+from podium.distribute._replica_runner import ReplicaRunner
 from podium.distribute._strategy import Strategy
-from podium.distribute._values import is_per_replica
 
 
 class MeshStrategy(Strategy):
-    """A strategy over a mesh of devices; the base of those with names.
+    """A strategy over a mesh of devices; the base of `MirroredStrategy` and others.
 
     Args:
-        layout: Where Variables and batches lie.
+        layout: How Variables and batches are placed.
 
     Example:
         >>> isinstance(podium.distribute.MirroredStrategy(2), podium.distribute.MeshStrategy)
@@ -38,18 +42,16 @@ class MeshStrategy(Strategy):
     def __init__(self, layout: Layout):
         self._layout = layout
         layout.scope = repr(self)
-        self._replicated = Replicated(layout)
+        self._runner = ReplicaRunner(layout)
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """Into how many parts a batch is split; inside a run that was given one part, 1."""
-        return self._replicated.running or self._layout.parts
+        """The number of parts of a batch; 1 inside a `run` with a batch that is not split."""
+        return self._runner.num_running or self._layout.parts
 
     @property
-    def placed_by(self) -> Layout | None:
-        """What places Variables and batches; None on a single device, where there is nothing to
-        place.
-        """
+    def layout(self) -> Layout | None:
+        """How Variables and batches are placed; None on a single device."""
         return self._layout if self.mesh.size > 1 else None
 
     @property
@@ -59,10 +61,10 @@ class MeshStrategy(Strategy):
 
     @property
     def _is_running(self) -> bool:  # type: ignore[override]
-        return bool(self._replicated.running)
+        return bool(self._runner.num_running)
 
-    def _placing(self) -> contextlib.AbstractContextManager:
-        if self.placed_by is None:
+    def _placement_scope(self) -> contextlib.AbstractContextManager[object]:
+        if self.layout is None:
             return default_device(self.mesh.devices.flat[0])
         return (
             override(layout=self._layout)
@@ -71,26 +73,29 @@ class MeshStrategy(Strategy):
         )
 
     def run(
-        self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None
-    ) -> Any:
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        options: Any = None,
+    ) -> Tree:
         """Run a step on every replica at once, compiled.
 
-        Inside, the code sees its replica's part: PerReplica arguments (as distributed datasets give
-        them) come as that replica's value, others as they are. An optimizer's update takes the sum
-        of all replicas' gradients, so that losses are to be divided by the global batch size. What
-        is written to a Variable becomes one value as its `aggregation` says. A batch that does not
-        divide runs as one replica: exact for losses made as above.
+        The function receives its replica's part: PerReplica arguments (as distributed datasets
+        return them) become that replica's value, others are passed as they are. An optimizer uses
+        the sum of all replicas' gradients, so losses must be divided by the global batch size. The
+        values that replicas write to a Variable are combined according to its `aggregation`. A
+        batch that does not divide evenly runs as one replica: exact for losses computed as above.
 
         Args:
-            fn: The step. It is compiled for the shapes of its arguments, and compiled again if it
-                is another function.
+            fn: The step. It is compiled once for each function and for the shapes of its
+                arguments.
             args: Its arguments.
             kwargs: Its named arguments.
             options: Accepted for TensorFlow's signature.
 
         Returns:
-            What it returned, with `PerReplica` in the place of arrays; on a single device, what it
-            returned.
+            Its result, with `PerReplica` instead of arrays; on a single device, its result.
 
         Example:
             >>> strategy = podium.distribute.MirroredStrategy(2)
@@ -101,16 +106,16 @@ class MeshStrategy(Strategy):
             ...     return podium.ops.max(x)
             >>> batches = podium.data.Dataset.from_tensor_slices(np.arange(6.0)).batch(6)
             >>> for batch in strategy.experimental_distribute_dataset(batches):
-            ...     found = strategy.run(step, args=(batch,))
-            >>> [float(value) for value in strategy.unwrap(found)], float(total)
+            ...     result = strategy.run(step, args=(batch,))
+            >>> [float(value) for value in strategy.unwrap(result)], float(total)
             ([2.0, 5.0], 15.0)
         """
         with self.scope():
-            return self._replicated(fn, args, kwargs or {})
+            return self._runner(fn, args, kwargs or {})
 
-    def unwrap(self, value: Any) -> tuple[Any, ...]:
-        """Return the values of the replicas of this machine as a tuple; of a structure, a tuple of
-        such structures.
+    def unwrap(self, value: Tree) -> tuple[Tree, ...]:
+        """Return the values of the replicas of this machine as a tuple; for a structure, a tuple of
+        structures.
         """
         leaves, treedef = jax.tree.flatten(value, is_leaf=_is_leaf)
         counts = {len(leaf.values) for leaf in leaves if is_per_replica(leaf)}
@@ -119,76 +124,75 @@ class MeshStrategy(Strategy):
         rows = [leaf.values if is_per_replica(leaf) else (leaf,) * max(counts) for leaf in leaves]
         return tuple(jax.tree.unflatten(treedef, row) for row in zip(*rows, strict=True))
 
-    def reduce(self, reduce_op: str, value: Any, axis: int | None = None) -> Any:
-        """Combine what the replicas returned into one value.
+    def reduce(self, reduce_op: str, value: Tree, axis: int | None = None) -> Tree:
+        """Reduce the results of the replicas to one value.
 
         Args:
             reduce_op: "sum" or "mean".
-            value: A result of `run`: PerReplica, or a structure of them. What is the same on all
-                replicas is left as it is.
-            axis: An axis of each replica's value to combine as well, usually 0 for the batch.
+            value: A result of `run`: PerReplica, or a structure of them. Other values are returned
+                as they are.
+            axis: An axis of each replica's value to reduce as well, usually 0 for the batch.
         """
-        how = (
-            jnp.sum
-            if check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean")) == "sum"
-            else jnp.mean
-        )
+        name = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
+        reduce = jnp.sum if name == "sum" else jnp.mean
 
-        def reduced(leaf: Any) -> Any:
+        def reduce_leaf(leaf: Any) -> Any:
             if not is_per_replica(leaf):
                 return leaf if axis is None else Strategy.reduce(self, reduce_op, leaf, axis)
             axes = (0,) if axis is None else (0, axis + 1 if axis >= 0 else leaf.array.ndim + axis)
-            return wrap(self._on_all(lambda array: how(array, axes), leaf.array))
+            return wrap(self._compute_replicated(lambda array: reduce(array, axes), leaf.array))
 
-        return over_replicas(reduced, value)
+        return map_replicas(reduce_leaf, value)
 
-    def gather(self, value: Any, axis: int) -> Any:
-        """Join what the replicas returned along an axis, in the order of the replicas."""
+    def gather(self, value: Tree, axis: int) -> Tree:
+        """Concatenate the results of the replicas along an axis, in the order of the replicas."""
 
-        def gathered(leaf: Any) -> Any:
+        def gather_leaf(leaf: Any) -> Any:
             if not is_per_replica(leaf):
                 return leaf
             if leaf.array.ndim == 1:
                 raise ValueError(
-                    "gather was given numbers, which have no axis to join them along. Use "
+                    "gather was given scalars, which have no axis to concatenate along. Use "
                     "`reduce` or `unwrap`."
                 )
-            place = axis if axis >= 0 else leaf.array.ndim - 1 + axis
+            dim = axis if axis >= 0 else leaf.array.ndim - 1 + axis
 
-            def joined(array: Any) -> Any:
-                moved = jnp.moveaxis(array, 0, place)
+            def concatenate(array: jax.Array) -> jax.Array:
+                moved = jnp.moveaxis(array, 0, dim)
                 shape = array.shape[1:]
-                return moved.reshape(
-                    *shape[:place], array.shape[0] * shape[place], *shape[place + 1 :]
-                )
+                return moved.reshape(*shape[:dim], array.shape[0] * shape[dim], *shape[dim + 1 :])
 
-            return wrap(self._on_all(joined, leaf.array))
+            return wrap(self._compute_replicated(concatenate, leaf.array))
 
-        return over_replicas(gathered, value)
+        return map_replicas(gather_leaf, value)
 
-    def _on_all(self, function: Callable, array: Any) -> Any:
-        """Compute something from an array of all replicas, so that each process gets the result."""
+    def _compute_replicated(
+        self, function: Callable[[jax.Array], jax.Array], array: jax.Array
+    ) -> jax.Array:
+        """Apply a function to an array of all replicas, so that each process gets the result."""
         if isinstance(array, jax.core.Tracer) or self._layout.everywhere.is_fully_addressable:
             return function(array)
         return jax.jit(function, out_shardings=self._layout.everywhere)(array)
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Return the dataset such that each replica gets its part of every batch, as PerReplica
+        """Return a dataset from which each replica gets its part of every batch, as PerReplica
         values.
 
         Args:
-            dataset: Anything that gives global batches; on a single device it is returned as it is.
+            dataset: An iterable of global batches; on a single device it is returned as it is.
             options: Accepted for TensorFlow's signature.
         """
-        return dataset if self.placed_by is None else DistributedDataset(dataset, self._layout)
+        return dataset if self.layout is None else DistributedDataset(dataset, self._layout)
 
-    def distribute_datasets_from_function(self, dataset_fn: Callable, options: Any = None) -> Any:
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Any], options: Any = None
+    ) -> Any:
         """Call a function that makes the dataset of this worker, and distribute that.
 
         Args:
-            dataset_fn: A function of an `InputContext`. Each worker's dataset gives its own part of
-                the global batch: for all replicas of the worker together, where TensorFlow wants
-                one replica's.
+            dataset_fn: A function of an `InputContext`. Each worker's dataset returns its part of
+                the global batch: for all replicas of the worker together, whereas TensorFlow
+                expects that of one replica.
             options: Accepted for TensorFlow's signature.
         """
         context = InputContext(
@@ -196,8 +200,10 @@ class MeshStrategy(Strategy):
             self._worker,
             self.num_replicas_in_sync,
         )
-        made = dataset_fn(context)
-        return made if self.placed_by is None else FromFunction(made, self._layout)
+        dataset = dataset_fn(context)
+        if self.layout is None:
+            return dataset
+        return DistributedDatasetFromFunction(dataset, self._layout)
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
@@ -215,17 +221,17 @@ class MeshStrategy(Strategy):
         return f"<podium.distribute.{type(self).__name__} {shape}>"
 
 
-def _is_leaf(value: Any) -> bool:
+def _is_leaf(value: object) -> bool:
     return is_per_replica(value) or hasattr(value, "_value")
 
 
-def over_replicas(function: Callable, value: Any) -> Any:
-    """Apply a function to each PerReplica, or other value, of a structure."""
+def map_replicas(function: Callable[[Any], Any], value: Tree) -> Tree:
+    """Apply a function to each PerReplica and each other leaf of a structure."""
     if is_per_replica(value):
         return function(value)
     if isinstance(value, dict):
-        return {key: over_replicas(function, each) for key, each in value.items()}
+        return {key: map_replicas(function, part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        parts = [over_replicas(function, each) for each in value]
+        parts = [map_replicas(function, part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return map_structure(function, value)

@@ -1,5 +1,4 @@
-"""Strategy: the one device that JAX uses by itself, with the words that training loops speak to any
-strategy.
+"""Strategy: the default strategy, for one device, and the interface of all strategies.
 
 A strategy of several replicas is a subclass: see `_mesh_strategy.py`.
 """
@@ -9,14 +8,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import ops
+from podium._typing import Tree
 from podium.core import check_choice, map_structure
 from podium.core.internal import context, override
-from podium.distribute._replica import InputContext
+from podium.distribute._replica_context import InputContext
 
-_open: ContextVar[tuple[Any, ...]] = ContextVar("open_strategies", default=())
+if TYPE_CHECKING:
+    from podium.distribute._layout import Layout
+
+_open: ContextVar[tuple[Strategy, ...]] = ContextVar("open_strategies", default=())
 
 
 class Strategy:
@@ -32,7 +35,7 @@ class Strategy:
     """
 
     _should_use_with_coordinator = False
-    _is_running = False  # whether a step is being run for each replica
+    _is_running = False  # whether a step is being traced for each replica
 
     @property
     def num_replicas_in_sync(self) -> int:
@@ -40,8 +43,8 @@ class Strategy:
         return 1
 
     @property
-    def placed_by(self) -> Any:
-        """What places Variables and batches on several devices; None if there is one."""
+    def layout(self) -> Layout | None:
+        """How Variables and batches are placed on several devices; None if there is one."""
         return None
 
     @property
@@ -56,34 +59,36 @@ class Strategy:
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """Make this the strategy that `get_strategy` returns, and place Variables made
-        meanwhile.
-        """
-        open_now = _open.get()
+        """Make this the strategy that `get_strategy` returns, and place Variables made inside."""
+        open_scopes = _open.get()
         if (
-            open_now
-            and open_now[-1] is not self
-            and Strategy not in (type(self), type(open_now[-1]))
+            open_scopes
+            and open_scopes[-1] is not self
+            and Strategy not in (type(self), type(open_scopes[-1]))
         ):
             raise RuntimeError(
-                f"The scope of {self!r} was opened inside the scope of {open_now[-1]!r}. "
+                f"The scope of {self!r} was opened inside the scope of {open_scopes[-1]!r}. "
                 "Strategies do not nest; leave one scope "
                 "before you open another."
             )
-        token = _open.set((*open_now, self))
+        token = _open.set((*open_scopes, self))
         try:
-            with self._placing():
+            with self._placement_scope():
                 yield self
         finally:
             _open.reset(token)
 
-    def _placing(self) -> contextlib.AbstractContextManager:
-        """Return a context in which new values live where this strategy wants them."""
+    def _placement_scope(self) -> contextlib.AbstractContextManager[object]:
+        """Return a context in which new values are placed as this strategy requires."""
         return contextlib.nullcontext() if context.layout is None else override(layout=None)
 
     def run(
-        self, fn: Callable, args: tuple = (), kwargs: dict | None = None, options: Any = None
-    ) -> Any:
+        self,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        options: Any = None,
+    ) -> Tree:
         """Run a step on every replica.
 
         Args:
@@ -93,54 +98,55 @@ class Strategy:
             options: Accepted for TensorFlow's signature.
 
         Returns:
-            What it returned, on each replica; `unwrap` makes a tuple of that.
+            Its result on each replica; `unwrap` makes a tuple of them.
         """
         with self.scope():
             return fn(*args, **(kwargs or {}))
 
-    def unwrap(self, value: Any) -> tuple[Any, ...]:
+    def unwrap(self, value: Tree) -> tuple[Tree, ...]:
         """Return the values of the replicas of this machine as a tuple."""
         return (value,)
 
-    def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
+    def experimental_local_results(self, value: Tree) -> tuple[Tree, ...]:
         """Return the values of the replicas of this machine as a tuple."""
         return self.unwrap(value)
 
-    def reduce(self, reduce_op: str, value: Any, axis: int | None = None) -> Any:
-        """Combine what the replicas returned into one value.
+    def reduce(self, reduce_op: str, value: Tree, axis: int | None = None) -> Tree:
+        """Reduce the results of the replicas to one value.
 
         Args:
             reduce_op: "sum" or "mean".
             value: A result of `run`.
-            axis: An axis of each replica's value to combine as well, usually 0 for the batch.
+            axis: An axis of each replica's value to reduce as well, usually 0 for the batch.
         """
-        how = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
+        name = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
         if axis is None:
             return value
-        return map_structure(
-            lambda each: (ops.sum if how == "sum" else ops.mean)(each, axis=axis), value
-        )
+        reduce = ops.sum if name == "sum" else ops.mean
+        return map_structure(lambda leaf: reduce(leaf, axis=axis), value)
 
-    def gather(self, value: Any, axis: int) -> Any:
-        """Join what the replicas returned along an axis."""
+    def gather(self, value: Tree, axis: int) -> Tree:
+        """Concatenate the results of the replicas along an axis."""
         return value
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-        """Return the dataset such that each replica gets its part of every batch."""
+        """Return a dataset from which each replica gets its part of every batch."""
         return dataset
 
-    def distribute_datasets_from_function(self, dataset_fn: Callable, options: Any = None) -> Any:
-        """Call a function that makes the dataset of each worker."""
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Any], options: Any = None
+    ) -> Any:
+        """Return the dataset that a function makes for this worker."""
         return dataset_fn(InputContext())
 
     experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
-    def agreed(self, value: Any, how: str = "any") -> Any:
-        """Return one value for all workers; of one worker it is its own."""
+    def reduce_across_workers(self, value: Any, how: str = "any") -> Any:
+        """Return one value for all workers; with one worker, its own."""
         return value
 
-    def before_run(self, model: Any, what: str) -> None:
-        """Hear that a "fit", "evaluate" or "predict" of a model begins."""
+    def on_run_begin(self, model: Any, what: str) -> None:
+        """Called when a "fit", "evaluate" or "predict" of a model begins."""
 
     @property
     def spans_processes(self) -> bool:
@@ -151,6 +157,6 @@ class Strategy:
         return f"<podium.distribute.{type(self).__name__}, {self.num_replicas_in_sync} replica>"
 
 
-def open_strategies() -> tuple[Any, ...]:
+def open_strategies() -> tuple[Strategy, ...]:
     """Return the strategies whose scopes are open, the innermost last."""
     return _open.get()

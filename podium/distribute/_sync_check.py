@@ -1,23 +1,21 @@
-"""Whether all devices have the same values of what must be equal."""
+"""Checks that all devices have the same values of replicated Variables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import jax
 import numpy as np
 
-from podium.core import warn_user
+from podium.core import Variable, warn_user
 
 
-def check_in_sync(variables: Iterable[Any]) -> bool:
-    """Tell whether all devices have the same values of the Variables that lie whole on each; warn
-    if they have not.
+def check_in_sync(variables: Iterable[Variable]) -> bool:
+    """Return whether all devices have the same values of replicated Variables; warn if they differ.
 
-    They differ only if a step in `Strategy.run` wrote what it computed from its own part of the
-    batch to a Variable without an `aggregation`. It reads all of them, from all devices of this
-    process: not for every step.
+    They differ only if a step in `Strategy.run` wrote a value that it computed from its own part of
+    the batch to a Variable without an `aggregation`. All values are read from all devices of this
+    process, so do not call it in every step.
 
     Args:
         variables: The Variables, such as `model.variables`.
@@ -44,8 +42,8 @@ def check_in_sync(variables: Iterable[Any]) -> bool:
         ):
             warn_user(
                 f"The devices disagree about Variable {variable.path!r}: a step in "
-                "`strategy.run` wrote a value of its own "
-                "replica to it. Write what is equal on all replicas "
+                "`strategy.run` wrote a value of one "
+                "replica to it. Write values that are equal on all replicas "
                 "(`get_replica_context().all_reduce`), or make the Variable "
                 'with aggregation="mean", "sum" or "only_first_replica".'
             )

@@ -89,14 +89,14 @@ SPARSE = ("csr", "csc", "coo", "lil", "bsr", "dia", "dok")
 
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("shuffle", [False, True, "batch"])
-def test_files_give_the_batches_of_the_arrays_in_them(kind, shuffle, tmp_path):
+def test_batches_of_files_equal_those_of_arrays(kind, shuffle, tmp_path):
     x, y = (in_file(array, tmp_path, kind) for array in (X, Y))
     assert_same(batches(x, y, shuffle=shuffle, epochs=2), batches(X, Y, shuffle=shuffle, epochs=2))
 
 
 @pytest.mark.parametrize("kind", SPARSE)
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_sparse_rows_are_made_dense_by_the_batch(kind, shuffle):
+def test_sparse_rows_are_made_dense_batch_by_batch(kind, shuffle):
     x = np.where(X > 0.5, X, 0)
     given = in_file(x, None, kind), in_file(Y, None, kind)
     assert_same(batches(*given, shuffle=shuffle), batches(x, Y[:, None], shuffle=shuffle))
@@ -111,7 +111,7 @@ def test_sparse_matrices_and_vectors():
     assert_same(batches(scipy.sparse.csr_array(x > 0)), batches(x > 0))
 
 
-def test_a_sparse_matrix_never_becomes_dense_as_a_whole():
+def test_sparse_matrix_is_never_made_dense():
     wide = scipy.sparse.csr_array((1_000_000, 1_000_000), dtype="float32")
     column = convert_arrays(wide, "x")
     assert column.shape == wide.shape and column.in_memory is None
@@ -119,7 +119,7 @@ def test_a_sparse_matrix_never_becomes_dense_as_a_whole():
 
 
 @pytest.mark.parametrize(("shuffle", "epochs"), [(False, 1), (True, 2), ("batch", 1)])
-def test_everything_that_fit_does_reads_batches_only(shuffle, epochs):
+def test_fit_reads_lazy_arrays_batch_by_batch(shuffle, epochs):
     x, y, weight = (Lazy(array[:20], most=4) for array in (X, Y, np.ones(23)))
     model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
     model.compile("sgd", podium.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -131,7 +131,7 @@ def test_everything_that_fit_does_reads_batches_only(shuffle, epochs):
     assert x.reads and y.reads and weight.reads
 
 
-def test_neighbours_are_read_at_once_and_no_row_twice():
+def test_neighboring_rows_are_read_at_once_and_no_row_twice():
     lazy = Lazy(X)
     column = convert_arrays(lazy, "x")
     assert_same(column.rows(np.array([5, 2, 4, 9, 2, 3])), X[[5, 2, 4, 9, 2, 3]].astype("float32"))
@@ -158,13 +158,13 @@ def test_lazy_arrays_with_class_weights_match_those_in_memory():
         batches(Lazy(X), Lazy(Y), class_weight={0: 1.0})
 
 
-def test_missing_weights_of_an_output_are_ones_whatever_its_targets_are():
+def test_missing_sample_weights_of_an_output_are_ones():
     found = batches(X, [Lazy(Y), Y], sample_weight=[None, Y])
     assert_same(found, batches(X, [Y, Y], sample_weight=[None, Y]))
 
 
 @pytest.mark.parametrize("kind", ["lazy", "csr", "memmap", "hdf5"])
-def test_validation_split_cuts_without_reading(kind, tmp_path):
+def test_validation_split_does_not_read_the_data(kind, tmp_path):
     x = in_file(X, tmp_path, kind)
     (train, y), (validate, _) = train_validation_split((x, Y), 0.3)
     assert isinstance(train, Column) and (len(train), len(validate), len(y)) == (16, 7, 16)
@@ -174,7 +174,7 @@ def test_validation_split_cuts_without_reading(kind, tmp_path):
         assert all(stop <= 23 and start >= 0 for start, stop in x.reads) and x.reads[-1] == (16, 23)
 
 
-def test_arrays_in_memory_are_neither_copied_nor_read_by_pieces():
+def test_arrays_in_memory_are_not_copied():
     strided = np.asfortranarray(X)[::2]
     assert convert_arrays(X, "x") is X and convert_arrays(strided, "x") is strided
     column = as_column(convert_arrays(X, "x"), "x")
@@ -185,7 +185,7 @@ def test_arrays_in_memory_are_neither_copied_nor_read_by_pieces():
 @pytest.mark.parametrize(
     "index", [slice(2, 6), np.array([5, 1, 1, 2], "int32")], ids=["slice", "numbers"]
 )
-def test_a_batch_belongs_to_nobody_else(kind, index, tmp_path):
+def test_batches_do_not_share_memory(kind, index, tmp_path):
     source = X.astype("float32")
     column = as_column(
         convert_arrays(source if kind == "memory" else in_file(source, tmp_path, kind), "x"), "x"
@@ -196,7 +196,7 @@ def test_a_batch_belongs_to_nobody_else(kind, index, tmp_path):
     assert_same(column.rows(index), X[index].astype("float32"))
 
 
-def test_integers_beyond_32_bits_are_found_in_the_batch_that_holds_them():
+def test_integers_beyond_32_bits_raise_in_their_batch():
     y = np.zeros(23, "int64")
     y[20] = 2**40
     first = iter(DataHandler(X, Lazy(y), batch_size=8).enumerate_epochs())
@@ -227,7 +227,7 @@ class Files:
 Pair = collections.namedtuple("Pair", "first second")
 
 
-def test_structures_keep_their_form():
+def test_nested_structures_are_preserved():
     wanted = {"pixels": X, "age": Y}
     assert_same(batches(Inputs(X, Y), shuffle=True), batches(wanted, shuffle=True))
     assert_same(
@@ -241,7 +241,7 @@ def test_structures_keep_their_form():
     assert_same(batches(iter([(Inputs(X, Y), Y)])), batches(iter([(wanted, Y)])))
 
 
-def test_a_dataclass_that_can_be_walked_is_a_source_of_batches():
+def test_iterable_dataclass_is_a_source_of_batches():
     data = DataHandler(Files([(X, Y), (X, Y)]))
     assert [len(list(iterator)) for _, iterator in data.enumerate_epochs()] == [2]
 
@@ -280,12 +280,12 @@ def test_groups_of_files_are_dictionaries(tmp_path):
         ),
     ],
 )
-def test_what_holds_no_numbers_is_refused_by_name(x, error, message):
+def test_error_for_non_numeric_data_names_the_leaf(x, error, message):
     with pytest.raises(error, match=message):
         DataHandler(x, Y)
 
 
-def test_labelled_arrays_are_read_by_rows_too():
+def test_xarray_arrays_are_read_by_rows():
     class DataArray(Lazy):
         __module__ = "xarray.core.dataarray"
 
@@ -301,7 +301,7 @@ def test_labelled_arrays_are_read_by_rows_too():
     st.integers(0, 4),
     st.lists(st.integers(0, 99)),
 )
-def test_columns_made_of_columns_give_the_rows_of_the_whole(lengths, first, last, picked):
+def test_compound_columns_equal_the_arrays(lengths, first, last, picked):
     total = sum(lengths)
     array = np.arange(total * 2).reshape(total, 2)
     pieces = np.split(array, np.cumsum(lengths)[:-1])
@@ -321,7 +321,7 @@ def test_columns_made_of_columns_give_the_rows_of_the_whole(lengths, first, last
         np.testing.assert_array_equal(part[1:].rows(slice(0, len(whole) - 1)), whole[1:])
 
 
-def test_lazy_arrays_that_break_their_word():
+def test_lazy_arrays_with_wrong_shapes_or_dtypes_are_refused():
     class Short(Lazy):
         def __getitem__(self, rows):
             return self.array[rows][:-1]
@@ -345,7 +345,7 @@ def test_lazy_arrays_that_break_their_word():
         DataHandler(Foreign(X))
 
 
-def test_closed_and_empty_files(tmp_path):
+def test_closed_and_empty_files_are_refused(tmp_path):
     with h5py.File(tmp_path / "file.h5", "w") as file:
         file["x"], file["text"], file["one"], file["nothing"] = X, ["a"] * 23, 3.0, h5py.Empty("f4")
         file["record"] = np.zeros(23, [("a", "f4"), ("b", "i4")])
@@ -369,7 +369,7 @@ def test_generators_may_yield_any_kind_of_array():
 
 
 @pytest.mark.parametrize("kind", ["list", "memmap", "hdf5", "lazy", "csc", "dataclass"])
-def test_every_kind_trains_to_the_same_weights(kind, tmp_path):
+def test_all_column_types_train_to_the_same_weights(kind, tmp_path):
     def trained(x, y):
         podium.utils.set_random_seed(5)
         inputs = podium.Input((3,), name="pixels")

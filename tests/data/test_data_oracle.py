@@ -46,7 +46,7 @@ def shapes(spec):
 
 
 @pytest.mark.parametrize("name", PIPELINES)
-def test_a_pipeline_gives_what_tf_data_gives(name):
+def test_pipelines_equal_tf_data(name):
     dataset, expected = PIPELINES[name](Podium), FOUND["pipelines"][name]
     assert [plain(element) for element in dataset.take(40).as_numpy_iterator()] == expected[
         "elements"
@@ -59,7 +59,7 @@ def test_a_pipeline_gives_what_tf_data_gives(name):
         assert shapes(dataset.element_spec) == expected["shapes"]
 
 
-def test_the_handler_walks_arrays_as_tf_keras_does():
+def test_handler_reads_arrays_as_tf_keras_does():
     for case, expected in zip(WALKS, FOUND["walks"], strict=True):
         samples, batch_size, k, epochs, steps = case
         holder = podium.data.StepsPerExecution(k)

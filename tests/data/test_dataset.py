@@ -18,7 +18,7 @@ def numbers(dataset):
 # --- values and types
 
 
-def test_float64_arrives_as_float32_and_integers_keep_their_kind():
+def test_float64_becomes_float32_and_integers_stay_integers():
     arrays = {
         "f": np.zeros(2),
         "h": np.zeros(2, "float16"),
@@ -49,7 +49,7 @@ def test_integers_beyond_32_bits_raise_instead_of_wrapping():
         list(Dataset.from_generator(lambda: iter([2**40])))
 
 
-def test_the_data_are_copied_so_that_later_changes_do_not_reach_them():
+def test_later_changes_to_the_arrays_do_not_change_the_dataset():
     x = np.zeros((4, 2), "float32")
     dataset = Dataset.from_tensor_slices(x).batch(2)
     x[:] = 7
@@ -58,7 +58,7 @@ def test_the_data_are_copied_so_that_later_changes_do_not_reach_them():
     assert numbers(dataset) == np.zeros((2, 2, 2)).tolist()
 
 
-def test_a_user_function_that_reuses_its_buffer_does_not_change_earlier_elements():
+def test_map_function_that_reuses_its_buffer_does_not_change_earlier_elements():
     buffer = np.zeros(2, "float32")
 
     def batches():
@@ -69,7 +69,7 @@ def test_a_user_function_that_reuses_its_buffer_does_not_change_earlier_elements
     assert numbers(Dataset.from_generator(batches).batch(3)) == [[[0, 0], [1, 1], [2, 2]]]
 
 
-def test_functions_get_tensors_and_a_tuples_parts_as_arguments():
+def test_functions_receive_tensors_and_parts_of_tuples_as_arguments():
     seen = []
 
     def look(x, pair):
@@ -80,7 +80,7 @@ def test_functions_get_tensors_and_a_tuples_parts_as_arguments():
     assert seen == [(podium.Tensor, podium.Tensor)]
 
 
-def test_map_may_return_numbers_lists_and_numpy_and_use_keyword_arguments_of_tf_data():
+def test_map_accepts_numbers_lists_and_arrays_and_the_arguments_of_tf_data():
     mapped = Dataset.range(2).map(
         lambda n: (3, [n, n + 1], np.arange(2.0)), num_parallel_calls=AUTOTUNE, deterministic=False
     )
@@ -88,12 +88,12 @@ def test_map_may_return_numbers_lists_and_numpy_and_use_keyword_arguments_of_tf_
     assert (int(three), pair.numpy().tolist(), array.dtype.name) == (3, [0, 1], "float32")
 
 
-def test_map_that_returns_none_beside_a_tensor_keeps_it():
+def test_map_keeps_none_in_a_result():
     x, nothing = next(iter(Dataset.range(1).map(lambda n: (n, None))))
     assert int(x) == 0 and nothing is None
 
 
-def test_text_goes_through_the_pipeline_until_map_turns_it_into_numbers():
+def test_text_is_passed_to_map_as_strings():
     names = Dataset.from_tensor_slices(["a", "bb", "ccc"])
     assert repr(names.element_spec) == "TensorSpec(shape=(), dtype=string)"
     assert list(names.as_numpy_iterator()) == ["a", "bb", "ccc"]
@@ -101,7 +101,7 @@ def test_text_goes_through_the_pipeline_until_map_turns_it_into_numbers():
     assert numbers(names.shuffle(3).map(lambda name: len(name)).batch(3).map(podium.ops.sum)) == [6]
 
 
-def test_a_users_own_exception_comes_out_unchanged():
+def test_exception_of_a_map_function_is_raised_unchanged():
     class Own(Exception):
         pass
 
@@ -115,14 +115,14 @@ def test_a_users_own_exception_comes_out_unchanged():
 # --- walking
 
 
-def test_a_dataset_can_be_walked_again_and_by_several_iterators_at_once():
+def test_dataset_can_be_iterated_repeatedly_and_concurrently():
     dataset = Dataset.range(3).map(lambda n: n * 2)
     first, second = iter(dataset), iter(dataset)
     assert [int(next(first)), int(next(first)), int(next(second))] == [0, 2, 0]
     assert numbers(dataset) == numbers(dataset) == [0, 2, 4]
 
 
-def test_nothing_runs_until_it_is_walked():
+def test_functions_are_not_called_before_iteration():
     calls = []
     dataset = Dataset.range(3).map(calls.append).filter(calls.append).batch(2)
     assert not calls and len(Dataset.range(3).batch(2)) == 2 and bool(dataset)
@@ -137,20 +137,20 @@ def test_iterator_ends_with_stop_iteration_and_stays_ended():
     assert iterator.element_spec == podium.TensorSpec((), "int32")
 
 
-def test_pull_group_comes_up_short_at_the_end_and_then_raises():
+def test_next_group_is_short_at_the_end_and_then_raises():
     iterator = iter(Dataset.range(5))
     assert [len(iterator.next_group(2)) for _ in range(3)] == [2, 2, 1]
     with pytest.raises(StopIteration):
         iterator.next_group(2)
 
 
-def test_looking_ahead_loses_nothing():
+def test_exhausted_does_not_lose_elements():
     iterator = iter(Dataset.range(3))
     assert not iterator.exhausted() and not iterator.exhausted()
     assert [int(n) for n in iterator.next_group(9)] == [0, 1, 2] and iterator.exhausted()
 
 
-def test_closing_an_iterator_ends_the_generator_behind_a_dataset():
+def test_closing_an_iterator_closes_the_generator_of_a_dataset():
     ended = []
 
     def numbers():
@@ -166,7 +166,7 @@ def test_closing_an_iterator_ends_the_generator_behind_a_dataset():
     assert ended and iterator.exhausted()
 
 
-def test_a_compiled_function_reads_from_an_iterator():
+def test_compiled_function_reads_from_an_iterator():
     iterator = iter(Dataset.range(6).batch(2))
     add = podium.function(lambda batches: podium.ops.sum(next(batches)))
     assert [int(add(iterator)) for _ in range(3)] == [1, 5, 9]
@@ -183,7 +183,7 @@ def test_lengths():
         len(Dataset.from_generator(lambda: iter([1])))
 
 
-def test_cache_keeps_the_first_complete_pass():
+def test_cache_stores_the_first_complete_iteration():
     calls = []
 
     def count(n):
@@ -213,7 +213,7 @@ def test_reduce_apply_options_and_prefetch():
 
 
 @given(st.integers(0, 60), st.integers(1, 70), st.booleans())
-def test_shuffling_loses_nothing_and_moves_nothing_too_far_ahead(count, buffer_size, as_rows):
+def test_shuffle_is_a_permutation_within_the_buffer(count, buffer_size, as_rows):
     dataset = Dataset.range(count) if as_rows else Dataset.range(count).map(lambda n: n)
     if not as_rows and count > 20:
         return
@@ -222,7 +222,7 @@ def test_shuffling_loses_nothing_and_moves_nothing_too_far_ahead(count, buffer_s
     assert all(number < place + buffer_size for place, number in enumerate(found))
 
 
-def test_shuffling_repeats_after_set_random_seed_and_differs_between_passes():
+def test_shuffle_repeats_after_set_random_seed_and_differs_between_passes():
     def orders():
         podium.utils.set_random_seed(5)
         dataset = Dataset.range(30).shuffle(30)
@@ -232,7 +232,7 @@ def test_shuffling_repeats_after_set_random_seed_and_differs_between_passes():
     assert first == second and first[0] != first[1]
 
 
-def test_an_own_seed_gives_one_sequence_of_orders_whatever_the_global_seed():
+def test_explicit_seed_determines_the_orders_whatever_the_global_seed():
     made = [Dataset.range(30).shuffle(30, seed=1) for _ in range(2)]
     assert numbers(made[0]) == numbers(made[1])
     assert numbers(made[0]) == numbers(made[1]) != sorted(range(30))
@@ -246,7 +246,7 @@ def test_without_reshuffling_every_pass_has_the_same_order(seed):
     assert halves[:30] == halves[30:]
 
 
-def test_repeating_a_shuffled_dataset_shuffles_each_pass_anew():
+def test_repeat_of_a_shuffled_dataset_reshuffles_each_pass():
     found = numbers(Dataset.range(30).shuffle(30).repeat(2))
     assert sorted(found[:30]) == sorted(found[30:]) == list(range(30)) and found[:30] != found[30:]
 
@@ -254,7 +254,7 @@ def test_repeating_a_shuffled_dataset_shuffles_each_pass_anew():
 @given(
     st.integers(1, 12), st.integers(1, 5), st.integers(0, 3), st.integers(-1, 9), st.integers(0, 4)
 )
-def test_rows_in_blocks_give_what_single_elements_give(count, size, times, taken, skipped):
+def test_blocks_of_rows_equal_single_elements(count, size, times, taken, skipped):
     """Pipelines on arrays work on blocks of row numbers; the same through elements must not
     differ.
     """
@@ -287,7 +287,7 @@ def test_batches_of_arrays_in_order_are_views():
 # --- generators
 
 
-def test_from_generator_calls_the_function_anew_for_each_pass_with_its_arguments():
+def test_from_generator_calls_the_function_for_each_iteration():
     def count(stop):
         yield from range(int(stop))
 
@@ -298,7 +298,7 @@ def test_from_generator_calls_the_function_anew_for_each_pass_with_its_arguments
     assert dataset.element_spec == podium.TensorSpec((), "float32")
 
 
-def test_from_generator_takes_types_and_shapes_in_the_old_way():
+def test_from_generator_accepts_output_types_and_shapes():
     dataset = Dataset.from_generator(
         lambda: iter([([1, 2], "a")]),
         output_types=("float32", "string"),
@@ -314,7 +314,7 @@ def test_from_generator_takes_types_and_shapes_in_the_old_way():
         ((podium.TensorSpec((2,)),) * 2, r"structure array; its signature says \(array, array\)"),
     ],
 )
-def test_from_generator_compares_elements_with_the_signature(signature, message):
+def test_from_generator_validates_elements_by_the_signature(signature, message):
     with pytest.raises((ValueError, TypeError), match=message):
         list(Dataset.from_generator(lambda: iter([np.zeros(2)]), output_signature=signature))
 
@@ -363,6 +363,6 @@ def test_from_generator_compares_elements_with_the_signature(signature, message)
         ),
     ],
 )
-def test_messages_say_what_is_wrong(make, message):
+def test_error_messages(make, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make()

@@ -14,7 +14,7 @@ from podium.data import (
 )
 
 
-def test_packing_and_unpacking():
+def test_unpack_reverses_pack():
     for parts in (("x", "y"), ("x", "y", "w")):
         packed = pack_x_y_sample_weight(*parts)
         assert packed == parts and unpack_x_y_sample_weight(packed) == (*parts, None)[:3]
@@ -35,7 +35,7 @@ def test_expand_1d_works_on_numpy_tensors_and_inside_a_trace():
 
 
 @pytest.mark.parametrize(("split", "trained"), [(0.2, 8), (0.5, 5), (0.25, 7), (0.99, 0.1)])
-def test_the_last_part_validates(split, trained):
+def test_validation_split_takes_the_last_part(split, trained):
     if trained < 1:
         with pytest.raises(
             ValueError, match=r"validation_split=0\.99 of 10 samples leaves nothing to train on"
@@ -65,10 +65,10 @@ def test_the_last_part_validates(split, trained):
         ((np.zeros(4), np.zeros(3)), 0.2, ValueError, "`x` has 4, `y` has 3"),
     ],
 )
-def test_what_cannot_be_split(data, split, error, message):
+def test_sources_that_cannot_be_split_are_refused(data, split, error, message):
     with pytest.raises(error, match=message):
         train_validation_split(data, split)
 
 
-def test_get_data_handler_makes_a_handler():
+def test_get_data_handler_returns_a_handler():
     assert get_data_handler(np.zeros((40, 2)), model=object()).inferred_steps == 2

@@ -84,7 +84,7 @@ def walk(data, stop_after=None):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_walk_goes_on_from_its_position_as_if_never_interrupted(name):
+def test_resumed_iteration_equals_an_uninterrupted_one(name):
     set_random_seed(1)
     whole, _ = walk(DataHandler(**SOURCES[name](), epochs=3))
     assert len(whole) >= 6
@@ -99,7 +99,7 @@ def test_a_walk_goes_on_from_its_position_as_if_never_interrupted(name):
         assert walk(data)[0] == whole[stop:], stop
 
 
-def test_seeking_reads_nothing_of_what_came_before():
+def test_seek_does_not_read_earlier_batches():
     read = []
 
     def note(x):
@@ -130,7 +130,7 @@ def test_seeking_reads_nothing_of_what_came_before():
         lambda: Dataset.from_tensor_slices(X).map(lambda x: x).shuffle(99).batch(2),
     ],
 )
-def test_a_source_that_cannot_seek_says_so(make):
+def test_source_that_cannot_seek_raises(make):
     data = DataHandler(make())
     with pytest.raises(ValueError, match="cannot be put back to a place in the middle"):
         data.position()
@@ -138,12 +138,12 @@ def test_a_source_that_cannot_seek_says_so(make):
         data.seek({"epoch": 0, "step": 1, "walk": 0, "place": 1})
 
 
-def test_a_strange_position_is_refused():
+def test_invalid_position_is_refused():
     with pytest.raises(ValueError, match="a position that `position\\(\\)` returned was expected"):
         DataHandler(X).seek({"epoch": 1})
 
 
-def test_a_shuffle_without_seed_is_new_on_each_pass_and_repeats_after_set_random_seed():
+def test_shuffle_without_seed_differs_between_passes_and_repeats_after_set_random_seed():
     data = Dataset.range(50).shuffle(50)
     set_random_seed(3)
     passes = [[int(n) for n in data] for _ in range(3)]

@@ -31,7 +31,7 @@ def run_script(path, devices, *arguments, timeout=280):
 
 
 @pytest.mark.slow
-def test_four_models_under_each_strategy_equal_one_device():
+def test_models_under_each_strategy_equal_one_device():
     done = run_script(HERE / "equal_to_one_device.py", 8)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("\n") == 13 and "equal to one device:  True" in done.stdout

@@ -51,19 +51,19 @@ def test_costs_of_the_presets_on_8_and_64_devices():
 
 
 @pytest.mark.slow
-def test_convolutions_send_nothing_but_gradients():
+def test_convolutions_communicate_only_gradients():
     assert measured(8, ("data",), ("cnn",), width=96)["cnn", "data"]["collectives"] == {
         "all-reduce": 1
     }
 
 
-def test_collectives_are_read_from_programs():
+def test_collectives_are_parsed_from_programs():
     spec = importlib.util.spec_from_file_location("scaling", SCRIPT)
     scaling = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(scaling)
     text = """
     %a = (f32[], f32[4,2]{1,0}) all-reduce(%x, %y), replica_groups=[2,4]<=[8], to_apply=%add
-    %b = bf16[16]{0} all-gather(%z), replica_groups=mesh['axis_0'=4,'axis_1'=2] {'axis_0'}, dimensions={0}
+    %b = bf16[16]{0} all-gather(%z), replica_groups=mesh['axis_0'=4,'axis_1'=2] {'axis_0'}
     %c = f32[2]{0} reduce-scatter(%z), replica_groups={{0,1},{2,3}}, dimensions={0}
     %d = f32[4]{0} add(%e, %f)
     """

@@ -8,7 +8,7 @@ import podium
 from podium import distribute
 
 
-def test_scope_is_the_strategy_in_force():
+def test_get_strategy_returns_the_strategy_of_the_open_scope():
     default = distribute.get_strategy()
     assert not distribute.has_strategy() and type(default) is distribute.Strategy
     strategy = distribute.OneDeviceStrategy("/cpu:0")
@@ -50,7 +50,7 @@ def test_run_passes_arguments_and_updates_variables_also_when_compiled():
     )
 
 
-def test_results_of_one_replica_are_the_result():
+def test_reduce_and_unwrap_of_one_replica_return_its_result():
     strategy = distribute.get_strategy()
     value = podium.Tensor([1.0, 3.0])
     assert strategy.unwrap(value) == (value,) == strategy.experimental_local_results(value)
@@ -66,7 +66,7 @@ def test_results_of_one_replica_are_the_result():
     )
 
 
-def test_data_is_passed_on():
+def test_default_strategy_returns_datasets_unchanged():
     strategy = distribute.get_strategy()
     data = [1, 2]
     assert strategy.experimental_distribute_dataset(data) is data
@@ -92,25 +92,25 @@ def test_one_device_places_variables_on_it():
     "name",
     ["/cpu:0", "cpu:0", "CPU", "/device:CPU:0", "/job:localhost/replica:0/task:0/device:CPU:0"],
 )
-def test_devices_have_several_names(name):
+def test_find_device_accepts_several_names(name):
     assert distribute.find_device(name) == jax.devices()[0]
 
 
 @pytest.mark.parametrize("name", ["/gpu:0", "/cpu:99", "/nonsense:0"])
-def test_a_device_that_is_not_there_is_named(name):
+def test_unknown_device_is_named(name):
     with pytest.raises(
         ValueError,
-        match=rf"device='{name}' was given, and this machine has no such device. JAX sees '/cpu:0'",
+        match=rf"device='{name}' was given, and this machine has no such device. It has '/cpu:0'",
     ):
         distribute.OneDeviceStrategy(device=name)
 
 
-def test_a_name_that_is_none_is_refused():
+def test_invalid_device_name_is_refused():
     with pytest.raises(ValueError, match="a name such as '/cpu:0'"):
         distribute.find_device(3)
 
 
-def test_replica_context_meets_nobody():
+def test_replica_context_of_one_replica_returns_values_unchanged():
     context = distribute.get_replica_context()
     assert context.all_reduce("sum", 3.0) == 3.0 and context.num_replicas_in_sync == 1
     assert context.merge_call(lambda strategy, x: (strategy, x), args=(1,)) == (

@@ -85,7 +85,7 @@ def test_strategies_of_one_device_add_no_call_to_a_step(calls):
     }
 
 
-def test_run_on_one_device_gives_what_the_step_gives():
+def test_run_on_one_device_returns_the_result_of_the_step():
     strategy = distribute.MirroredStrategy(1)
     with strategy.scope():
         total = podium.Variable(0.0)

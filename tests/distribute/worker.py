@@ -1,9 +1,8 @@
-"""What each worker of the tests runs: trains, evaluates and predicts, and prints what came out.
-Also runs alone, with `--alone`.
+"""The script of each worker in the tests: trains, evaluates and predicts, and prints the results.
+Runs as a single process with `--alone`.
 
-Usage: worker.py [--alone] [--folder where checkpoints are] [--epochs n] [--die worker:epoch]
-[--stop worker:epoch]
-    [--fail worker]
+Usage: worker.py [--alone] [--folder checkpoint_folder] [--epochs n] [--die worker:epoch]
+    [--stop worker:epoch] [--fail worker]
 """
 
 import argparse
@@ -40,19 +39,19 @@ podium.utils.set_random_seed(3)
 worker = 0 if options.alone else strategy.cluster.worker
 x = np.random.default_rng(0).normal(size=(33, 6)).astype("float32")
 y = x[:, :2] - x[:, 2:4]
-keeper = [] if options.folder is None else [podium.callbacks.BackupAndRestore(options.folder)]
+backup = [] if options.folder is None else [podium.callbacks.BackupAndRestore(options.folder)]
 
 
-class Told(podium.callbacks.Callback):
-    """Runs on the chief alone, and stops everybody."""
+class PrintsEpochs(podium.callbacks.Callback):
+    """Runs on the chief alone, and stops all workers after epoch 4."""
 
     def on_epoch_end(self, epoch, logs=None):
-        print(f"told of epoch {epoch}", flush=True)
+        print(f"end of epoch {epoch}", flush=True)
         if epoch == 4:
             self.model.stop_training = True
 
 
-class Dies(podium.callbacks.Callback):
+class EndsWorker(podium.callbacks.Callback):
     """Kills or stops a worker at the beginning of an epoch."""
 
     every_worker = True
@@ -77,15 +76,20 @@ with strategy.scope():
 if options.fail == worker:
     raise ValueError("a mistake of this worker")
 history = model.fit(
-    x, y, batch_size=16, epochs=options.epochs, verbose=2, callbacks=[Told(), Dies(), *keeper]
+    x,
+    y,
+    batch_size=16,
+    epochs=options.epochs,
+    verbose=2,
+    callbacks=[PrintsEpochs(), EndsWorker(), *backup],
 )
 evaluated = model.evaluate(x, y, batch_size=16, verbose=0)
 predicted = model.predict(x, batch_size=16, verbose=0)
 np.set_printoptions(precision=9)
-figures = [
+results = [
     *(float(np.abs(w.numpy()).sum()) for w in model.weights),
     *evaluated,
     float((predicted * np.arange(66).reshape(33, 2)).sum()),
 ]
-print("result", len(history.history["loss"]), *(f"{figure:.9g}" for figure in figures), flush=True)
+print("result", len(history.history["loss"]), *(f"{result:.9g}" for result in results), flush=True)
 sys.exit(0)

@@ -15,7 +15,7 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
     Raises:
         ValueError: There is one; it and both scopes are named.
     """
-    layout = strategy.placed_by
+    layout = strategy.layout
     wanted = "outside of all scopes" if layout is None else f"in the scope of {strategy!r}"
     owners = [
         ("the model", model.variables),

@@ -75,7 +75,7 @@ def hold_model(model: Model, method: str) -> Iterator[None]:
             model.distribute_strategy.scope(),
             contextlib.nullcontext() if state is None else state.enforce(method in _TRAINING),
         ):
-            model.distribute_strategy.before_run(model, method)
+            model.distribute_strategy.on_run_begin(model, method)
             yield
     finally:
         with _lock:

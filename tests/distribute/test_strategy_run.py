@@ -5,7 +5,7 @@ becomes one.
 import jax
 import numpy as np
 import pytest
-from forked import trained
+from forked_engine import train
 
 import podium
 from podium import distribute, ops
@@ -22,7 +22,7 @@ def batches(*arrays, size):
     )
 
 
-def test_each_replica_sees_its_part_and_results_come_apart_and_together(strategy):
+def test_replicas_receive_their_parts_and_results_can_be_unwrapped_and_reduced(strategy):
     x = np.arange(8.0, dtype="float32").reshape(8, 1)
 
     def step(x, factor):
@@ -42,12 +42,12 @@ def test_each_replica_sees_its_part_and_results_come_apart_and_together(strategy
     assert float(strategy.reduce("mean", result["rows"], axis=0)[0]) == 7.0
     np.testing.assert_array_equal(strategy.gather(result["rows"], axis=0), 2 * x)
     assert strategy.gather(result["rows"], axis=1).shape == (2, 4)
-    with pytest.raises(ValueError, match=r"no axis to join"):
+    with pytest.raises(ValueError, match=r"no axis to concatenate"):
         strategy.gather(result["total"], axis=0)
     assert len(result["rows"].array.sharding.device_set) == 4
 
 
-def test_replicas_meet_in_all_reduce_and_all_gather(strategy):
+def test_all_reduce_and_all_gather(strategy):
     def step():
         context = distribute.get_replica_context()
         mine = ops.cast(context.replica_id_in_sync_group, "float32")
@@ -70,7 +70,7 @@ def test_replicas_meet_in_all_reduce_and_all_gather(strategy):
     assert float(gradient) == 24.0  # each of the four totals grows by 2 * 3
 
 
-def test_variables_become_one_value_as_they_say(strategy):
+def test_variables_are_combined_by_their_aggregation(strategy):
     with strategy.scope():
         made = {
             how: podium.Variable(10.0, trainable=False, aggregation=how)
@@ -132,7 +132,7 @@ def custom_loop(strategy, x, y, compiled):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-def test_custom_loop_gives_what_one_device_gives(strategy, compiled):
+def test_custom_loop_equals_one_device(strategy, compiled):
     rng = np.random.default_rng(0)
     x, y = (
         rng.normal(size=(21, 3)).astype("float32"),
@@ -157,8 +157,8 @@ STRATEGIES = {
 
 
 @pytest.mark.parametrize("make", STRATEGIES.values(), ids=STRATEGIES)
-def test_forked_engine_is_unchanged(make):
-    (alone, logs, data), (ours, our_logs, _) = trained(distribute.get_strategy()), trained(make())
+def test_forked_engine_runs_unchanged(make):
+    (alone, logs, data), (ours, our_logs, _) = train(distribute.get_strategy()), train(make())
     assert int(ours._train_counter) == 6
     np.testing.assert_allclose(ours.dense.kernel.numpy(), alone.dense.kernel.numpy(), rtol=1e-5)
     assert our_logs["mean_absolute_error"] == pytest.approx(logs["mean_absolute_error"], rel=1e-5)
@@ -166,7 +166,7 @@ def test_forked_engine_is_unchanged(make):
     np.testing.assert_allclose(ours.predict(data), alone.predict(data), rtol=1e-5)
 
 
-def test_run_does_not_nest_and_values_of_others_are_refused(strategy):
+def test_nested_run_and_values_of_other_strategies_are_refused(strategy):
     with pytest.raises(RuntimeError, match=r"inside of `strategy.run`"):
         strategy.run(lambda: strategy.run(lambda: 1.0))
     with pytest.raises(ValueError, match=r"values for \[3\] replicas; this strategy has 4"):
@@ -179,7 +179,7 @@ def test_run_does_not_nest_and_values_of_others_are_refused(strategy):
         )
 
 
-def test_datasets_from_functions(strategy):
+def test_distribute_datasets_from_function(strategy):
     def make(context):
         assert (context.num_input_pipelines, context.input_pipeline_id) == (1, 0)
         assert context.get_per_replica_batch_size(8) == 2

@@ -162,7 +162,7 @@ def maybe_endless():
         ({"class_weight": {"b": {0: 1.0}}, "y": [Y, Y]}, ValueError, "without names"),
     ],
 )
-def test_wrong_arguments_with_arrays(kwargs, error, message):
+def test_invalid_arguments_with_arrays_are_refused(kwargs, error, message):
     with pytest.raises(error, match=message):
         DataHandler(**({"x": X, "y": Y} | kwargs))
 
@@ -242,7 +242,7 @@ def test_wrong_arguments_with_arrays(kwargs, error, message):
         ({"x": X, "y": iter([Y])}, TypeError, "`y` is of type list_iterator"),
     ],
 )
-def test_wrong_sources_of_batches(kwargs, error, message):
+def test_invalid_sources_are_refused(kwargs, error, message):
     with pytest.raises(error, match=message):
         DataHandler(**kwargs)
 
@@ -252,7 +252,7 @@ def test_wrong_sources_of_batches(kwargs, error, message):
     [maybe_endless, lambda: itertools.repeat((X, Y), 2), lambda: ((X, Y) for _ in range(2))],
     ids=["break", "repeat", "range"],
 )
-def test_what_may_end_is_not_refused(x):
+def test_sources_that_may_end_are_accepted(x):
     np.random.seed(1)
     DataHandler(itertools.chain([(X, Y)], x()))
     DataHandler(endless(), steps_per_epoch=2)
@@ -279,12 +279,12 @@ def read_all(batches, **kwargs):
         (None, "generator gave None as batch 2"),
     ],
 )
-def test_every_batch_is_formed_like_the_first(last, message):
+def test_batch_of_another_structure_is_refused(last, message):
     with pytest.raises(ValueError, match=message):
         read_all([(X, Y), (X, Y), last])
 
 
-def test_a_generators_own_exception_keeps_its_type():
+def test_exception_of_a_generator_keeps_its_type():
     class Own(Exception):
         pass
 
@@ -296,7 +296,7 @@ def test_a_generators_own_exception_keeps_its_type():
         read_all(batches())
 
 
-def test_a_generator_that_leaks_stop_iteration_does_not_pass_for_one_that_ended():
+def test_stop_iteration_raised_inside_a_generator_is_an_error():
     def batches():
         yield X, Y
         next(iter(()))
@@ -319,11 +319,11 @@ def test_batches_are_copied_and_converted():
     assert found[0][0].dtype == np.float32 and found[0][1].dtype == np.int32
 
 
-def test_lengths_within_a_batch_may_differ_for_a_step_that_wants_it_so():
+def test_lengths_within_a_batch_may_differ_with_same_lengths_false():
     assert len(read_all([(X, Y[:2])], same_lengths=False)) == 1
 
 
-def test_a_mask_is_ignored_with_a_warning():
+def test_mask_of_an_array_is_ignored_with_a_warning():
     with pytest.warns(
         UserWarning, match=r"`x` is a masked array; its mask is ignored.*filled\(0\)"
     ) as met:
@@ -332,7 +332,7 @@ def test_a_mask_is_ignored_with_a_warning():
     DataHandler(np.ma.masked_array(X))  # nothing is masked: nothing to say
 
 
-def test_whole_numbers_in_any_form_are_counts():
+def test_counts_accept_integers_of_any_type():
     handler = DataHandler(
         X, batch_size=np.int64(4), steps_per_epoch=np.ceil(1.5), epochs=podium.convert_to_tensor(3)
     )

@@ -103,7 +103,7 @@ def model(kind, count, steps, k, first_epoch, epochs):
     st.integers(0, 2),
     st.integers(1, 4),
 )
-def test_every_walk_is_the_models(kind, count, steps, k, first_epoch, epochs):
+def test_handler_equals_a_reference_model(kind, count, steps, k, first_epoch, epochs):
     holder = StepsPerExecution(k)
     handler = DataHandler(
         **source(kind, count),
@@ -123,7 +123,7 @@ def test_every_walk_is_the_models(kind, count, steps, k, first_epoch, epochs):
         assert handler.inferred_steps == (steps or count)
 
 
-def test_seven_batches_in_threes():
+def test_seven_batches_with_three_steps_per_execution():
     holder = StepsPerExecution(3)
     handler = DataHandler(np.arange(7.0), batch_size=1, steps_per_execution=holder)
     seen = []
@@ -134,7 +134,7 @@ def test_seven_batches_in_threes():
     assert seen == [(0, 2, 3), (3, 5, 3), (6, 6, 1)] and int(holder) == 3
 
 
-def test_k_is_lowered_to_the_length_of_an_epoch_and_restored():
+def test_steps_per_execution_is_limited_to_the_epoch_and_restored():
     holder = StepsPerExecution(10)
     handler = DataHandler(np.arange(4.0), batch_size=1, steps_per_execution=holder)
     inside = []
@@ -143,7 +143,7 @@ def test_k_is_lowered_to_the_length_of_an_epoch_and_restored():
     assert inside == [4] and int(holder) == 10
 
 
-def test_k_is_restored_when_the_walk_is_broken_off():
+def test_steps_per_execution_is_restored_after_an_exception():
     holder = StepsPerExecution(3)
     handler = DataHandler(np.arange(4.0), batch_size=1, steps_per_execution=holder)
     for _, iterator in handler.enumerate_epochs():
@@ -154,7 +154,7 @@ def test_k_is_restored_when_the_walk_is_broken_off():
     assert int(holder) == 3
 
 
-def test_a_one_shot_generator_trains_once_then_warns_and_stops():
+def test_exhausted_generator_warns_and_stops_training():
     handler = DataHandler(map(batch, range(3)), epochs=3)
     with pytest.warns(UserWarning, match=RAN_OUT.format(9)) as met:
         found = walk(handler)
@@ -162,19 +162,19 @@ def test_a_one_shot_generator_trains_once_then_warns_and_stops():
     assert met[0].filename == __file__ and handler.insufficient_data
 
 
-def test_a_short_epoch_is_still_walked_and_nothing_follows():
+def test_short_epoch_is_completed_and_is_the_last():
     handler = DataHandler(map(batch, range(3)), epochs=3, steps_per_epoch=2)
     with pytest.warns(UserWarning, match=RAN_OUT.format(6)):
         assert [len(executions) for _, executions in walk(handler)] == [2, 1]
 
 
-def test_more_steps_than_arrays_hold_is_one_pass_and_a_warning():
+def test_more_steps_than_batches_warns_after_one_pass():
     handler = DataHandler(np.arange(32.0), batch_size=8, steps_per_epoch=10, epochs=3)
     with pytest.warns(UserWarning, match=RAN_OUT.format(30)):
         assert [len(executions) for _, executions in walk(handler)] == [4]
 
 
-def test_an_unknown_size_is_learnt_in_the_first_epoch():
+def test_unknown_size_is_known_after_the_first_epoch():
     handler = DataHandler(**source("unknown", 3), epochs=2)
     assert handler.inferred_steps is None and handler.should_sync
     known = []
@@ -185,21 +185,21 @@ def test_an_unknown_size_is_learnt_in_the_first_epoch():
     assert known == [(3, False), (3, False)]
 
 
-def test_epochs_of_unknown_and_different_length_are_read_to_their_end():
+def test_epochs_of_unknown_length_are_read_to_their_end():
     lengths = iter([2, 4, 3])
     dataset = Dataset.from_generator(lambda: map(batch, range(next(lengths))))
     handler = DataHandler(dataset, epochs=3)
     assert [len(executions) for _, executions in walk(handler)] == [2, 4, 3]
 
 
-def test_a_source_that_is_empty_the_second_time_starts_no_second_epoch():
+def test_source_that_is_empty_in_the_second_pass_ends_the_run():
     once = map(batch, range(3))
     handler = DataHandler(Dataset.from_generator(lambda: once), epochs=3)
     with pytest.warns(UserWarning, match="ran out of data"):
         assert [epoch for epoch, _ in walk(handler)] == [0]
 
 
-def test_no_step_is_announced_that_has_no_batch():
+def test_every_step_has_a_batch():
     begun = []
     handler = DataHandler(**source("unknown", 3))
     for _, iterator in handler.enumerate_epochs():
@@ -210,7 +210,7 @@ def test_no_step_is_announced_that_has_no_batch():
     assert begun == [0, 1, 2]
 
 
-def test_catch_stop_iteration_takes_a_step_that_reads_past_the_end():
+def test_catch_stop_iteration_ends_the_epoch():
     handler = DataHandler(**source("unknown", 3))
     for _, iterator in handler.enumerate_epochs():
         with handler.catch_stop_iteration():
@@ -226,7 +226,7 @@ def test_catch_stop_iteration_takes_a_step_that_reads_past_the_end():
     assert handler.insufficient_data
 
 
-def test_a_generator_gives_exactly_the_batches_that_were_asked_for():
+def test_generator_is_read_for_exactly_the_requested_batches():
     numbers = iter(range(100))
     generator = (batch(number) for number in numbers)
     walk(DataHandler(generator, steps_per_epoch=3, epochs=2))
@@ -234,7 +234,7 @@ def test_a_generator_gives_exactly_the_batches_that_were_asked_for():
     assert int(next(generator).flat[0]) == 7  # not closed: what is left is the user's
 
 
-def test_walking_again_starts_again_except_for_a_generator():
+def test_second_iteration_starts_again_except_for_a_generator():
     handler = DataHandler(
         np.arange(6.0), batch_size=1, steps_per_epoch=2
     )  # what validation does after every epoch
@@ -245,19 +245,19 @@ def test_walking_again_starts_again_except_for_a_generator():
         assert walk(handler) == []
 
 
-def test_peek_takes_nothing():
+def test_peek_does_not_consume_the_batch():
     handler = DataHandler(map(batch, range(2)))
     assert handler.peek().tolist() == handler.peek().tolist() == batch(0).tolist()
     assert [group for _, _, group in walk(handler)[0][1]] == [[0], [1]]
 
 
-def test_a_loader_hears_of_the_end_of_each_epoch():
+def test_on_epoch_end_of_a_loader_is_called():
     loader = Loader(2)
     walk(DataHandler(loader, epochs=3))
     assert loader.ended == 3
 
 
-def test_a_hundred_thousand_batches_of_unknown_end_bring_a_warning(monkeypatch):
+def test_very_long_epoch_of_unknown_size_warns(monkeypatch):
     monkeypatch.setattr("podium.data._data_handler._MANY_STEPS", 5)
     with pytest.warns(UserWarning, match=r"5 batches have been read in one epoch.*steps=") as met:
         walk(DataHandler(map(batch, range(9)), caller="predict"))
@@ -267,7 +267,7 @@ def test_a_hundred_thousand_batches_of_unknown_end_bring_a_warning(monkeypatch):
 # --- arrays
 
 
-def test_batches_of_arrays_have_the_default_size_and_the_rest_at_the_end():
+def test_default_batch_size_and_partial_last_batch():
     handler = DataHandler(np.zeros((70, 3)))
     adapter = handler.adapter
     assert handler.inferred_steps == 3
@@ -285,7 +285,7 @@ def test_batches_of_arrays_have_the_default_size_and_the_rest_at_the_end():
     assert isinstance(adapter, podium.data.DataAdapter)
 
 
-def test_shuffling_is_new_each_epoch_repeats_after_a_seed_and_keeps_rows_together():
+def test_shuffle_differs_between_epochs_repeats_after_a_seed_and_keeps_rows_aligned():
     x = np.arange(50)
 
     def orders():
@@ -304,7 +304,7 @@ def test_shuffling_is_new_each_epoch_repeats_after_a_seed_and_keeps_rows_togethe
     assert first[0][0].tolist() != first[1][0].tolist()
 
 
-def test_a_run_that_starts_at_a_later_epoch_sees_the_order_of_that_epoch():
+def test_run_that_starts_at_a_later_epoch_has_the_order_of_that_epoch():
     def order(**kwargs):
         handler = DataHandler(
             np.arange(20), batch_size=20, epochs=3, shuffle=True, shuffle_seed=8, **kwargs
@@ -314,13 +314,13 @@ def test_a_run_that_starts_at_a_later_epoch_sees_the_order_of_that_epoch():
     assert order(initial_epoch=2) == order()[2:]
 
 
-def test_shuffling_by_batch_moves_whole_batches():
+def test_shuffle_batch_keeps_the_rows_of_a_batch_together():
     handler = DataHandler(np.arange(100), batch_size=10, shuffle="batch")
     batches = [one.tolist() for _, it in handler.enumerate_epochs() for one in it.next_group(10)]
     assert sorted(batches) == np.arange(100).reshape(10, 10).tolist() != batches
 
 
-def test_what_arrives_is_x_alone_or_a_tuple_of_exactly_two_or_three():
+def test_batches_are_x_alone_or_tuples_of_two_or_three():
     x, y = np.zeros((4, 2)), np.zeros(4, int)
     assert DataHandler(x).peek().shape == (4, 2)
     assert isinstance(DataHandler([x, x]).peek(), tuple) and len(DataHandler([x, x]).peek()) == 1
@@ -329,7 +329,7 @@ def test_what_arrives_is_x_alone_or_a_tuple_of_exactly_two_or_three():
     assert len(DataHandler(x, y, class_weight={0: 1.0}).peek()) == 3
 
 
-def test_types_arrive_as_the_requirements_say():
+def test_dtypes_of_batches():
     batch = DataHandler(
         {
             "f": np.zeros(3),
@@ -358,14 +358,14 @@ def test_types_arrive_as_the_requirements_say():
     ],
     ids=["lists", "Tensor", "jax", "Variable", "fortran", "strided"],
 )
-def test_array_likes_become_batches_of_our_own(x):
+def test_batches_of_array_likes_are_copies(x):
     batch = DataHandler(x).peek()
     assert isinstance(batch, np.ndarray) and batch.shape == (2, 2) and batch.dtype == np.float32
     assert batch.flags.c_contiguous and batch.flags.owndata
     np.testing.assert_array_equal(batch, np.asarray(x, "float32"))
 
 
-def test_frames_are_recognised_by_what_they_can_do():
+def test_frames_are_recognized_by_to_numpy():
     class Frame:
         def __init__(self, values):
             self.values = values
@@ -381,7 +381,7 @@ def test_frames_are_recognised_by_what_they_can_do():
         DataHandler(Frame(np.array([["a", 1.0]], object)))
 
 
-def test_changing_an_array_after_a_batch_was_read_does_not_change_the_batch():
+def test_later_changes_to_an_array_do_not_change_a_batch():
     x = np.zeros((64, 16), "float32")
     handler = DataHandler(x, batch_size=64)
     batch = handler.peek()
@@ -389,7 +389,7 @@ def test_changing_an_array_after_a_batch_was_read_does_not_change_the_batch():
     assert not batch.any()
 
 
-def test_missing_weights_of_outputs_are_ones_and_one_array_serves_all():
+def test_missing_sample_weights_are_ones_and_one_array_serves_all_outputs():
     x, y = np.zeros(3), {"a": np.zeros(3), "b": np.zeros((3, 2))}
     weights = DataHandler(x, y, {"a": [1.0, 2.0, 3.0]}).peek()[2]
     assert weights["a"].tolist() == [1, 2, 3] and weights["b"].tolist() == [1, 1, 1]

@@ -1,5 +1,5 @@
-"""Several real processes on this machine, started by `podium launch`: what one process gives, and
-what happens when one dies.
+"""Several processes on this machine: they compute what one process computes, and report a worker
+that is lost.
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from forked import trained
+from forked_engine import train
 
 from podium import distribute
 
@@ -26,15 +26,15 @@ ENVIRONMENT = {
 }
 
 
-def python(*arguments, timeout=240):
+def run_python(*arguments, timeout=240):
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(
         command, env=ENVIRONMENT, capture_output=True, text=True, timeout=timeout, check=False
     )
 
 
-def launch(workers, *arguments, heartbeat=5, script="worker.py"):
-    return python(
+def launch(workers, *arguments, heartbeat=20, script="worker.py"):
+    return run_python(
         "-m",
         "podium",
         "launch",
@@ -47,31 +47,30 @@ def launch(workers, *arguments, heartbeat=5, script="worker.py"):
     )
 
 
-def by_hand(*places, arguments=(), heartbeat=20):
-    """Start workers whose environments say what their places are, as job systems do."""
+def start_workers(*environments, arguments=(), heartbeat=20):
+    """Start workers with the environment variables of a job system."""
     command = [sys.executable, "-u", str(HERE / "worker.py"), *map(str, arguments)]
-    started = [
+    return [
         subprocess.Popen(
             command,
-            env={**ENVIRONMENT, "PODIUM_HEARTBEAT": str(heartbeat), **place},
+            env={**ENVIRONMENT, "PODIUM_HEARTBEAT": str(heartbeat), **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for place in places
+        for environment in environments
     ]
-    return started
 
 
-def output_of(process):
+def wait_for_output(process):
     try:
         return process.communicate(timeout=240)
     finally:
         process.kill()
 
 
-def of_slurm(task):
-    """What srun sets for a task of a job of two, on the first of its nodes."""
+def slurm_environment(task):
+    """Return what srun sets for a task of a job of two, on the first of its nodes."""
     return {
         "SLURM_JOB_ID": str(os.getpid()),
         "SLURM_JOB_NODELIST": "localhost,node[001-003,007]",
@@ -84,10 +83,8 @@ def of_slurm(task):
     }
 
 
-def of_open_mpi(rank):
-    """What mpirun of Open MPI 5 sets, in an allocation of Slurm whose batch script it was called
-    from.
-    """
+def open_mpi_environment(rank):
+    """Return what mpirun of Open MPI 5 sets when it is called from a batch script of Slurm."""
     return {
         "SLURM_JOB_ID": "77",
         "SLURM_JOB_NODELIST": "node[001-002]",
@@ -102,83 +99,90 @@ def of_open_mpi(rank):
     }
 
 
-def results(output):
-    """Return the figures that each worker printed."""
+def parse_results(output):
+    """Return the numbers that each worker printed."""
     lines = [line.split("result ")[1] for line in output.splitlines() if "result " in line]
     return np.array([[float(word) for word in line.split()] for line in lines])
 
 
+def epoch_ends(output):
+    """Return the lines that callbacks printed at the end of epochs."""
+    return [line for line in output.splitlines() if "end of epoch" in line]
+
+
 @pytest.fixture(scope="module")
 def alone():
-    done = python(HERE / "worker.py", "--alone")
+    done = run_python(HERE / "worker.py", "--alone")
     assert done.returncode == 0, done.stderr
-    return results(done.stdout)
+    return parse_results(done.stdout)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 4])
-def test_workers_give_what_one_process_gives(workers, alone):
+def test_several_workers_equal_one_process(workers, alone):
     done = launch(workers)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = results(done.stdout)
-    assert found.shape == (workers, alone.shape[1])
-    assert (found == found[0]).all()
-    np.testing.assert_allclose(found[0], alone[0], rtol=1e-5)
-    told = [line for line in done.stdout.splitlines() if "told of epoch" in line]
-    assert told == [f"[0] told of epoch {epoch}" for epoch in range(3)]  # once, by the chief
+    results = parse_results(done.stdout)
+    assert results.shape == (workers, alone.shape[1])
+    assert (results == results[0]).all()
+    np.testing.assert_allclose(results[0], alone[0], rtol=1e-5)
+    # Called once, by the chief.
+    assert epoch_ends(done.stdout) == [f"[0] end of epoch {epoch}" for epoch in range(3)]
     assert done.stdout.count("Epoch 3/3") == 1
 
 
 @pytest.mark.slow
 def test_tasks_of_slurm_find_each_other(alone):
-    workers = by_hand(of_slurm(0), of_slurm(1))
-    outputs = [output_of(worker) for worker in workers]
+    workers = start_workers(slurm_environment(0), slurm_environment(1))
+    outputs = [wait_for_output(worker) for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], outputs
-    for said, _ in outputs:
-        np.testing.assert_allclose(results(said)[0], alone[0], rtol=1e-5)
+    for stdout, _ in outputs:
+        np.testing.assert_allclose(parse_results(stdout)[0], alone[0], rtol=1e-5)
 
 
 @pytest.mark.slow
-def test_a_stopped_worker_is_named_and_ends_when_it_goes_on():
-    chief, other = by_hand(of_open_mpi(0), of_open_mpi(1), arguments=("--stop", "1:1"), heartbeat=5)
+def test_stopped_worker_is_named_and_ends_when_it_continues():
+    chief, other = start_workers(
+        open_mpi_environment(0),
+        open_mpi_environment(1),
+        arguments=("--stop", "1:1"),
+        heartbeat=10,
+    )
     try:
-        told, said = output_of(
-            chief
-        )  # which waits in a collective, of a worker whose connections stay open
-        assert chief.returncode == 75, told + said
-        assert "told of epoch 0" in told and "told of epoch 1" not in told
-        assert (
-            f"podium: worker 1 (process {other.pid} on " in said
-            and "was lost: it has not been heard of for" in said
-        )
+        # The chief waits in a collective for a worker whose connections stay open.
+        stdout, stderr = wait_for_output(chief)
+        assert chief.returncode == 75, stdout + stderr
+        assert epoch_ends(stdout) == ["end of epoch 0"]
+        assert f"podium: worker 1 (process {other.pid} on " in stderr
+        assert "was lost: it has not responded for" in stderr
         assert other.poll() is None
         other.send_signal(signal.SIGCONT)
-        _, said = output_of(other)
-        assert other.returncode == 75, said
-        assert "(this worker, 1, had itself been stopped for" in said
+        _, stderr = wait_for_output(other)
+        assert other.returncode == 75, stderr
+        assert "(this worker, 1, had itself been suspended for" in stderr
     finally:
         other.kill()
 
 
 @pytest.mark.slow
-def test_a_forked_engine_is_unchanged_on_two_workers():
-    done = launch(2, script="forked.py", heartbeat=20)
+def test_forked_engine_runs_unchanged_on_two_workers():
+    done = launch(2, script="forked_engine.py", heartbeat=20)
     assert done.returncode == 0, done.stdout + done.stderr
-    model, logs, data = trained(distribute.get_strategy())
-    wanted = [
+    model, logs, data = train(distribute.get_strategy())
+    expected = [
         *model.dense.kernel.numpy().ravel(),
         logs["mean_absolute_error"],
         *model.evaluate(data).values(),
     ]
-    found = results(done.stdout)
-    assert found.shape[0] == 2 and (found[0] == found[1]).all()
-    np.testing.assert_allclose(found[0], [*wanted, *model.predict(data).numpy().ravel()], rtol=1e-5)
-    told = [line for line in done.stdout.splitlines() if "told of epoch" in line]
-    assert told == ["[0] told of epoch 0", "[0] told of epoch 1"]
+    results = parse_results(done.stdout)
+    assert results.shape[0] == 2 and (results[0] == results[1]).all()
+    expected += model.predict(data).numpy().ravel().tolist()
+    np.testing.assert_allclose(results[0], expected, rtol=1e-5)
+    assert epoch_ends(done.stdout) == ["[0] end of epoch 0", "[0] end of epoch 1"]
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_named_and_a_restart_resumes(tmp_path):
+def test_killed_worker_is_named_and_a_restart_resumes(tmp_path):
     start = time.monotonic()
     done = launch(2, "--folder", tmp_path, "--epochs", 6, "--die", "1:2", heartbeat=20)
     assert done.returncode == 128 + 9, done.stdout + done.stderr
@@ -187,27 +191,23 @@ def test_a_killed_worker_is_named_and_a_restart_resumes(tmp_path):
         "[0] podium: worker 1 (process " in done.stderr
         and "was lost: its connection was closed" in done.stderr
     )
-    assert "it goes on from its last checkpoint" in done.stderr and "result" not in done.stdout
+    assert "it continues from its last checkpoint" in done.stderr and "result" not in done.stdout
     assert time.monotonic() - start < 240
     again = launch(2, "--folder", tmp_path, "--epochs", 6)
     assert again.returncode == 0, again.stdout + again.stderr
-    told = [line for line in again.stdout.splitlines() if "told of epoch" in line]
-    assert told[-3:] == [
-        f"[0] told of epoch {epoch}" for epoch in (2, 3, 4)
-    ]  # the chief's callback stopped all of them then
-    assert told[:-3] in (
-        [],
-        ["[0] told of epoch 1"],
-    )  # the chief may have been ended while it saved that epoch
-    found, whole = results(again.stdout), python(HERE / "worker.py", "--alone", "--epochs", 6)
-    assert found.shape[0] == 2 and (found[0] == found[1]).all()
-    np.testing.assert_allclose(
-        found[0], results(whole.stdout)[0], rtol=1e-5
-    )  # as if nothing had happened
+    ends = epoch_ends(again.stdout)
+    # The chief's callback stopped all workers after epoch 4.
+    assert ends[-3:] == [f"[0] end of epoch {epoch}" for epoch in (2, 3, 4)]
+    # The chief may have been ended while it saved epoch 1.
+    assert ends[:-3] in ([], ["[0] end of epoch 1"])
+    results = parse_results(again.stdout)
+    uninterrupted = run_python(HERE / "worker.py", "--alone", "--epochs", 6)
+    assert results.shape[0] == 2 and (results[0] == results[1]).all()
+    np.testing.assert_allclose(results[0], parse_results(uninterrupted.stdout)[0], rtol=1e-5)
 
 
 @pytest.mark.slow
-def test_a_killed_chief_and_a_failing_worker_are_named():
+def test_killed_chief_and_failing_worker_are_named():
     done = launch(2, "--die", "0:1", heartbeat=20)
     assert done.returncode == 128 + 9, done.stdout + done.stderr
     assert "[1] podium: worker 0 (the chief, on 127.0.0.1) was lost" in done.stderr

@@ -1,4 +1,4 @@
-"""A training loop forked from Keras's own, as people fork it: scope, run, unwrap and a distributed
+"""A training loop forked from that of Keras, as users fork it: scope, run, unwrap and a distributed
 dataset.
 
 Run as a script it is one of the workers of a MultiWorkerMirroredStrategy, or trains alone with
@@ -14,7 +14,7 @@ from podium import distribute
 
 
 class Forked(podium.layers.Layer):
-    """Knows strategies only by their words."""
+    """Uses only the public methods of strategies."""
 
     def __init__(self):
         super().__init__()
@@ -44,16 +44,16 @@ class Forked(podium.layers.Layer):
             for extra_loss in self.losses:
                 loss += distribute.scale_loss_for_distribution(extra_loss)
         self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
-        return {"loss": loss, **self.measured(y, y_pred)}
+        return {"loss": loss, **self.compute_metrics(y, y_pred)}
 
     def test_step(self, x, y):
         y_pred = self(x, training=False)
         loss = self.loss(y, y_pred)
         for extra_loss in self.losses:
             loss += distribute.scale_loss_for_distribution(extra_loss)
-        return {"loss": loss, **self.measured(y, y_pred)}
+        return {"loss": loss, **self.compute_metrics(y, y_pred)}
 
-    def measured(self, y, y_pred):
+    def compute_metrics(self, y, y_pred):
         logs = {}
         for metric in self.metrics_list:
             metric.update_state(y, y_pred, None)
@@ -101,14 +101,14 @@ class Forked(podium.layers.Layer):
     def evaluate(self, dataset):
         for metric in self.metrics_list:
             metric.reset_state()
-        found = [self.test_step(x, y) for x, y in dataset]
-        return {name: sum(float(each[name]) for each in found) / len(found) for name in found[0]}
+        logs = [self.test_step(x, y) for x, y in dataset]
+        return {name: sum(float(row[name]) for row in logs) / len(logs) for name in logs[0]}
 
     def predict(self, dataset):
         return podium.ops.concatenate([self(x, training=False) for x, _ in dataset], axis=0)
 
 
-def trained(strategy, batch_size=4, callbacks=()):
+def train(strategy, batch_size=4, callbacks=()):
     """Train a model under a strategy; return it, its last logs, and the data."""
     x, y = (
         np.random.default_rng(1).normal(size=(10, 2)).astype("float32"),
@@ -126,11 +126,11 @@ def trained(strategy, batch_size=4, callbacks=()):
     return model, model.fit(data, epochs=2, callbacks=callbacks), data
 
 
-class Told(podium.callbacks.Callback):
-    """Says when it is called."""
+class PrintsEpochs(podium.callbacks.Callback):
+    """Prints the index of each epoch."""
 
     def on_epoch_end(self, epoch, logs=None):
-        print(f"told of epoch {epoch}", flush=True)
+        print(f"end of epoch {epoch}", flush=True)
 
 
 if __name__ == "__main__":
@@ -139,14 +139,14 @@ if __name__ == "__main__":
         if "--alone" in sys.argv
         else distribute.MultiWorkerMirroredStrategy()
     )
-    model, logs, data = trained(strategy, callbacks=[Told()])
+    model, logs, data = train(strategy, callbacks=[PrintsEpochs()])
     assert int(model._train_counter) == 6
     evaluated, predicted = model.evaluate(data), model.predict(data)
     error = logs["mean_absolute_error"]  # of all replicas; the loss is one replica's
-    figures = [
+    results = [
         *model.dense.kernel.numpy().ravel(),
         error,
         *evaluated.values(),
         *predicted.numpy().ravel(),
     ]
-    print("result", *(f"{figure:.9g}" for figure in figures), flush=True)
+    print("result", *(f"{result:.9g}" for result in results), flush=True)

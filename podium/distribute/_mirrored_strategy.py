@@ -1,4 +1,4 @@
-"""MirroredStrategy: every device of this machine has all Variables, and computes its part of each
+"""MirroredStrategy: every device of this machine has all Variables, and computes a part of each
 batch.
 """
 
@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+import jax
 
 from podium.distribute._devices import find_devices
 from podium.distribute._layout import Layout, make_mesh
@@ -15,16 +17,16 @@ from podium.distribute._mesh_strategy import MeshStrategy
 class MirroredStrategy(MeshStrategy):
     """Trains on several devices of one machine, each with a copy of all Variables.
 
-    `fit`, `evaluate` and `predict` give what one device gives for the same batches, batch
-    normalisation and steps of your own included. A batch that does not divide evenly is computed
-    whole by each device: exact, without padding.
+    `fit`, `evaluate` and `predict` return what one device returns for the same batches, also with
+    batch normalization and custom steps. A batch that does not divide evenly is computed by each
+    device: exact, without padding.
 
     Args:
-        devices: Names of devices or JAX devices, or how many; by default all of this machine.
+        devices: Names of devices or JAX devices, or their number; by default all of this machine.
         cross_device_ops: Accepted for TensorFlow's signature: XLA chooses the collectives.
 
     Raises:
-        ValueError: There are not so many devices.
+        ValueError: There are fewer devices.
 
     Example:
         >>> strategy = podium.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
@@ -36,6 +38,8 @@ class MirroredStrategy(MeshStrategy):
         (2, 2)
     """
 
-    def __init__(self, devices: Sequence[Any] | int | None = None, cross_device_ops: Any = None):
+    def __init__(
+        self, devices: Sequence[str | jax.Device] | int | None = None, cross_device_ops: Any = None
+    ):
         found = find_devices(devices)
         super().__init__(Layout(make_mesh(found, (len(found),), ("data",)), ("data",)))

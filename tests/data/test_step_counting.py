@@ -138,7 +138,7 @@ def cases(kind, count):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_case_is_what_the_rules_say(kind):
+def test_handler_follows_the_reference_rules(kind):
     for case in cases(kind, 300):  # 2,400 in all
         samples, size, steps, k, first, epochs = case
         source, holder = Source(kind, samples, size), StepsPerExecution(k)
@@ -193,7 +193,7 @@ class Remembers(podium.Model):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fit_does_what_the_rules_say(kind):
+def test_fit_follows_the_reference_rules(kind):
     for case in cases(f"fit {kind}", 25):
         samples, size, steps, k, first, epochs = case
         source, notes, model = Source(kind, samples, size), Notes(), Remembers()
@@ -226,7 +226,7 @@ def test_fit_does_what_the_rules_say(kind):
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("kind", ONE_SHOT)
-def test_a_stopped_fit_leaves_the_rest_of_a_generator_to_its_owner(kind, k):
+def test_fit_that_stops_leaves_the_remaining_batches_of_a_generator(kind, k):
     source, model = Source(kind, 20, 2), Remembers()
     model.compile(run_eagerly=True, steps_per_execution=k)
 

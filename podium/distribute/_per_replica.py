@@ -1,18 +1,19 @@
-"""Values of several replicas, and the words for how they become one."""
+"""PerReplica: the values of several replicas; also the names of reductions."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import numpy as np
 
+from podium._typing import Array
 from podium.core import Tensor
 from podium.core.internal import wrap
 
 
 class ReduceOp:
-    """How values of several replicas become one.
+    """How values of several replicas are reduced to one.
 
     Example:
         >>> podium.distribute.ReduceOp.SUM
@@ -24,13 +25,14 @@ class ReduceOp:
 
 
 class VariableAggregation:
-    """How what replicas write to one Variable becomes one value.
+    """How the values that replicas write to one Variable are combined.
 
-    "none" and "only_first_replica" take the first replica's, "mean" the mean, "sum" adds up what
-    each replica added.
+    "none" and "only_first_replica" use the value of the first replica, "mean" the mean, and "sum"
+    adds what each replica added.
 
     Example:
-        >>> count = podium.Variable(0, aggregation=podium.distribute.VariableAggregation.ONLY_FIRST_REPLICA)
+        >>> aggregation = podium.distribute.VariableAggregation.ONLY_FIRST_REPLICA
+        >>> count = podium.Variable(0, aggregation=aggregation)
         >>> count.aggregation
         'only_first_replica'
     """
@@ -42,26 +44,27 @@ class VariableAggregation:
 
 
 class PerReplica:
-    """One value for each replica: what a distributed dataset gives, and what `Strategy.run`
-    returns.
+    """One value for each replica: an element of a distributed dataset, or a result of
+    `Strategy.run`.
 
-    They lie in one array with an axis of replicas in front, each on the device of its replica.
+    The values are stored in one array with a first axis for replicas, each on the device of its
+    replica.
 
     Args:
         stacked: The values, stacked along a new first axis.
 
     Example:
         >>> value = podium.distribute.PerReplica(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
-        >>> len(value), [float(podium.ops.sum(each)) for each in value.values]
+        >>> len(value), [float(podium.ops.sum(part)) for part in value.values]
         (2, [3.0, 7.0])
     """
 
-    def __init__(self, stacked: Any):
+    def __init__(self, stacked: Tensor | Array):
         self.stacked = stacked
 
     @property
     def array(self) -> Any:
-        """The values as one bare array, the axis of replicas in front."""
+        """The values as one JAX or NumPy array, the axis of replicas first."""
         return self.stacked._value if isinstance(self.stacked, Tensor) else self.stacked
 
     @property
@@ -73,18 +76,19 @@ class PerReplica:
             and not isinstance(array, jax.core.Tracer)
             and not array.is_fully_addressable
         ):
-            own = {
+            local = {
                 shard.index[0].start or 0: np.asarray(shard.data)[0]
                 for shard in array.addressable_shards
             }
-            return tuple(wrap(jax.numpy.asarray(own[place])) for place in sorted(own))
-        return tuple(wrap(array[place]) for place in range(len(self)))
+            return tuple(wrap(jax.numpy.asarray(local[index])) for index in sorted(local))
+        return tuple(wrap(array[index]) for index in range(len(self)))
 
     def __len__(self) -> int:
         return int(self.stacked.shape[0])
 
     def __repr__(self) -> str:
-        return f"<podium.distribute.PerReplica of {len(self)} values of shape {tuple(self.stacked.shape[1:])}>"
+        shape = tuple(self.stacked.shape[1:])
+        return f"<podium.distribute.PerReplica of {len(self)} values of shape {shape}>"
 
 
 jax.tree_util.register_pytree_node(
@@ -92,6 +96,6 @@ jax.tree_util.register_pytree_node(
 )
 
 
-def is_per_replica(value: Any) -> bool:
-    """Tell whether something is the values of several replicas."""
+def is_per_replica(value: object) -> TypeGuard[PerReplica]:
+    """Return whether a value is a PerReplica."""
     return isinstance(value, PerReplica)

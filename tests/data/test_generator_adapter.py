@@ -31,7 +31,7 @@ def model():
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_fit_asks_a_generator_for_exactly_the_batches_it_uses(k):
+def test_fit_reads_exactly_the_batches_it_uses(k):
     pulls, made = [], model()
     made.compile("sgd", "mse", steps_per_execution=k)
     source = counted(pulls)
@@ -40,7 +40,7 @@ def test_fit_asks_a_generator_for_exactly_the_batches_it_uses(k):
     assert next(source)[0][0, 0] == 6  # what is left stays the user's: neither lost nor closed
 
 
-def test_evaluate_and_predict_do_so_too():
+def test_evaluate_and_predict_read_exactly_the_batches_they_use():
     pulls, made = [], model()
     source = counted(pulls)
     made.evaluate(source, steps=2, verbose=0)
@@ -68,7 +68,7 @@ class Loader:
     ],
     ids=["generator", "map", "loader"],
 )
-def test_a_sources_own_exception_arrives_with_the_number_of_its_batch(source, kind):
+def test_exception_of_a_source_has_a_note_with_the_batch(source, kind):
     with pytest.raises(Disk, match="gone") as met:
         model().fit(source(), verbose=0)
     assert met.value.__notes__ == [
@@ -79,7 +79,7 @@ def test_a_sources_own_exception_arrives_with_the_number_of_its_batch(source, ki
     )  # the user's own line is shown
 
 
-def test_the_very_object_arrives():
+def test_exception_object_of_a_source_is_raised_unchanged():
     error = Disk("mine")
 
     def batches():
@@ -91,7 +91,7 @@ def test_the_very_object_arrives():
     assert met.value is error
 
 
-def test_batches_are_counted_through_all_epochs_of_a_generator_and_anew_in_each_walk_of_a_loader():
+def test_batch_index_in_errors_continues_for_generators_and_restarts_for_loaders():
     with pytest.raises(Disk) as met:
         model().fit(raising(5), steps_per_epoch=2, epochs=3, verbose=0)
     assert "batch 5 of the generator" in met.value.__notes__[0]
@@ -108,7 +108,7 @@ def test_batches_are_counted_through_all_epochs_of_a_generator_and_anew_in_each_
     assert "batch 3 of the SecondEpoch" in met.value.__notes__[0]
 
 
-def test_a_change_of_structure_names_the_batch():
+def test_error_for_a_changed_structure_names_the_batch():
     with pytest.raises(
         ValueError,
         match=r"structure of batch 3 of the generator changed: it is \(x, y, sample_weight\)",
@@ -122,7 +122,7 @@ def test_lists_of_numbers_may_be_shorter_in_the_last_batch():
     assert [y.shape for _, y in found] == [(4,), (2,)]
 
 
-def test_a_walk_that_is_closed_closes_what_it_reads_from_unless_that_is_the_users():
+def test_closing_the_reader_closes_its_source_unless_it_is_the_users():
     ended = []
 
     def batches():
@@ -186,7 +186,7 @@ def test_a_walk_that_is_closed_closes_what_it_reads_from_unless_that_is_the_user
         "loader and y",
     ],
 )
-def test_mistakes_are_refused_before_a_step_is_taken(run, message):
+def test_invalid_batches_are_refused_before_the_first_step(run, message):
     made = model()
     before = made.get_weights()
     with pytest.raises(ValueError, match=message):
@@ -196,7 +196,7 @@ def test_mistakes_are_refused_before_a_step_is_taken(run, message):
     assert int(made.optimizer.iterations.numpy()) == 0
 
 
-def test_leaves_of_a_fresh_source_are_not_copied_and_others_are():
+def test_only_leaves_of_fresh_sources_are_not_copied():
     from podium.data._copy_values import copy_unless_fresh
 
     array = np.ones((3, 2), "float32")
@@ -208,5 +208,5 @@ def test_leaves_of_a_fresh_source_are_not_copied_and_others_are():
         copy_unless_fresh(np.full(2, 2**40), "x", fresh=True)
 
 
-def test_handlers_of_generators_cannot_be_put_back():
+def test_position_of_a_generator_is_refused():
     assert not DataHandler(counted([], 3)).adapter.seekable

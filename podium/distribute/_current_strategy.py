@@ -1,12 +1,15 @@
-"""Which strategy is in force: the one whose scope is open, else the default one."""
+"""The current strategy: the one whose scope is open, or the default one."""
 
-from typing import Any
+from typing import TypeVar
 
+from podium.core import Tensor
 from podium.core.internal import context
-from podium.distribute._replica import ReplicaContext
+from podium.distribute._replica_context import ReplicaContext
 from podium.distribute._strategy import Strategy, open_strategies
 
 _DEFAULT = Strategy()
+
+LossT = TypeVar("LossT", float, Tensor)
 
 
 def get_strategy() -> Strategy:
@@ -18,12 +21,12 @@ def get_strategy() -> Strategy:
         ...     print(podium.distribute.get_strategy() is strategy)
         True
     """
-    found = open_strategies()
-    return found[-1] if found else _DEFAULT
+    strategies = open_strategies()
+    return strategies[-1] if strategies else _DEFAULT
 
 
 def has_strategy() -> bool:
-    """Tell whether a scope of a strategy other than the default one is open.
+    """Return whether the scope of a strategy other than the default one is open.
 
     Example:
         >>> podium.distribute.has_strategy()
@@ -33,15 +36,17 @@ def has_strategy() -> bool:
 
 
 def in_cross_replica_context() -> bool:
-    """Tell whether the code runs for all replicas at once: in the scope of a strategy of several,
+    """Return whether the code runs for all replicas at once: in the scope of a strategy of several,
     and not inside its `run`.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(2).scope() as strategy:
         ...     outside = podium.distribute.in_cross_replica_context()
-        ...     found = strategy.run(lambda: float(podium.distribute.in_cross_replica_context()))
-        >>> podium.distribute.in_cross_replica_context(), outside, [bool(value) for value in strategy.unwrap(found)]
-        (False, True, [False, False])
+        ...     result = strategy.run(lambda: float(podium.distribute.in_cross_replica_context()))
+        >>> outside, [bool(value) for value in strategy.unwrap(result)]
+        (True, [False, False])
+        >>> podium.distribute.in_cross_replica_context()
+        False
     """
     return (
         context.replica_axes is None
@@ -51,8 +56,7 @@ def in_cross_replica_context() -> bool:
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """Return what this replica may ask about itself; None where the code runs for all replicas at
-    once.
+    """Return the context of this replica; None if the code runs for all replicas at once.
 
     Example:
         >>> podium.distribute.get_replica_context().num_replicas_in_sync
@@ -61,16 +65,16 @@ def get_replica_context() -> ReplicaContext | None:
     return None if in_cross_replica_context() else ReplicaContext(get_strategy())
 
 
-def scale_loss_for_distribution(loss_value: Any) -> Any:
+def scale_loss_for_distribution(loss_value: LossT) -> LossT:
     """Divide a loss by the number of replicas, so that their sum is the mean.
 
-    In `fit` there is nothing to divide, whatever the strategy: a step sees the whole batch.
+    In `fit` the loss is not divided, whatever the strategy: a step receives the global batch.
 
     Example:
         >>> podium.distribute.scale_loss_for_distribution(3.0)
         3.0
     """
     replicas = get_strategy().num_replicas_in_sync
-    return (
-        loss_value if replicas == 1 or in_cross_replica_context() else loss_value * (1.0 / replicas)
-    )
+    if replicas == 1 or in_cross_replica_context():
+        return loss_value
+    return loss_value * (1.0 / replicas)

@@ -1,25 +1,30 @@
-"""What code that runs on a replica may ask about itself, and what a function that makes its input
-data is told.
+"""ReplicaContext: what code inside `Strategy.run` can use, and InputContext: the argument of
+functions that make a worker's dataset.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
-from podium.core import check_choice, dispatch, map_structure
+from podium._typing import Tree
+from podium.core import Tensor, check_choice, dispatch, map_structure
 from podium.core.internal import context, wrap
+
+if TYPE_CHECKING:
+    from podium.distribute._strategy import Strategy
 
 
 class InputContext:
-    """What a function given to `distribute_datasets_from_function` knows about the data it shall
-    make.
+    """The argument of a function passed to `distribute_datasets_from_function`.
 
     Args:
-        num_input_pipelines: How many workers make data.
-        input_pipeline_id: Which of them this is.
-        num_replicas_in_sync: How many replicas train together.
+        num_input_pipelines: The number of workers that make data.
+        input_pipeline_id: The index of this worker.
+        num_replicas_in_sync: The number of replicas that train together.
 
     Example:
         >>> podium.distribute.InputContext(num_replicas_in_sync=4).get_per_replica_batch_size(64)
@@ -37,7 +42,7 @@ class InputContext:
         self.num_replicas_in_sync = num_replicas_in_sync
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """Return the share of one replica; the global batch size must divide evenly."""
+        """Return the batch size of one replica; the global batch size must divide evenly."""
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(
                 f"global_batch_size={global_batch_size} was given for "
@@ -48,7 +53,7 @@ class InputContext:
 
 
 class ReplicaContext:
-    """What code inside `Strategy.run` may ask: which replica it is and how to meet the others.
+    """For code inside `Strategy.run`: the index of the replica, and collectives.
 
     Args:
         strategy: The strategy that runs it.
@@ -65,38 +70,38 @@ class ReplicaContext:
         [3, 3]
     """
 
-    def __init__(self, strategy: Any):
+    def __init__(self, strategy: Strategy):
         self.strategy = strategy
 
     @property
-    def replica_id_in_sync_group(self) -> Any:
-        """The number of this replica: a Tensor where there are several."""
+    def replica_id_in_sync_group(self) -> int | Tensor:
+        """The index of this replica; a Tensor if there are several."""
         return 0 if context.replica_axes is None else wrap(jax.lax.axis_index(context.replica_axes))
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas train together."""
+        """The number of replicas that train together."""
         return self.strategy.num_replicas_in_sync
 
-    def all_reduce(self, reduce_op: str, value: Any, options: Any = None) -> Any:
-        """Combine the values of all replicas; each gets the result. Gradients pass through it.
+    def all_reduce(self, reduce_op: str, value: Tree, options: Any = None) -> Tree:
+        """Reduce the values of all replicas; each gets the result. It is differentiable.
 
         Args:
             reduce_op: "sum" or "mean".
             value: A value of this replica, or a structure of them.
             options: Accepted for TensorFlow's signature.
         """
-        how = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
+        name = check_choice("reduce_op", str(reduce_op).lower(), ("sum", "mean"))
         axes = context.replica_axes
         if axes is None:
             return value
-        combine = jax.lax.psum if how == "sum" else jax.lax.pmean
+        combine = jax.lax.psum if name == "sum" else jax.lax.pmean
         return map_structure(
-            lambda each: dispatch(lambda x: combine(jnp.asarray(x), axes), each), value
+            lambda leaf: dispatch(lambda x: combine(jnp.asarray(x), axes), leaf), value
         )
 
-    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """Join the values of all replicas along an axis; each gets the result.
+    def all_gather(self, value: Tree, axis: int, options: Any = None) -> Tree:
+        """Concatenate the values of all replicas along an axis; each gets the result.
 
         Args:
             value: A value of this replica, or a structure of them.
@@ -107,12 +112,17 @@ class ReplicaContext:
         if axes is None:
             return value
         return map_structure(
-            lambda each: dispatch(
-                lambda x: jax.lax.all_gather(x, axes, axis=axis, tiled=True), each
+            lambda leaf: dispatch(
+                lambda x: jax.lax.all_gather(x, axes, axis=axis, tiled=True), leaf
             ),
             value,
         )
 
-    def merge_call(self, merge_fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def merge_call(
+        self,
+        merge_fn: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
         """Call `merge_fn(strategy, *args)` once for all replicas."""
         return merge_fn(self.strategy, *args, **(kwargs or {}))

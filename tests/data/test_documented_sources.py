@@ -192,12 +192,12 @@ def expected():
     )
 
 
-def test_every_source_has_its_row():
+def test_every_source_is_documented():
     assert list(table()) == list(SOURCES)
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_fit_evaluate_and_predict_are_those_of_the_arrays(name, expected, tmp_path):
+def test_fit_evaluate_and_predict_equal_those_with_arrays(name, expected, tmp_path):
     weights, loss, outputs = expected
     cells = table()[name]
     model = network()
@@ -227,7 +227,7 @@ def order_of(name, folder, shuffle):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_what_shuffle_does(name, tmp_path):
+def test_order_with_shuffle(name, tmp_path):
     plain, mixed = order_of(name, tmp_path, False), order_of(name, tmp_path, True)
     same_batches = sorted(batch.tolist() for batch in plain) == sorted(
         batch.tolist() for batch in mixed
@@ -245,7 +245,7 @@ def test_what_shuffle_does(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_where_a_position_can_be_taken(name, tmp_path):
+def test_position_can_be_restored_if_documented(name, tmp_path):
     arguments, size = made(name, tmp_path)
     with DataHandler(**arguments, **size) as data:
         for _, iterator in data.enumerate_epochs():
@@ -274,7 +274,7 @@ def given(source):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_batch_is_a_copy_where_others_hold_the_memory(name, tmp_path):
+def test_batch_is_a_copy_if_its_memory_is_shared(name, tmp_path):
     """A 0 in the table: the source made the arrays for the batch. Anything else: nobody can change
     the batch any more.
     """

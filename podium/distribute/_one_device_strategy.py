@@ -15,7 +15,7 @@ class OneDeviceStrategy(Strategy):
         device: Its name, such as "/cpu:0" or "/gpu:0".
 
     Raises:
-        ValueError: There is no such device here.
+        ValueError: There is no such device.
 
     Example:
         >>> strategy = podium.distribute.OneDeviceStrategy("/cpu:0")
@@ -27,7 +27,7 @@ class OneDeviceStrategy(Strategy):
         self.device = device
         self._jax_device = find_device(device)
 
-    def _placing(self) -> contextlib.AbstractContextManager:
+    def _placement_scope(self) -> contextlib.AbstractContextManager[object]:
         return default_device(self._jax_device)
 
     def __repr__(self) -> str:

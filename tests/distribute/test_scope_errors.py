@@ -17,9 +17,12 @@ def network():
 def test_optimizer_of_another_scope_is_refused():
     with distribute.MirroredStrategy(2).scope():
         model = network()
-    said = r"Variable 'sgd/iteration' of the optimizer was made outside of all scopes, and model .* in the scope of <.*data: 2>"
+    message = (
+        r"Variable 'sgd/iteration' of the optimizer was made outside of all scopes, "
+        r"and model .* in the scope of <.*data: 2>"
+    )
     optimizer = podium.optimizers.SGD()
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         model.compile(optimizer, "mse")
     assert not model.compiled
 
@@ -27,8 +30,11 @@ def test_optimizer_of_another_scope_is_refused():
 def test_metric_of_another_scope_is_refused():
     with distribute.MirroredStrategy(2).scope():
         metric = podium.metrics.MeanAbsoluteError()
-    said = r"Variable .* of metric 'mean_absolute_error' was made in the scope of <.*data: 2>, and model .* outside of all scopes"
-    with pytest.raises(ValueError, match=said):
+    message = (
+        r"Variable .* of metric 'mean_absolute_error' was made in the scope of <.*data: 2>, "
+        r"and model .* outside of all scopes"
+    )
+    with pytest.raises(ValueError, match=message):
         network().compile("sgd", "mse", metrics=[metric])
 
 
@@ -63,7 +69,7 @@ def test_fit_inside_jit_and_inside_run_is_refused():
         model.fit(x, y)
 
 
-def test_reductions():
+def test_reduce_per_replica():
     strategy = distribute.MirroredStrategy(2)
     rows = distribute.PerReplica(np.array([[[1.0], [2.0]], [[3.0], [4.0]]], "float32"))
     values = {
@@ -88,7 +94,7 @@ def test_reductions():
     assert distribute.reduce_per_replica({"a": 1}, distribute.get_strategy(), "first") == {"a": 1}
 
 
-def test_replicas_that_disagree_are_noticed():
+def test_replicas_that_disagree_warn():
     strategy = distribute.MirroredStrategy(2)
     with strategy.scope():
         wrong = podium.Variable(0.0, name="wrong")
@@ -106,7 +112,7 @@ def test_replicas_that_disagree_are_noticed():
         assert distribute.check_in_sync([wrong])
 
 
-def test_a_models_own_step_may_be_run_by_replicas():
+def test_replicas_can_run_the_train_step_of_a_model():
     x = np.random.default_rng(0).normal(size=(8, 2)).astype("float32")
     y = x[:, :1]
 

@@ -67,7 +67,7 @@ STRATEGIES = {
 @pytest.mark.parametrize(
     ("name", "k"), [("two", 1), ("four", 3), ("fsdp", 1), ("tensor", 3), ("map", 1)]
 )
-def test_all_loops_give_what_one_device_gives(name, k, on_one_device):
+def test_fit_evaluate_and_predict_equal_one_device(name, k, on_one_device):
     model = make(STRATEGIES[name](), k)
     found = used(model)
     assert len(found) == len(on_one_device)
@@ -78,7 +78,7 @@ def test_all_loops_give_what_one_device_gives(name, k, on_one_device):
     )  # full batches, the rest of an epoch, rows, train_on_batch
 
 
-def test_eager_steps_too():
+def test_eager_steps_equal_one_device():
     one, many = make(distribute.get_strategy()), make(distribute.MirroredStrategy(2), eagerly=True)
     for model in (one, many):
         model.train_on_batch(X[:8], Y[:8])
@@ -87,7 +87,7 @@ def test_eager_steps_too():
     )
 
 
-def test_variables_lie_as_the_layout_says_and_slots_beside_them():
+def test_variables_and_slots_are_placed_by_the_layout():
     model = make(distribute.ShardedStrategy("fsdp", smallest=16))
     model.fit(X[:32], Y[:32], batch_size=16, verbose=0)
     kernel, bias = model.layers[0].kernel, model.layers[0].bias
@@ -103,7 +103,7 @@ def test_variables_lie_as_the_layout_says_and_slots_beside_them():
     assert kernel.value.sharding.spec == P(None, "data")
 
 
-def test_batches_are_split_between_the_devices():
+def test_batches_are_split_among_the_devices():
     seen = []
 
     class Look(podium.layers.Layer):
@@ -118,7 +118,7 @@ def test_batches_are_split_between_the_devices():
     assert all(sharding.shard_shape((8, 6)) == (2, 6) for sharding in seen) and seen
 
 
-def test_a_small_batch_is_exact_and_warned_of_once(monkeypatch):
+def test_batch_smaller_than_the_replicas_is_exact_and_warns_once(monkeypatch):
     monkeypatch.setattr(_layout, "_warned", set())
     model = make(distribute.MirroredStrategy(4))
     with pytest.warns(
@@ -129,7 +129,7 @@ def test_a_small_batch_is_exact_and_warned_of_once(monkeypatch):
     assert len(found) == 1
 
 
-def test_models_of_many_and_of_one_device_live_beside_each_other(on_one_device):
+def test_models_of_several_devices_and_of_one_can_coexist(on_one_device):
     many, one = make(distribute.MirroredStrategy(4)), make(distribute.get_strategy())
     drawn = podium.random.normal(())  # the global generator's state was used by none yet
     for model in (many, one, many, one):
@@ -144,7 +144,7 @@ def test_models_of_many_and_of_one_device_live_beside_each_other(on_one_device):
     assert drawn.shape == ()
 
 
-def test_global_randomness_is_shared_by_programs_of_many_and_of_one_device():
+def test_random_state_is_shared_by_programs_of_several_devices_and_of_one():
     with distribute.MirroredStrategy(4).scope():
         w = podium.Variable(np.ones(4, "float32"))
     on_many = podium.function(lambda: w.assign(podium.random.uniform((4,))))
@@ -167,7 +167,7 @@ def test_copies_and_saved_models_keep_their_values(tmp_path):
     np.testing.assert_allclose(copy.deepcopy(model).predict(X[:4], verbose=0), expected, atol=1e-6)
 
 
-def test_a_distributed_dataset_may_be_fitted():
+def test_fit_accepts_a_distributed_dataset():
     strategy = distribute.MirroredStrategy(2)
     data = podium.data.Dataset.from_tensor_slices((X, Y)).batch(32)
     one, other = make(strategy), make(strategy)
@@ -176,17 +176,17 @@ def test_a_distributed_dataset_may_be_fitted():
     np.testing.assert_array_equal(one.layers[0].kernel.numpy(), other.layers[0].kernel.numpy())
 
 
-def test_layout_maps_and_meshes_are_checked():
+def test_layout_maps_and_meshes_are_validated():
     with pytest.raises(ValueError, match=r"Unknown layout 'fdsp'. Did you mean 'fsdp'"):
         distribute.ShardedStrategy("fdsp")
     with pytest.raises(ValueError, match=r"Unknown mesh axis 'modle'. Did you mean 'model'"):
         distribute.ShardedStrategy({"kernel": (None, "modle")}, mesh={"data": 2, "model": 2})
-    with pytest.raises(ValueError, match=r"devices were asked for, and this machine has 4"):
+    with pytest.raises(ValueError, match=r"devices were requested, and this machine has 4"):
         distribute.ShardedStrategy("tensor", mesh={"data": 4, "model": 2})
     with pytest.raises(ValueError, match=r"for the axes 'data' and 'model' were expected"):
         distribute.ShardedStrategy("tensor", mesh={"data": 2})
     with pytest.raises(
-        ValueError, match=r"devices=5 devices were asked for, and this machine has 4"
+        ValueError, match=r"devices=5 devices were requested, and this machine has 4"
     ):
         distribute.MirroredStrategy(5)
     with pytest.raises(ValueError, match=r"names a device twice"):
