@@ -90,7 +90,7 @@ def fitted(value: Any, placement: Placement | None, everywhere: Any) -> Any:
     device as ever.
     """
     if placement is not None:
-        return placement.place_value(value)
+        return placement.put(value)
     if everywhere is not None:
         return place_value(value, everywhere)
     if (
