@@ -191,7 +191,7 @@ def test_layout_maps_and_meshes_are_validated():
         distribute.MirroredStrategy(5)
     with pytest.raises(ValueError, match=r"names a device twice"):
         distribute.MirroredStrategy(["/cpu:0", "/cpu:0"])
-    with pytest.raises(ValueError, match=r"no regular expression"):
+    with pytest.raises(ValueError, match=r"not a regular expression"):
         distribute.LayoutMap({"(": ("data",)})
     with pytest.raises(TypeError, match=r"one of data, fsdp, tensor, or a LayoutMap"):
         distribute.ShardedStrategy(3)
