@@ -90,7 +90,7 @@ def fitted(value: Any, placement: Placement | None, everywhere: Any) -> Any:
     device as ever.
     """
     if placement is not None:
-        return placement.put(value)
+        return placement.place_value(value)
     if everywhere is not None:
         return place_value(value, everywhere)
     if (

@@ -105,7 +105,7 @@ must be equal; reshape the value, or make a new Variable.
         self._dtype = self._value.dtype
         if context.layout is not None:
             self.placement = context.layout.placement_of(self, self._value)
-            self._value = self.placement.put(context.layout.first_value(self._value))
+            self._value = self.placement.place_value(context.layout.first_value(self._value))
         if context.scope is not None:
             context.scope.note_created(self)
 
@@ -156,7 +156,7 @@ must be equal; reshape the value, or make a new Variable.
             )
         write_count[0] += 1
         if self.placement is not None:
-            value = self.placement.put(value)
+            value = self.placement.place_value(value)
         # Whoever assigned may still hold this very array, so the next compiled step must not donate
         # it.
         if self.home is None:
@@ -170,7 +170,7 @@ must be equal; reshape the value, or make a new Variable.
         them.
         """
         with jax.ensure_compile_time_eval():  # also while something is traced
-            value = jnp.asarray(zeros) if self.placement is None else self.placement.put(zeros)
+            value = jnp.asarray(zeros) if self.placement is None else self.placement.place_value(zeros)
         if self.home is None:
             self._value = value
         else:
@@ -317,7 +317,7 @@ must be equal; reshape the value, or make a new Variable.
         write_count[0] += 1
         zeros: Any = np.zeros(self._shape, self._dtype)
         if self.placement is not None:
-            zeros = self.placement.put(zeros)
+            zeros = self.placement.place_value(zeros)
         if self.home is None:
             self._value, self.exposed = zeros, False
         else:
