@@ -35,7 +35,7 @@ from podium.activations._sigmoids import (
     tanh,
 )
 from podium.activations._softmax import log_softmax, softmax, sparsemax
-from podium.core import Family, Tensor, get_registered_object
+from podium.core import NameRegistry, Tensor, get_registered_object
 
 Activation = Callable[..., Tensor]
 
@@ -76,7 +76,7 @@ _FURTHER_ACTIVATIONS = (
     sparsemax,
 )
 
-_registry = Family("activation", module="keras.activations")
+_registry = NameRegistry("activation", module="keras.activations")
 for _activation in (*_RECTIFIERS, *_SIGMOIDS, *_FURTHER_ACTIVATIONS):
     _registry.add(_activation.__name__, _activation)
 _registry.add("swish", silu)

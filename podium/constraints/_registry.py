@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from podium._typing import Config, TensorLike
 from podium.constraints._constraint import Constraint
 from podium.constraints._norm_constraints import MaxNorm, MinMaxNorm, NonNeg, UnitNorm
-from podium.core import Family
+from podium.core import NameRegistry
 
 ConstraintFunction: TypeAlias = Callable[[Any], TensorLike]
 ConstraintLike: TypeAlias = str | Config | type[Constraint] | ConstraintFunction | None
 
-_registry = Family("constraint", Constraint, module="keras.constraints")
+_registry = NameRegistry("constraint", Constraint, module="keras.constraints")
 _registry.add_class(MaxNorm)
 _registry.add_class(MinMaxNorm)
 _registry.add_class(NonNeg)

@@ -13,7 +13,7 @@ from podium.core._errors import TapedValueError as TapedValueError
 from podium.core._errors import closest_match as closest_match
 from podium.core._errors import unknown_choice as unknown_choice
 from podium.core._errors import warn_user as warn_user
-from podium.core._family import Family as Family
+from podium.core._name_registry import NameRegistry as NameRegistry
 from podium.core._names import auto_name as auto_name
 from podium.core._names import name_scope as name_scope
 from podium.core._names import reset_names as reset_names

@@ -1,7 +1,7 @@
-"""Words for mistakes: how every room of Podium phrases a refusal.
+"""Exceptions, message texts and warnings that all packages of Podium share.
 
-An error says what was given, what was expected and how to mend it. Mistakes of understanding get a
-constant with the wrong code beside the right code. This file owns wording only; it decides nothing.
+A message says what was passed, what was expected and how to fix it. Mistakes of understanding have
+a constant with the wrong code next to the right code. Checks of arguments are in `_validation.py`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from collections.abc import Iterable
 from typing import Any
 
 OPAQUE_CONTAINER = """\
-A {name} that holds Tensors was returned or passed on, and JAX does not know how to look inside a {name}, so gradients \
-and compiled code would lose what it holds. Register its class, or use a dictionary, tuple or namedtuple.
+A {name} that holds Tensors was returned or passed as an argument, and {name} is not registered \
+as a JAX pytree, so gradients and compiled code would lose its values. Register the class, or use \
+a dictionary, tuple or namedtuple.
 
     @jax.tree_util.register_dataclass      # right, for a dataclass
     @dataclasses.dataclass
     class {name}: ..."""
 
 TAPED_VALUE_IN_JAX = """\
-`{function}` was given a value that an open GradientTape is recording. A raw JAX function leaves no \
-trace on the tape, so the gradient would silently stop there.
+`{function}` was given a value that an open GradientTape is recording. The tape does not record \
+raw JAX functions, so the gradient would silently stop there.
 
     with podium.GradientTape() as tape:
         y = jnp.{example}(x)              # wrong: the tape cannot see this
         y = podium.ops.{example}(x)       # right
         y = podium.lift(jnp.{example})(x) # right, for any JAX function that `ops` does not have
 
-If the gradient is meant to stop, say so: `podium.ops.stop_gradient(x)`."""
+If the gradient is meant to stop there, use `podium.ops.stop_gradient(x)`."""
 
 TENSOR_IN_LAX = """\
 A function of `jax.lax` (or an index into a jax.Array) was given a Podium Tensor or Variable, which \
@@ -40,8 +41,8 @@ A function of `jax.lax` (or an index into a jax.Array) was given a Podium Tensor
     y = jax.lax.exp(x.value)          # right, where no gradient is wanted"""
 
 LEAKED_VALUE = """\
-A value made inside one traced call (a `podium.function`, a layer's call under a tape, `jax.jit`) was \
-used outside of it. Such a value stands for a computation that has ended; it holds no numbers.
+A value created inside one traced call (a `podium.function`, a layer's call under a tape, `jax.jit`) \
+was used outside of it. Such a value is a placeholder in a trace that has ended; it has no data.
 
     @podium.function
     def step(x):
@@ -62,27 +63,28 @@ it is compiled, so every later call would see the same element.
         x, y = next(iterator)"""
 
 VARIABLE_PER_CALL = """\
-`{function}` makes a new Variable every time its body runs ({names}). A compiled function can only \
-keep state that outlives the call.
+`{function}` creates a new Variable every time its body runs ({names}). A compiled function can \
+only use Variables that outlive the call.
 
     @podium.function
     def step(x):
-        total = podium.Variable(0.0)     # wrong: made anew on every call
+        total = podium.Variable(0.0)     # wrong: created in every call
         return total.assign_add(x)
 
-    total = podium.Variable(0.0)         # right: made once, outside
+    total = podium.Variable(0.0)         # right: created once, outside
     @podium.function
     def step(x):
         return total.assign_add(x)"""
 
-NEVER_THE_SAME = """\
-`{function}` was traced {count} times, and each time it read or wrote other Variables than before, so it cannot be compiled. \
-Its Python code must not choose Variables by something that changes from call to call, such as a counter or a random number; \
-choose between values instead: `podium.ops.where(condition, a, b)`."""
+UNSTABLE_VARIABLES = """\
+`{function}` was traced {count} times, and each trace read or wrote different Variables than the \
+one before, so it cannot be compiled. Its Python code must not choose Variables by something that \
+changes from call to call, such as a counter or a random number. Choose between values instead: \
+`podium.ops.where(condition, a, b)`."""
 
 
 class TapedValueError(TypeError):
-    """A value recorded by an open tape was handed to a function the tape cannot see.
+    """A value recorded by an open tape was passed to a function that the tape cannot record.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,34 +117,33 @@ class LeakedValueError(RuntimeError):
 
 
 def closest_match(name: str, choices: Iterable[str]) -> str | None:
-    """Return the choice spelled most like `name`, or None if nothing is close.
+    """Return the choice whose spelling is closest to `name`, or None if none is close.
 
     Example:
         >>> podium.core.closest_match("rellu", ["relu", "gelu", "tanh"])
         'relu'
     """
-    by_folded = {choice.lower(): choice for choice in choices}
-    found = difflib.get_close_matches(str(name).lower(), by_folded, n=1, cutoff=0.6)
-    return by_folded[found[0]] if found else None
+    by_lower_case = {choice.lower(): choice for choice in choices}
+    matches = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1, cutoff=0.6)
+    return by_lower_case[matches[0]] if matches else None
 
 
-def unknown_choice(argument: str, given: Any, choices: Iterable[Any]) -> ValueError:
-    """Build the error for a string that is none of the known ones: it lists them, nearest first.
+def unknown_choice(argument: str, value: object, choices: Iterable[object]) -> ValueError:
+    """Return the error for a string that is not among the choices; it suggests the closest one.
 
     Example:
         >>> print(podium.core.unknown_choice("padding", "sane", ["valid", "same"]))
         Unknown padding 'sane'. Did you mean 'same'? Choices: 'same', 'valid'.
     """
     names = sorted({str(choice) for choice in choices})
-    close = closest_match(str(given), names)
-    hint = f" Did you mean {close!r}?" if close else ""
+    suggestion = closest_match(str(value), names)
+    hint = f" Did you mean {suggestion!r}?" if suggestion else ""
     listed = ", ".join(repr(name) for name in names)
-    return ValueError(f"Unknown {argument} {given!r}.{hint} Choices: {listed}.")
+    return ValueError(f"Unknown {argument} {value!r}.{hint} Choices: {listed}.")
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the first caller that belongs neither to Podium nor to JAX: the user's
-    own.
+    """Warn at the user's line: that of the first caller outside of Podium and JAX.
 
     Example:
         >>> import warnings
@@ -155,10 +156,10 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level = sys._getframe(1), 2
     while (
         frame.f_back is not None
-        and frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_THE_USERS
+        and frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES
     ):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
-_NOT_THE_USERS = ("podium", "jax", "contextlib")
+_LIBRARIES = ("podium", "jax", "contextlib")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from podium._typing import Array, Config, DTypeLike, ShapeLike
-from podium.core import Family, Tensor, convert_to_tensor, is_tensor
+from podium.core import NameRegistry, Tensor, convert_to_tensor, is_tensor
 from podium.initializers._constant import Constant, Identity, Ones, Zeros
 from podium.initializers._initializer import Initializer, check_shape
 from podium.initializers._orthogonal import Orthogonal
@@ -29,7 +29,7 @@ InitializerLike: TypeAlias = (
     str | Config | type[Initializer] | InitializerFunction | Array | np.generic | Tensor | None
 )
 
-_registry = Family("initializer", Initializer, module="keras.initializers")
+_registry = NameRegistry("initializer", Initializer, module="keras.initializers")
 for _cls in (GlorotNormal, GlorotUniform, HeNormal, HeUniform, LecunNormal, LecunUniform):
     _registry.add_class(_cls)
 _registry.add_class(Constant)

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.core import Family, get_registered_object
+from podium.core import NameRegistry, get_registered_object
 from podium.losses._loss import Loss
 
-registry = Family("loss", Loss, module="keras.losses")
+registry = NameRegistry("loss", Loss, module="keras.losses")
 
 
 def resolve_loss(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:

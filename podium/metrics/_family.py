@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.core import Family
+from podium.core import NameRegistry
 from podium.metrics._metric import Metric
 
-metrics_by_name = Family("metric", Metric, module="keras.metrics")
-functions_by_name = Family(
+metrics_by_name = NameRegistry("metric", Metric, module="keras.metrics")
+functions_by_name = NameRegistry(
     "metric function", module="keras.metrics"
 )  # a name may mean a class above and a function here
 

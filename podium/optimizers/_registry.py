@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from podium.core import Family, custom_object_scope, get_registered_object
+from podium.core import NameRegistry, custom_object_scope, get_registered_object
 from podium.optimizers._adafactor import Adafactor
 from podium.optimizers._adagrad import Adadelta, Adagrad
 from podium.optimizers._adam import Adam, AdamW
@@ -22,7 +22,7 @@ from podium.optimizers._schedule_free import ScheduleFreeAdamW
 from podium.optimizers._sgd import SGD
 
 _Kind = TypeVar("_Kind", bound=Optimizer)
-_family = Family("optimizer", Optimizer, module="keras.optimizers")
+_family = NameRegistry("optimizer", Optimizer, module="keras.optimizers")
 
 
 def add_optimizer(cls: type[_Kind]) -> type[_Kind]:

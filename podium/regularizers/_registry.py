@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from podium._typing import Config
-from podium.core import Family, Tensor
+from podium.core import NameRegistry, Tensor
 from podium.regularizers._l1_l2 import L1, L1L2, L2
 from podium.regularizers._orthogonal_regularizer import OrthogonalRegularizer
 from podium.regularizers._regularizer import Regularizer
@@ -14,7 +14,7 @@ from podium.regularizers._regularizer import Regularizer
 RegularizerFunction: TypeAlias = Callable[[Any], Tensor | float]
 RegularizerLike: TypeAlias = str | Config | type[Regularizer] | RegularizerFunction | None
 
-_registry = Family("regularizer", Regularizer, module="keras.regularizers")
+_registry = NameRegistry("regularizer", Regularizer, module="keras.regularizers")
 _registry.add_class(L1)
 _registry.add_class(L2)
 _registry.add_class(L1L2, "l1_l2")

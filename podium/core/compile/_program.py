@@ -177,7 +177,7 @@ class Program:
                 variable for key, variable in touched.items() if key not in taken
             ]
         else:
-            raise ValueError(_errors.NEVER_THE_SAME.format(function=self._name, count=_MANY_TRACES))
+            raise ValueError(_errors.UNSTABLE_VARIABLES.format(function=self._name, count=_MANY_TRACES))
         self._donates = not (_has_callback(traced.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
         self._out_types = traced.out_avals[: len(traced.out_avals) - len(written)]
         self._traced = traced

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podium.core import Family, get_registered_name, get_registered_object
+from podium.core import NameRegistry, get_registered_name, get_registered_object
 from podium.optimizers.schedules._cosine import CosineDecay, CosineDecayRestarts
 from podium.optimizers.schedules._decays import (
     ExponentialDecay,
@@ -17,7 +17,7 @@ from podium.optimizers.schedules._decays import (
 )
 from podium.optimizers.schedules._schedule import LearningRateSchedule
 
-_family = Family(
+_family = NameRegistry(
     "learning rate schedule", LearningRateSchedule, module="keras.optimizers.schedules"
 )
 for _cls in (

@@ -15,7 +15,7 @@ from podium.core._object_config import build_object
 from podium.core._registry import explicit_name, get_registered_name, get_registered_object
 
 
-class Family:
+class NameRegistry:
     """One family of things that have string names: activations, initializers, regularizers, ...
 
     Args:
@@ -24,7 +24,7 @@ class Family:
         module: The module that Keras's files name for its members.
 
     Example:
-        >>> colours = podium.core.Family("colour")
+        >>> colours = podium.core.NameRegistry("colour")
         >>> colours.add("red", 1)
         >>> colours.get("red")
         1
