@@ -7,8 +7,8 @@ package can use this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import jax
 import numpy as np
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     from podium.core.tensor._variable import Variable
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # An array of any library we compute with.
 Array: TypeAlias = jax.Array | np.ndarray[Any, Any]
+
+# A value with data: not a symbolic one, and not a bare array.
+Value: TypeAlias = "Tensor | Variable"
 
 # A value that an operation accepts: Podium's own values, arrays, Python numbers, nested lists.
 TensorLike: TypeAlias = (
@@ -33,6 +38,12 @@ TensorLike: TypeAlias = (
 # logs of a step. Python's type system cannot relate the structure that goes in to the one that
 # comes out, so this is `Any` under a name that says what is meant.
 Tree: TypeAlias = Any
+
+# The structure of a tree without its leaves.
+TreeDef: TypeAlias = jax.tree_util.PyTreeDef
+
+# A function whose signature does not matter to its caller.
+AnyFunction: TypeAlias = Callable[..., Any]
 
 # A shape with known sizes, and one in which None stands for a size that is not known yet.
 Shape: TypeAlias = tuple[int, ...]

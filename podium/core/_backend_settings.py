@@ -1,32 +1,35 @@
-"""Defaults for the whole process: the float type, the small number `epsilon`, the order of an
-image's dimensions.
-"""
+"""Settings of the process: the default float dtype, `epsilon` and the image data format."""
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
 
+from podium._typing import DType
 from podium.core._validation import check_choice
 
-_defaults: dict[str, Any] = {
-    "floatx": "float32",
-    "epsilon": 1e-7,
-    "image_data_format": "channels_last",
-}
+
+@dataclasses.dataclass
+class _Settings:
+    floatx: DType = "float32"
+    epsilon: float = 1e-7
+    image_data_format: str = "channels_last"
 
 
-def floatx() -> str:
-    """Return the default float type, `"float32"` unless `set_floatx` changed it.
+_settings = _Settings()
+
+
+def floatx() -> DType:
+    """Return the default float dtype, `"float32"` unless `set_floatx` changed it.
 
     Example:
         >>> podium.core.floatx()
         'float32'
     """
-    return _defaults["floatx"]
+    return _settings.floatx
 
 
-def set_floatx(value: str) -> None:
-    """Set the default float type: one of float16, bfloat16, float32, float64.
+def set_floatx(value: DType) -> None:
+    """Set the default float dtype: one of float16, bfloat16, float32, float64.
 
     float64 needs `jax.config.update("jax_enable_x64", True)` as well; JAX computes in float32
     otherwise.
@@ -34,9 +37,7 @@ def set_floatx(value: str) -> None:
     Example:
         >>> podium.core.set_floatx("float32")
     """
-    _defaults["floatx"] = check_choice(
-        "floatx", value, ("float16", "bfloat16", "float32", "float64")
-    )
+    _settings.floatx = check_choice("floatx", value, ("float16", "bfloat16", "float32", "float64"))
 
 
 def epsilon() -> float:
@@ -46,7 +47,7 @@ def epsilon() -> float:
         >>> podium.core.epsilon()
         1e-07
     """
-    return _defaults["epsilon"]
+    return _settings.epsilon
 
 
 def set_epsilon(value: float) -> None:
@@ -57,25 +58,25 @@ def set_epsilon(value: float) -> None:
     """
     if not value > 0:
         raise ValueError(f"epsilon={value!r} was given; a number above zero was expected.")
-    _defaults["epsilon"] = float(value)
+    _settings.epsilon = float(value)
 
 
 def image_data_format() -> str:
-    """Return the order of an image's dimensions where none is given: `"channels_last"` at first.
+    """Return the default order of image dimensions, initially `"channels_last"`.
 
     Example:
         >>> podium.core.image_data_format()
         'channels_last'
     """
-    return _defaults["image_data_format"]
+    return _settings.image_data_format
 
 
 def set_image_data_format(data_format: str) -> None:
-    """Set the order of an image's dimensions: "channels_last" (NHWC) or "channels_first" (NCHW).
+    """Set the default order of image dimensions: "channels_last" (NHWC) or "channels_first" (NCHW).
 
     Example:
         >>> podium.core.set_image_data_format("channels_last")
     """
-    _defaults["image_data_format"] = check_choice(
+    _settings.image_data_format = check_choice(
         "data_format", data_format, ("channels_last", "channels_first")
     )

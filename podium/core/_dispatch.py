@@ -1,29 +1,29 @@
-"""The one point that every operation goes through.
+"""dispatch: the function through which every operation runs.
 
-`dispatch(fn, *args)` looks at its arguments and at the thread: a symbolic argument adds a Node to
-the graph; an open tape that knows an argument gets an entry with the pullback; otherwise `fn` is
-just called. Code that reads and writes Variables, such as a layer's call, has its counterpart in
-`_stateful_call.py`.
+`dispatch(fn, *args)` adds a Node to the graph if an argument is symbolic, records an entry if an
+open tape tracks an argument, and otherwise just calls `fn`. Its counterpart for calls that read and
+write Variables, such as a layer's call, is in `_stateful_call.py`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import AnyFunction, Tree, Value
 from podium.core import _errors
 from podium.core._context import context, override
 from podium.core._tree import map_structure, preserve_key_order, tree_leaves
 from podium.core._validation import check_int_range, check_numeric
 from podium.core.autodiff._entries import (
-    Layout,
+    ResultStructure,
     append_entry,
-    explained,
+    explain_jax_error,
     is_tracked,
     node_of,
     read_array,
@@ -36,11 +36,11 @@ from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 
-def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """Run a pure JAX function on Podium values: computing, recording or building a graph.
+def dispatch(fn: AnyFunction, /, *args: Any, **kwargs: Any) -> Any:
+    """Run a pure JAX function on Podium values: compute, record or build a graph.
 
-    `fn` gets bare arrays wherever the arguments hold Tensors or Variables, at any depth; every
-    other leaf reaches it unchanged. Arrays in the result come back as Tensors.
+    `fn` receives bare arrays for Tensors and Variables at any depth of its arguments, and all other
+    leaves unchanged. Arrays in the result are returned as Tensors.
 
     Args:
         fn: A function of arrays without side effects.
@@ -54,32 +54,29 @@ def dispatch(fn: Callable, /, *args: Any, **kwargs: Any) -> Any:
         >>> podium.core.dispatch(jnp.add, podium.Variable(1.0), 2.0)
         <podium.Tensor shape=(), dtype=float32, value=3.>
     """
-    found: list[Any] = []
-    raw_args = [_unwrap(arg, found) for arg in args]
-    raw_kwargs = {key: _unwrap(value, found) for key, value in kwargs.items()} if kwargs else kwargs
-    if any(type(value) is KerasTensor for value in found):
+    values: list[Value | KerasTensor] = []
+    raw_args = [_unwrap(arg, values) for arg in args]
+    raw_kwargs = {key: _unwrap(arg, values) for key, arg in kwargs.items()} if kwargs else kwargs
+    if any(type(value) is KerasTensor for value in values):
         return add_node(fn, args, kwargs)
-    if context.tapes and found and any(is_tracked(value) for value in found):
+    if context.tapes and values and any(is_tracked(value) for value in values):
         return _record(fn, args, kwargs)
     try:
         result = fn(*raw_args, **raw_kwargs)
     except (jax.errors.UnexpectedTracerError, ValueError) as error:
-        raise explained(error) from error
+        raise explain_jax_error(error) from error
     wrapped = wrap_result(result)
-    if (
-        context.metric_values
-        and found
-        and all(id(value) in context.metric_values for value in found)
-    ):
-        context.metric_values.update((id(value), value) for value in tree_leaves(wrapped))
+    metric_values = context.metric_values
+    if metric_values and values and all(id(value) in metric_values for value in values):
+        metric_values.update((id(value), value) for value in tree_leaves(wrapped))
     return wrapped
 
 
-Operators._dispatch = staticmethod(dispatch)
+Operators._dispatch = staticmethod(dispatch)  # type: ignore[method-assign]
 
 
-def lift(fn: Callable) -> Callable:
-    """Make any JAX function safe on Podium values and visible to gradient tapes.
+def lift(fn: AnyFunction) -> AnyFunction:
+    """Return a JAX function that accepts Podium values and that gradient tapes record.
 
     Args:
         fn: A pure function of arrays, such as `jax.lax.erf_inv` or your own.
@@ -103,47 +100,47 @@ def lift(fn: Callable) -> Callable:
     return lifted
 
 
-def _unwrap(value: Any, found: list[Any]) -> Any:
-    """Replace Podium values by bare arrays, and list them in `found`."""
+def _unwrap(value: Any, values: list[Value | KerasTensor]) -> Any:
+    """Return an argument with arrays for Podium's values, which are appended to `values`."""
     kind = type(value)
     if kind is Tensor:
-        found.append(value)
+        values.append(value)
         return read_array(value)
     if kind is Variable:
-        found.append(value)
-        return value.read_cast()
+        values.append(value)
+        return value.cast_to_compute_dtype(value.read())
     if kind is KerasTensor:
-        found.append(value)
+        values.append(value)
         return value
     if kind is np.ndarray:
         check_numeric(value)
-        return jnp.asarray(
-            check_int_range(value)
-        )  # a copy: JAX may share memory with NumPy, and the caller may reuse it
+        # A copy: JAX may share memory with NumPy, and the caller may reuse it.
+        return jnp.asarray(check_int_range(value))
     if kind is list:
-        return [_unwrap(item, found) for item in value]
+        return [_unwrap(item, values) for item in value]
     if kind is tuple:
-        return tuple(_unwrap(item, found) for item in value)
+        return tuple(_unwrap(item, values) for item in value)
     if kind is dict:
-        return {key: _unwrap(item, found) for key, item in value.items()}
+        return {key: _unwrap(item, values) for key, item in value.items()}
     if isinstance(value, Variable):
-        found.append(value)
-        return value.read_cast()
+        values.append(value)
+        return value.cast_to_compute_dtype(value.read())
     if isinstance(value, (tuple, list, dict)) or hasattr(kind, "__dataclass_fields__"):
         if _is_opaque(value):
-            _refuse_hidden_values(value)
+            _check_opaque_container(value)
             return value
-        return jax.tree.map(lambda leaf: _unwrap(leaf, found), value, is_leaf=is_value)
+        return jax.tree.map(lambda leaf: _unwrap(leaf, values), value, is_leaf=is_value)
     return value
 
 
-def _is_opaque(value: Any) -> bool:
-    """Tell whether JAX does not look inside a container, because its class is not registered."""
+def _is_opaque(value: object) -> bool:
+    """Return whether a container is a leaf for JAX, because its class is not registered."""
     parts = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
     return len(parts) == 1 and parts[0] is value
 
 
-def _refuse_hidden_values(value: Any) -> None:
+def _check_opaque_container(value: Any) -> None:
+    """Raise a TypeError if a container that JAX does not flatten holds values."""
     if isinstance(value, dict):
         parts = list(value.values())
     elif isinstance(value, (tuple, list)):
@@ -154,12 +151,13 @@ def _refuse_hidden_values(value: Any) -> None:
         raise TypeError(_errors.OPAQUE_CONTAINER.format(name=type(value).__name__))
 
 
-def is_value(value: Any) -> bool:
+def is_value(value: object) -> TypeGuard[Operators[Any]]:
+    """Return whether a leaf is a Tensor, a Variable or a KerasTensor."""
     return isinstance(value, Operators)
 
 
-def wrap_result(result: Any) -> Any:
-    """Wrap the arrays of a result as Tensors, unless the running layer asked for bare ones."""
+def wrap_result(result: Tree) -> Tree:
+    """Wrap the arrays of a result in Tensors, unless the running layer uses bare arrays."""
     if context.bare_arrays:
         return result
     if isinstance(result, jax.Array):
@@ -167,16 +165,18 @@ def wrap_result(result: Any) -> Any:
     return jax.tree.map(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, result)
 
 
-def unwrap_result(structure: Any) -> Any:
+def unwrap_result(structure: Tree) -> Tree:
     """Replace Tensors and Variables in a result by bare arrays."""
     return _unwrap(structure, [])
 
 
-# --- symbolic: one more Node
+# --- symbolic arguments: add a Node
 
 
-def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
-    def run(*args: Any, **kwargs: Any) -> Any:
+def add_node(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tree:
+    """Add a call with symbolic arguments to the graph; return its symbolic outputs."""
+
+    def run(*args: Any, **kwargs: Any) -> Tree:
         return unwrap_result(fn(*args, **kwargs))
 
     plain_args, plain_kwargs = jax.tree.map(
@@ -203,12 +203,14 @@ def add_node(fn: Callable, args: tuple, kwargs: dict) -> Any:
     return outputs
 
 
-# --- recording: one more entry
+# --- open tapes: record an entry
 
 
-def _record(fn: Callable, args: tuple, kwargs: dict) -> Any:
+def _record(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tree:
     leaves, treedef = jax.tree.flatten(preserve_key_order((args, kwargs)), is_leaf=is_value)
-    inputs, values, slots = [], [], []
+    inputs: list[Value] = []
+    values: list[jax.Array] = []
+    slots: list[int] = []
     for slot, leaf in enumerate(leaves):
         if isinstance(leaf, (Tensor, Variable)):
             value = read_array(leaf)
@@ -216,19 +218,21 @@ def _record(fn: Callable, args: tuple, kwargs: dict) -> Any:
                 inputs.append(node_of(leaf))
                 values.append(value)
                 slots.append(slot)
-            leaves[slot] = leaf.cast_for_layer(value) if isinstance(leaf, Variable) else value
+            leaves[slot] = (
+                leaf.cast_to_compute_dtype(value) if isinstance(leaf, Variable) else value
+            )
         else:
             leaves[slot] = _unwrap(leaf, [])
-    layout = Layout()
+    result_structure = ResultStructure()
 
-    def pure(*values: Any) -> tuple[list, list]:
+    def pure(*values: jax.Array) -> tuple[list[jax.Array], list[jax.Array]]:
         filled = list(leaves)
         for slot, value in zip(slots, values, strict=True):
-            seen_as = leaves[slot].dtype  # a Variable may be stored in one type and seen in another
-            filled[slot] = value if value.dtype == seen_as else value.astype(seen_as)
+            dtype = leaves[slot].dtype  # a Variable may be stored in another dtype
+            filled[slot] = value if value.dtype == dtype else value.astype(dtype)
         args, kwargs = jax.tree.unflatten(treedef, filled)
-        return layout.split(fn(*args, **kwargs))
+        return result_structure.split(fn(*args, **kwargs))
 
     entry, others = run_entry(pure, inputs, values)
     append_entry(entry)
-    return layout.join(entry.outputs, others)
+    return result_structure.join(entry.outputs, others)

@@ -10,7 +10,6 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 OPAQUE_CONTAINER = """\
 A {name} that holds Tensors was returned or passed as an argument, and {name} is not registered \
@@ -51,8 +50,8 @@ was used outside of it. Such a value is a placeholder in a trace that has ended;
         return x * 2      # right: return it, or store it with `variable.assign(...)`"""
 
 STREAM_IN_CLOSURE = """\
-A compiled function called next() on an iterator that it was not given as an argument. Its body runs only when \
-it is compiled, so every later call would see the same element.
+A compiled function called next() on an iterator that is not one of its arguments. Its body runs \
+only when it is compiled, so every later call would see the same element.
 
     @podium.function
     def step():

@@ -1,7 +1,7 @@
-"""Family: the members of one package by name, such as the initializers or the losses.
+"""NameRegistry: the members of one package by name, such as the initializers or the losses.
 
-It resolves what an argument may be, and writes and reads configs of members. Objects are built by
-`_object_config.py`; objects of users are found in `_registry.py`.
+It resolves an argument to a member, and serializes members to configs and back. Objects are built
+in `_object_config.py`; objects of users are registered in `_registry.py`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from podium._typing import Config, T
 from podium.core._errors import unknown_choice
 from podium.core._names import snake_case
 from podium.core._object_config import build_object
@@ -16,12 +17,12 @@ from podium.core._registry import explicit_name, get_registered_name, get_regist
 
 
 class NameRegistry:
-    """One family of things that have string names: activations, initializers, regularizers, ...
+    """Members of one kind that have string names: activations, initializers, regularizers, ...
 
     Args:
-        kind: The word for one member, used in messages.
-        base: The class that instances belong to, if the family has one.
-        module: The module that Keras's files name for its members.
+        kind: The term for one member, used in messages.
+        base: The base class of the members, if they have one.
+        module: The module that configs name for the members, as in Keras.
 
     Example:
         >>> colours = podium.core.NameRegistry("colour")
@@ -39,19 +40,21 @@ class NameRegistry:
         self.module = module
         self.members: dict[str, Any] = {}
 
-    def add(self, name: str, member: Any) -> None:
-        """Give a member one more name."""
+    def add(self, name: str, member: object) -> None:
+        """Add a member under a name."""
         self.members[name] = member
 
-    def add_class(self, cls: type, *aliases: str) -> type:
+    def add_class(self, cls: type[T], *aliases: str) -> type[T]:
         """Add a class under its own name, its snake-case name and further aliases."""
         for name in (cls.__name__, snake_case(cls.__name__), *aliases):
             self.members[name] = cls
         return cls
 
-    def get(self, identifier: Any) -> Any:
-        """Resolve what an argument may be: None, a name, a config, a class, an instance or a
-        function.
+    def get(self, identifier: object) -> Any:
+        """Return the member that an argument means.
+
+        Args:
+            identifier: None, a name, a config, a class, an instance or a function.
         """
         if identifier is None:
             return None
@@ -69,7 +72,7 @@ class NameRegistry:
             "was expected."
         )
 
-    def serialize(self, member: Any) -> Any:
+    def serialize(self, member: object) -> Config | str | None:
         """Return a config (a name for functions) that `deserialize` turns back into the member."""
         if member is None:
             return None
@@ -80,25 +83,29 @@ class NameRegistry:
                 "config": member.get_config(),
                 "registered_name": explicit_name(type(member)),
             }
-        for name, known in self.members.items():
-            if known is member:
-                return getattr(member, "__name__", name)
+        for name, candidate in self.members.items():
+            if candidate is member:
+                return str(getattr(member, "__name__", name))
         return get_registered_name(member)
 
-    def deserialize(self, config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-        """Make a member from `serialize`'s result."""
+    def deserialize(
+        self,
+        config: Mapping[str, Any] | str | None,
+        custom_objects: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Create a member from the result of `serialize`."""
         if isinstance(config, str) or config is None:
             return self.get(config)
         if "class_name" not in config:
             raise ValueError(f"The config {dict(config)!r} of a {self.kind} has no 'class_name'.")
-        return build_object(config, lambda found: self._find(found["class_name"]), custom_objects)
+        return build_object(config, lambda config: self._find(config["class_name"]), custom_objects)
 
     def _find(self, name: str) -> Any:
-        found = get_registered_object(name)
-        if found is None:
-            found = self.members.get(name)
-        if found is None:
+        member = get_registered_object(name)
+        if member is None:
+            member = self.members.get(name)
+        if member is None:
             raise unknown_choice(
                 self.kind, name, [n for n in self.members if n == n.lower()] or self.members
             )
-        return found
+        return member

@@ -1,11 +1,10 @@
-"""Names: automatic ones (`dense`, `dense_1`), and the path of scopes that a Variable is made in."""
+"""Automatic names (`dense`, `dense_1`) and name scopes, which give Variables their paths."""
 
 from __future__ import annotations
 
 import collections
 import contextlib
 import re
-from typing import Any
 
 from podium.core._context import context, override
 
@@ -13,7 +12,7 @@ _counts: collections.Counter[str] = collections.Counter()
 
 
 def snake_case(name: str) -> str:
-    """Turn a class name into the stem of an automatic name.
+    """Return a class name in snake case, as automatic names begin.
 
     Example:
         >>> podium.core.snake_case("LayerNormalization"), podium.core.snake_case("Conv2D")
@@ -38,7 +37,7 @@ def auto_name(stem: str) -> str:
 
 
 def reset_names() -> None:
-    """Start automatic names from the beginning again.
+    """Restart the numbering of automatic names.
 
     Example:
         >>> podium.core.reset_names()
@@ -47,7 +46,7 @@ def reset_names() -> None:
 
 
 def name_scope(name: str) -> contextlib.AbstractContextManager[str]:
-    """Put the Variables made inside the `with` block under `name`.
+    """Prefix the paths of Variables created inside the `with` block with `name`.
 
     Example:
         >>> with podium.name_scope("encoder"):
@@ -61,11 +60,11 @@ def name_scope(name: str) -> contextlib.AbstractContextManager[str]:
     return override(name_scopes=(*context.name_scopes, name), enter_result=name)
 
 
-def layer_name_scope(name: str) -> contextlib.AbstractContextManager[Any]:
-    """Open a scope for a layer, unless it is the innermost one already."""
+def layer_name_scope(name: str) -> contextlib.AbstractContextManager[str | None]:
+    """Open the name scope of a layer, unless it is the innermost one already."""
     return contextlib.nullcontext() if context.name_scopes[-1:] == (name,) else name_scope(name)
 
 
 def current_path(name: str) -> str:
-    """Return `name` behind the names of all open scopes."""
+    """Return `name` prefixed with the names of all open scopes."""
     return "/".join((*context.name_scopes, name))

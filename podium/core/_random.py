@@ -1,5 +1,7 @@
-"""Randomness as state: a SeedGenerator keeps its place in a Variable, so compiled steps draw anew
-each time.
+"""Random seeds: `SeedGenerator` keeps its state in a Variable, so compiled steps draw new numbers.
+
+This file owns the global generator and the functions that seed Python, NumPy and Podium. The
+distributions are in `podium.random`.
 """
 
 from __future__ import annotations
@@ -7,28 +9,29 @@ from __future__ import annotations
 import math
 import random as python_random
 import secrets
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Config, Shape
 from podium.core._context import context, override
 from podium.core._names import auto_name
 from podium.core.tensor._variable import Variable
 
-_KEY_KIND = "threefry2x32"  # two words of state, on every device
+_KEY_TYPE = "threefry2x32"  # two uint32 of state, on every device
 
 
 class SeedGenerator:
     """A stream of random keys that can be saved, restored and repeated.
 
-    Its state is a Variable of two numbers, the seed and a count of draws. Inside `podium.function`
-    each call of the function draws differently, as in plain Python.
+    Its state is a Variable of two numbers, the seed and the number of draws. Inside
+    `podium.function` each call of the function draws new numbers, as in plain Python.
 
     Args:
-        seed: A whole number; by default one is drawn from the global generator.
+        seed: An int; by default one is drawn from the global generator.
         name: A name for the state.
 
     Example:
@@ -46,7 +49,7 @@ class SeedGenerator:
         if seed is None:
             seed = make_default_seed()
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
+            raise TypeError(f"seed={seed!r} was given; an int was expected.")
         self.name = name or auto_name("seed_generator")
         self._initial_seed = int(seed)
         self.state = Variable(
@@ -58,93 +61,95 @@ class SeedGenerator:
 
     @property
     def initial_seed(self) -> int:
-        """The seed it was made with."""
+        """The seed it was created with."""
         return self._initial_seed
 
     def next(self, ordered: bool = True) -> jax.Array:
-        """Return the key of the next draw as two numbers, and move on."""
+        """Return the key of the next draw as two numbers, and advance the state."""
         with override(tapes=()):
-            words = self.state.read()
-            self.state.assign(words + jnp.array([0, 1], jnp.uint32))
+            key_data = self.state.read()
+            self.state.assign(key_data + jnp.array([0, 1], jnp.uint32))
         if context.replica_axes is not None:  # each replica draws its own numbers
-            key = jax.random.wrap_key_data(words, impl=_KEY_KIND)
+            key = jax.random.wrap_key_data(key_data, impl=_KEY_TYPE)
             return jax.random.key_data(
                 jax.random.fold_in(key, jax.lax.axis_index(context.replica_axes))
             )
-        return words
+        return key_data
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this generator again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this generator."""
         return {"seed": self._initial_seed}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
-        """Make a generator from `get_config`'s result."""
+    def from_config(cls, config: Config) -> Self:
+        """Create a generator from the result of `get_config`."""
         return cls(**config)
 
 
-_global: dict[str, Any] = {"generator": None, "seed_count": 0}
+class _Global:
+    """The global generator, and how often `set_random_seed` has been called."""
+
+    generator: SeedGenerator | None = None
+    seed_count = 0
 
 
 def global_seed_generator() -> SeedGenerator:
-    """Return the generator that draws without a seed of their own use.
+    """Return the generator of all draws that have no seed of their own.
 
     Example:
         >>> podium.utils.set_random_seed(1)
         >>> podium.core.global_seed_generator().initial_seed
         1
     """
-    if _global["generator"] is None:
-        _global["generator"] = SeedGenerator(secrets.randbits(31), name="global_seed_generator")
-    return _global["generator"]
+    if _Global.generator is None:
+        _Global.generator = SeedGenerator(secrets.randbits(31), name="global_seed_generator")
+    return _Global.generator
 
 
 def make_default_seed() -> int:
-    """Draw a seed for a new generator from Python's generator, which `set_random_seed` fixes."""
-    return python_random.randint(
-        1, 10**9
-    )  # Keras's range, so that one seed gives Keras's default weights
+    """Draw a seed for a new generator from Python's generator, which `set_random_seed` seeds."""
+    # Keras's range, so that with the same seed the default weights are Keras's.
+    return python_random.randint(1, 10**9)
 
 
-def draw_seed(seed: Any = None) -> jax.Array:
+def draw_seed(seed: int | SeedGenerator | None = None) -> jax.Array:
     """Return a JAX random key for one draw.
 
     Args:
-        seed: None draws from the global generator, a SeedGenerator from that one; a whole number
-            always gives the same key.
+        seed: None draws from the global generator, a SeedGenerator from that one; an int always
+            gives the same key.
 
     Example:
         >>> import jax
-        >>> jax.random.uniform(podium.core.draw_seed(7)) == jax.random.uniform(podium.core.draw_seed(7))
+        >>> key, same_key = podium.core.draw_seed(7), podium.core.draw_seed(7)
+        >>> jax.random.uniform(key) == jax.random.uniform(same_key)
         Array(True, dtype=bool)
     """
     if seed is None:
-        words = global_seed_generator().next()
+        key_data = global_seed_generator().next()
     elif isinstance(seed, SeedGenerator):
-        words = seed.next()
+        key_data = seed.next()
     elif isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
-        words = jnp.array([int(seed) % 2**32, 0], jnp.uint32)
+        key_data = jnp.array([int(seed) % 2**32, 0], jnp.uint32)
     else:
-        raise TypeError(
-            f"seed={seed!r} was given; None, a whole number or a SeedGenerator was expected."
-        )
-    return jax.random.wrap_key_data(words, impl=_KEY_KIND)
+        raise TypeError(f"seed={seed!r} was given; None, an int or a SeedGenerator was expected.")
+    return jax.random.wrap_key_data(key_data, impl=_KEY_TYPE)
 
 
-def draw_flat(draw: Callable[[tuple], jax.Array], shape: Any) -> jax.Array:
-    """Draw random numbers in one dimension and give them their shape: the same numbers, compiled
-    far sooner.
+def draw_flat(draw: Callable[[Shape], jax.Array], shape: Iterable[int]) -> jax.Array:
+    """Draw random numbers in one dimension and reshape them: the same numbers, compiled faster.
 
-    XLA takes 4 to 6 seconds on CPU to compile a draw of shape (3, 3, 4, 9), and 0.35 for the flat
-    one.
+    XLA takes 4 to 6 seconds on CPU to compile a draw of shape (3, 3, 4, 9), and 0.35 seconds for
+    the flat one.
 
     Args:
         draw: A function of a shape, such as `lambda shape: jax.random.normal(key, shape)`.
-        shape: The wanted shape.
+        shape: The shape of the result.
 
     Example:
         >>> import jax
-        >>> podium.core.draw_flat(lambda shape: jax.random.uniform(jax.random.key(0), shape), (2, 3)).shape
+        >>> draw = lambda shape: jax.random.uniform(jax.random.key(0), shape)
+        >>> podium.core.draw_flat(draw, (2, 3)).shape
         (2, 3)
     """
     shape = tuple(shape)
@@ -152,21 +157,21 @@ def draw_flat(draw: Callable[[tuple], jax.Array], shape: Any) -> jax.Array:
 
 
 def seed_count() -> int:
-    """Return how often `set_random_seed` has been called, to notice that it was.
+    """Return how often `set_random_seed` has been called, to detect a new seed.
 
     Example:
-        >>> before = podium.core.seed_count()
+        >>> previous = podium.core.seed_count()
         >>> podium.utils.set_random_seed(3)
-        >>> podium.core.seed_count() - before
+        >>> podium.core.seed_count() - previous
         1
     """
-    return _global["seed_count"]
+    return _Global.seed_count
 
 
 def random_state() -> dict[str, Any]:
-    """Return where Python's and NumPy's generators are, and the global seed, as plain data.
+    """Return the state of Python's and NumPy's generators and the global seed, as plain data.
 
-    The place of Podium's own generators is in their Variables.
+    The state of Podium's own generators is in their Variables.
 
     Example:
         >>> import random
@@ -176,8 +181,9 @@ def random_state() -> dict[str, Any]:
         >>> random.random() == first
         True
     """
-    kind, keys, *rest = np.random.get_state()
-    numpy_state = {"kind": kind, "keys": np.asarray(keys), "rest": rest}
+    kind, keys, *remaining = np.random.get_state()
+    # The keys of this dictionary are part of the checkpoint format.
+    numpy_state = {"kind": kind, "keys": np.asarray(keys), "rest": remaining}
     return {
         "python": python_random.getstate(),
         "numpy": numpy_state,
@@ -186,7 +192,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Put back what `random_state` returned.
+    """Restore the state that `random_state` returned.
 
     Example:
         >>> podium.core.set_random_state(podium.core.random_state())
@@ -197,7 +203,7 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def set_random_seed(seed: int) -> None:
-    """Fix the seeds of Python, NumPy and Podium, so that a run repeats bit for bit on one machine.
+    """Seed Python, NumPy and Podium, so that a run repeats bit for bit on one machine.
 
     Example:
         >>> podium.utils.set_random_seed(3)
@@ -207,13 +213,12 @@ def set_random_seed(seed: int) -> None:
         True
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed={seed!r} was given; a whole number was expected.")
+        raise TypeError(f"seed={seed!r} was given; an int was expected.")
     python_random.seed(seed)
     np.random.seed(int(seed) % 2**32)
-    _global["seed_count"] += 1
-    if _global["generator"] is None:
-        _global["generator"] = SeedGenerator(int(seed), name="global_seed_generator")
-    # compiled functions may know the Variable already, so it stays and only its value changes
-    else:
-        _global["generator"]._initial_seed = int(seed)
-        _global["generator"].state.assign(np.array([int(seed) % 2**32, 0], dtype=np.uint32))
+    _Global.seed_count += 1
+    if _Global.generator is None:
+        _Global.generator = SeedGenerator(int(seed), name="global_seed_generator")
+    else:  # compiled functions may use its Variable already, so only the value is replaced
+        _Global.generator._initial_seed = int(seed)
+        _Global.generator.state.assign(np.array([int(seed) % 2**32, 0], dtype=np.uint32))

@@ -1,7 +1,7 @@
-"""Names for things: which string means which object, and under which name a class is written to a
-file.
+"""Registered names: which string means which class or function, in configs and in files.
 
-Loading looks names up here and nowhere else, so a file can never reach code that nobody registered.
+Loading resolves names of user code here and nowhere else, so a file cannot reach code that was not
+registered. Podium's own classes are found through `_name_registry.py`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from podium._typing import T
+
 _by_name: dict[str, Any] = {}  # "package>Class" -> class or function
 _names: dict[Any, str] = {}
 _custom_objects: dict[str, Any] = {}
 
 
-def register_keras_serializable(package: str = "Custom", name: str | None = None) -> Callable:
-    """Register a class or function, so that configs can name it: a decorator.
+def register_keras_serializable(
+    package: str = "Custom", name: str | None = None
+) -> Callable[[T], T]:
+    """Return a decorator that registers a class or function, so that configs can name it.
 
     Args:
-        package: A word for the project it belongs to.
-        name: The name within the package; by default the object's own.
+        package: The name of the project that defines it.
+        name: The name within the package; by default the object's `__name__`.
 
     Example:
         >>> @podium.saving.register_keras_serializable("my_project")
@@ -30,13 +34,13 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
         'my_project>Scale'
     """
 
-    def decorate(target: Any) -> Any:
+    def decorate(target: T) -> T:
         if isinstance(target, type) and not hasattr(target, "get_config"):
             raise ValueError(
                 f"{target.__name__} cannot be registered: it has no `get_config`. Add one that "
                 "returns the arguments of `__init__`."
             )
-        registered = f"{package}>{name or target.__name__}"
+        registered = f"{package}>{name or getattr(target, '__name__', '')}"
         _by_name[registered] = target
         _names[target] = registered
         return target
@@ -45,25 +49,25 @@ def register_keras_serializable(package: str = "Custom", name: str | None = None
 
 
 def get_registered_name(target: Any) -> str:
-    """Return the name that a class or function was registered under, or its own name.
+    """Return the name under which a class or function was registered, or its `__name__`.
 
     Example:
         >>> podium.saving.get_registered_name(podium.layers.Dense)
         'Dense'
     """
-    return _names.get(target, target.__name__)
+    return _names.get(target) or str(target.__name__)
 
 
-def explicit_name(target: Any) -> str | None:
-    """Return the name that a class or function was registered under, or None."""
+def explicit_name(target: object) -> str | None:
+    """Return the name under which a class or function was registered, or None."""
     return _names.get(target)
 
 
 def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Return what was registered under `name`, or None.
+    """Return the object that was registered under `name`, or None.
 
     Example:
-        >>> podium.saving.get_registered_object("nobody>Knows") is None
+        >>> podium.saving.get_registered_object("my_project>Unknown") is None
         True
     """
     for table in (custom_objects or {}, _custom_objects, _by_name):
@@ -73,7 +77,7 @@ def get_registered_object(name: str, custom_objects: Mapping[str, Any] | None = 
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the table of names that `custom_object_scope` changes.
+    """Return the dictionary of objects by name that `custom_object_scope` changes.
 
     Example:
         >>> podium.saving.get_custom_objects()
@@ -91,10 +95,10 @@ def custom_object_scope(objects: Mapping[str, Any]) -> Iterator[None]:
         ...     float(podium.activations.get("twice")(podium.ops.ones(())))
         2.0
     """
-    before = dict(_custom_objects)
+    previous = dict(_custom_objects)
     _custom_objects.update(objects)
     try:
         yield
     finally:
         _custom_objects.clear()
-        _custom_objects.update(before)
+        _custom_objects.update(previous)

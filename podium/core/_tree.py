@@ -1,37 +1,40 @@
-"""Dictionaries keep their order: JAX sorts keys when it takes a structure apart, Python and
-TensorFlow do not.
+"""Trees: nested lists, tuples and dictionaries with Podium's values, or others, as leaves.
+
+`map_structure` and `tree_leaves` treat Tensors, Variables and KerasTensors as leaves. The other
+functions keep the order of dictionary keys, which JAX sorts and Python and TensorFlow keep.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
 
+from podium._typing import Tree
 from podium.core.tensor._operators import Operators
 
 
-class _InOrder(dict):
-    """A dictionary that JAX takes apart in the order of its keys, and puts together as a plain
-    one.
-    """
+class _OrderedDict(dict[Any, Any]):
+    """A dictionary that JAX flattens in the order of its keys, and unflattens to a plain one."""
+
+
+def _unflatten_dict(keys: tuple[Any, ...], values: Iterable[Any]) -> Any:
+    return dict(zip(keys, values, strict=True))
 
 
 jax.tree_util.register_pytree_node(
-    _InOrder,
+    _OrderedDict,
     lambda items: (tuple(items.values()), tuple(items)),
-    lambda keys, values: dict(zip(keys, values, strict=True)),  # type: ignore[arg-type, return-value]
+    _unflatten_dict,
 )
 
 
-def preserve_key_order(structure: Any) -> Any:
-    """Mark dictionaries, at any depth, so that flattening and unflattening them keeps the order of
-    their keys.
-    """
+def preserve_key_order(structure: Tree) -> Tree:
+    """Mark dictionaries, at any depth, so that JAX flattens them in the order of their keys."""
     kind = type(structure)
     if kind is dict:
-        return _InOrder((key, preserve_key_order(value)) for key, value in structure.items())
+        return _OrderedDict((key, preserve_key_order(value)) for key, value in structure.items())
     if kind is list or kind is tuple:
         return kind(map(preserve_key_order, structure))
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
@@ -39,8 +42,8 @@ def preserve_key_order(structure: Any) -> Any:
     return structure
 
 
-def restore_key_order(result: Any, structure: Any) -> Any:
-    """Give the dictionaries in `result` the order of keys that they have in `structure`."""
+def restore_key_order(result: Tree, structure: Tree) -> Tree:
+    """Order the keys of dictionaries in `result` as they are in `structure`."""
     kind = type(structure)
     if kind is not type(result):
         return result
@@ -51,8 +54,8 @@ def restore_key_order(result: Any, structure: Any) -> Any:
     return result
 
 
-def tree_leaves(structure: Any) -> list[Any]:
-    """List the leaves of a structure, Podium's own values counted as leaves.
+def tree_leaves(structure: Tree) -> list[Any]:
+    """Return the leaves of a structure; Tensors, Variables and KerasTensors are leaves.
 
     Example:
         >>> podium.core.tree_leaves({"a": 1, "b": [podium.Tensor(2.0), 3]})
@@ -61,8 +64,8 @@ def tree_leaves(structure: Any) -> list[Any]:
     return jax.tree.leaves(structure, is_leaf=lambda value: isinstance(value, Operators))
 
 
-def map_structure(fn: Callable, structure: Any, *others: Any) -> Any:
-    """Apply `fn` to every leaf, Podium's own values counted as leaves.
+def map_structure(fn: Callable[..., Any], structure: Tree, *others: Tree) -> Tree:
+    """Apply `fn` to every leaf; Tensors, Variables and KerasTensors are leaves.
 
     Example:
         >>> podium.core.map_structure(lambda x: x.shape, {"a": podium.ops.ones((2, 3))})

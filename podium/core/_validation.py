@@ -1,8 +1,7 @@
-"""Validation of arguments: the one set of checkers that all packages use.
+"""Validation of arguments: the one set of checks that all packages use.
 
-A checker returns the valid value, or raises an error that says what was passed, what was expected
-and how to fix it. Messages for unknown strings and for mistakes of understanding are in
-`_errors.py`.
+A check returns the valid value, or raises an error that says what was passed, what was expected and
+how to fix it. Exceptions and shared message texts are in `_errors.py`.
 """
 
 from __future__ import annotations
@@ -10,12 +9,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
+from podium._typing import T
 from podium.core._errors import unknown_choice
+
+ArrayT = TypeVar("ArrayT", np.ndarray[Any, Any], np.generic)
 
 
 def _passed(owner: object, argument: str, value: object) -> str:
@@ -28,7 +30,7 @@ def _passed(owner: object, argument: str, value: object) -> str:
 
 def check_int(
     argument: str,
-    value: Any,
+    value: object,
     minimum: int | None = 1,
     *,
     owner: object = None,
@@ -60,14 +62,14 @@ def check_int(
     expected += ", or None, was expected" if or_none else " was expected"
     if isinstance(value, (bool, np.bool_)):
         raise type_error(f"{_passed(owner, argument, value)} (bool); {expected}.")
-    number = value
+    number: object = value
     if integral_floats and isinstance(value, (float, np.floating)):
         if not math.isfinite(value) or int(value) != value:
             raise ValueError(f"{_passed(owner, argument, value)}; {expected}.")
         number = int(value)
     elif integral_floats and not isinstance(value, (int, np.integer)):
         try:
-            number = operator.index(value)
+            number = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
             number = None
     if not isinstance(number, (int, np.integer)):
@@ -118,6 +120,28 @@ def check_number(
     return number
 
 
+def check_fraction(
+    argument: str, value: Any, *, below_one: bool = False, owner: object = None
+) -> float:
+    """Return `value` as a float if it is a number from 0 to 1.
+
+    Args:
+        argument: The name of the argument.
+        value: What the caller passed.
+        below_one: Whether 1 itself is excluded.
+        owner: The object or the name of the function that received the argument, for the message.
+
+    Example:
+        >>> from podium.core.internal import check_fraction
+        >>> check_fraction("rate", 0.25)
+        0.25
+        >>> check_fraction("rate", 2, owner="Dropout")
+        Traceback (most recent call last):
+        ValueError: Dropout was given rate=2; a number from 0 to 1 was expected.
+    """
+    return check_number(argument, value, 0, 1, below_maximum=below_one, owner=owner)
+
+
 def _describe_range(minimum: float | None, maximum: float | None, below_maximum: bool) -> str:
     if minimum is None and maximum is None:
         return "a finite number"
@@ -128,20 +152,20 @@ def _describe_range(minimum: float | None, maximum: float | None, below_maximum:
     return f"a number from {minimum:g} to {'below ' if below_maximum else ''}{maximum:g}"
 
 
-def check_choice(argument: str, given: Any, choices: Sequence[Any]) -> Any:
-    """Return `given` if it is one of `choices`, else raise `unknown_choice`.
+def check_choice(argument: str, value: T, choices: Sequence[object]) -> T:
+    """Return `value` if it is one of `choices`; raise a ValueError that lists them otherwise.
 
     Example:
         >>> podium.core.check_choice("padding", "same", ["valid", "same"])
         'same'
     """
-    if given not in choices:
-        raise unknown_choice(argument, given, choices)
-    return given
+    if value not in choices:
+        raise unknown_choice(argument, value, choices)
+    return value
 
 
 def check_numeric(value: Any, argument: str = "value") -> None:
-    """Refuse arrays that hold no numbers (objects, strings, dates) before JAX meets them.
+    """Raise a TypeError for an array of objects, strings or dates.
 
     Example:
         >>> podium.core.check_numeric(np.ones(3))
@@ -171,8 +195,8 @@ booleans only. Turn the strings into numbers first, for example with `np.unique(
         )
 
 
-def as_number_array(value: Any, argument: str = "value") -> np.ndarray:
-    """Turn a NumPy array, list or scalar into a NumPy array of numbers, or say why it cannot be.
+def as_number_array(value: object, argument: str = "value") -> np.ndarray[Any, Any]:
+    """Return a NumPy array, list or scalar as a NumPy array of numbers or booleans.
 
     Example:
         >>> podium.core.as_number_array([[1, 2], [3, 4]]).shape
@@ -182,20 +206,20 @@ def as_number_array(value: Any, argument: str = "value") -> np.ndarray:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(
-            f"`{argument}` cannot become an array: {error}. Every row must have the same length "
-            "and type; pad the shorter rows."
+            f"`{argument}` cannot be converted to an array: {error}. Every row must have the same "
+            "length and dtype; pad the shorter rows."
         ) from error
     check_numeric(array, argument)
     return array
 
 
-def check_int_range(array: Any) -> Any:
-    """Refuse 64-bit integers that JAX would silently wrap around when it keeps 32 bits."""
+def check_int_range(array: ArrayT) -> ArrayT:
+    """Raise an OverflowError for 64-bit integers that do not fit the 32 bits that JAX keeps."""
     if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
         if array.min() < low or array.max() > high:
             raise OverflowError(
-                f"The integers reach from {array.min()} to {array.max()}, beyond 32 bits, which is "
+                f"The integers range from {array.min()} to {array.max()}, beyond 32 bits, which is "
                 "what JAX keeps. Map them to smaller numbers, or call "
                 "`jax.config.update('jax_enable_x64', True)` at the start."
             )

@@ -51,7 +51,7 @@ class DistributedDatasetFromFunction(DistributedDataset):
         return _BatchSplitter(
             iter(self.source),
             self._layout,
-            is_partial=not self._layout.everywhere.is_fully_addressable,
+            is_partial=not self._layout.replicated.is_fully_addressable,
         )
 
 

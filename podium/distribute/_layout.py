@@ -50,20 +50,20 @@ class Layout:
     ):
         self.mesh = mesh
         self.batch_axes = batch_axes
-        self.everywhere = NamedSharding(mesh, PartitionSpec())
+        self.replicated = NamedSharding(mesh, PartitionSpec())
         self.parts = int(np.prod([mesh.shape[axis] for axis in batch_axes]))
         self.scope = ""  # the repr of the strategy, for messages
         self._spec_of = spec_of
-        self._gathered = self.everywhere if gathered else None
+        self._gathered = self.replicated if gathered else None
 
     def placement_of(self, variable: Variable, value: Array) -> Placement:
         """Return how a new Variable is placed."""
         spec = None if self._spec_of is None else self._spec_of(variable, tuple(value.shape))
         if spec is None or not any(spec):
-            return Placement(self.everywhere, self.everywhere, scope=self.scope)
+            return Placement(self.replicated, self.replicated, scope=self.scope)
         return Placement(
             NamedSharding(self.mesh, PartitionSpec(*spec)),
-            self.everywhere,
+            self.replicated,
             self._gathered,
             self.scope,
         )
@@ -75,7 +75,7 @@ class Layout:
     def sharding_for(self, shape: Shape, axis: int = 0) -> NamedSharding:
         """Return the sharding of an array: split evenly along the samples, or replicated."""
         if len(shape) <= axis or shape[axis] == 0 or shape[axis] % self.parts:
-            return self.everywhere
+            return self.replicated
         return NamedSharding(self.mesh, PartitionSpec(*[None] * axis, self.batch_axes))
 
     def place_batch(
@@ -96,7 +96,7 @@ class Layout:
                 "multiple of the number of replicas."
             )
         shardings = [self.sharding_for(array.shape, axis) for array in arrays]
-        if self.everywhere.is_fully_addressable:
+        if self.replicated.is_fully_addressable:
             placed: list[jax.Array] = jax.device_put(arrays, shardings)
             return placed
         return [

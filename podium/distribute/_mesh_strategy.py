@@ -170,9 +170,9 @@ class MeshStrategy(Strategy):
         self, function: Callable[[jax.Array], jax.Array], array: jax.Array
     ) -> jax.Array:
         """Apply a function to an array of all replicas, so that each process gets the result."""
-        if isinstance(array, jax.core.Tracer) or self._layout.everywhere.is_fully_addressable:
+        if isinstance(array, jax.core.Tracer) or self._layout.replicated.is_fully_addressable:
             return function(array)
-        return jax.jit(function, out_shardings=self._layout.everywhere)(array)
+        return jax.jit(function, out_shardings=self._layout.replicated)(array)
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """Return a dataset from which each replica gets its part of every batch, as PerReplica
@@ -210,7 +210,7 @@ class MeshStrategy(Strategy):
     @property
     def spans_processes(self) -> bool:
         """Whether several processes train together."""
-        return not self._layout.everywhere.is_fully_addressable
+        return not self._layout.replicated.is_fully_addressable
 
     @property
     def _worker(self) -> int:

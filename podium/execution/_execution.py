@@ -91,7 +91,7 @@ class Execution:
     def result_bytes(self) -> int:
         """The size of what the step returns for a batch like the latest."""
         program = self._programs.get(self.latest_key)
-        specs = [] if program is None else jax.tree.leaves(program.result_types)
+        specs = [] if program is None else jax.tree.leaves(program.result_specs)
         return sum(math.prod(spec.shape) * spec.dtype.itemsize for spec in specs)
 
     @property
@@ -243,7 +243,7 @@ class Execution:
         """Call `on_result_spec`, once."""
         if self._on_result_spec is not None:
             on_result_spec, self._on_result_spec = self._on_result_spec, None
-            on_result_spec(program.result_types)
+            on_result_spec(program.result_specs)
 
     def _limit(self, outputs: list[jax.Array], max_in_flight: int) -> list[jax.Array]:
         """Wait for an older execution if more than `max_in_flight` are being computed: memory stays

@@ -38,7 +38,7 @@ def run_call(layer: Layer, arguments: dict[str, Any]) -> Tree:
         def call(arguments: dict[str, Any]) -> Tree:
             return _call_with_tensors_or_arrays(layer, arguments)
 
-        outputs = scope.applied(call, layer.name, bool(layer._own_layers()))(arguments)
+        outputs = scope.apply_to(call, layer.name, bool(layer._own_layers()))(arguments)
     return outputs if isinstance(outputs, Tensor) else map_structure(_as_output, outputs)
 
 

@@ -32,7 +32,7 @@ def snapshot(variables: Mapping[str, Variable]) -> dict[str, Array]:
         >>> values["weight"].tolist()
         [1.0, 2.0]
     """
-    return {path: variable.expose() for path, variable in variables.items()}
+    return {path: variable.read() for path, variable in variables.items()}
 
 
 def restore(

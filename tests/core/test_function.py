@@ -51,7 +51,7 @@ def test_a_variable_made_on_every_call_is_refused():
     def step(x):
         return podium.Variable(0.0, name="fresh").assign_add(x)
 
-    with pytest.raises(ValueError, match=r"`step` makes a new Variable every time.*'fresh'"):
+    with pytest.raises(ValueError, match=r"`step` creates a new Variable every time.*'fresh'"):
         step(podium.Tensor(1.0))
 
 
@@ -362,14 +362,14 @@ def test_a_dropped_function_gives_its_variables_back_when_the_next_is_made():
     v, w = podium.Variable(1.0), podium.Variable(np.ones(1000, "float32"))
     step = podium.function(lambda v=v, w=w: (v.assign_add(1.0), w.assign_add(v)))
     step()
-    assert v.home is w.home is not None
+    assert v.store is w.store is not None
     assert float(v) == 2.0 and float(ops.sum(w)) == 3000.0
     array = weakref.ref(w.stored)
     del step, w
     gc.collect()
     other = podium.function(podium.Variable(0.0).assign_add)
     other(1.0)
-    assert v.home is None and array() is None and float(v) == 2.0
+    assert v.store is None and array() is None and float(v) == 2.0
 
 
 def test_work_per_call_does_not_grow_with_the_number_of_variables():

@@ -254,7 +254,7 @@ def test_containers_that_jax_cannot_look_into_are_refused_by_name():
     class Output:
         logits: object
 
-    with pytest.raises(TypeError, match="Register its class"):
+    with pytest.raises(TypeError, match="Register the class"):
         podium.function(lambda x: Output(2 * x))(podium.Tensor(1.0))
 
 
@@ -322,7 +322,7 @@ def test_a_program_collected_in_the_middle_of_anothers_step_takes_no_state_along
 
     old, new = program(), program()
     assert (
-        count.home is new._store is old._store
+        count.store is new._store is old._store
     )  # two programs of the same Variables share one Store
     compiled, others = new._jitted, [old]
     del old

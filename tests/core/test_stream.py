@@ -111,7 +111,7 @@ def test_stream_from_outside_is_refused_inside_a_function():
     def wrong():
         return next(numbers)
 
-    with pytest.raises(RuntimeError, match="not given as an argument"):
+    with pytest.raises(RuntimeError, match="is not one of its arguments"):
         wrong()
 
 

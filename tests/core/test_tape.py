@@ -89,9 +89,9 @@ def test_a_target_the_tape_never_saw_is_refused():
     with podium.GradientTape(persistent=True) as tape:
         y = x * 3
         whole = ops.cast(y, "int32")
-    with pytest.raises(ValueError, match="never saw"):
+    with pytest.raises(ValueError, match="did not record"):
         tape.gradient(before, x)
-    with pytest.raises(ValueError, match="never saw"):
+    with pytest.raises(ValueError, match="did not record"):
         tape.gradient(jnp.ones(()), x)
     with pytest.raises(ValueError, match=r"type int32, which has no gradient"):
         tape.gradient(whole, x)

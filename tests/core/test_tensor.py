@@ -148,7 +148,7 @@ def test_reading_a_tensor_inside_a_compiled_function_explains_itself():
     def branch(x):
         return x if x > 0 else -x
 
-    with pytest.raises(TypeError, match=r"bool\(\) was asked.*ops.where"):
+    with pytest.raises(TypeError, match=r"bool\(\) was called.*ops.where"):
         branch(podium.Tensor(1.0))
 
 

@@ -76,7 +76,7 @@ def no_cache_yet(monkeypatch):
     monkeypatch.delenv("PODIUM_CACHE_DIR", raising=False)
     jax.config.update("jax_compilation_cache_dir", None)
     yield
-    _compilation_cache._trouble.clear()
+    _compilation_cache._pending_warnings.clear()
     jax.config.update("jax_compilation_cache_dir", before)
 
 
@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_used_is_mentioned_once_and_training_goes_on(
     _compilation_cache.start_compilation_cache()
     assert podium.execution.compilation_cache() is None
     step = Execution(lambda x: {"sum": podium.ops.sum(x)})
-    with pytest.warns(UserWarning, match=r"cannot be kept in .*Set PODIUM_CACHE_DIR"):
+    with pytest.warns(UserWarning, match=r"cannot be stored in .*Set PODIUM_CACHE_DIR"):
         values = step(iter([np.ones(3, "float32")]))
     assert float(values.last["sum"]) == 3.0
     step(iter([np.ones(4, "float32")]))
@@ -155,7 +155,7 @@ def test_a_full_cache_loses_what_was_not_used_for_longest_and_what_was_cut_off(t
         os.utime(path, (number, number))
     (tmp_path / "empty-cache").touch()
     (tmp_path / "notes").write_bytes(b"x" * 100)
-    _compilation_cache.sweep(tmp_path, 25)
+    _compilation_cache.delete_old_entries(tmp_path, 25)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2-cache", "3-cache", "notes"]
 
 

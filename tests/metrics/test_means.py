@@ -71,7 +71,7 @@ def test_wrapper_passes_arguments_masks_and_detached_values():
         metric.update_state(np.float32([[1, 1, 1], [9, 9, 9]]), y)
         result = metric.result()
     assert float(result) == 4.0 and seen == [True] and metric.name == "scaled"
-    with pytest.raises(ValueError, match="this tape never saw"):
+    with pytest.raises(ValueError, match="this tape did not record"):
         tape.gradient(result, x)
 
 

@@ -119,7 +119,7 @@ def test_wrong_connections_are_explained():
         ValueError, match=r"shape \(2, 4\) for 'a', which was declared as Input\(shape=\(3,\)\)"
     ):
         podium.Model(a, a * 2)(draw(2, 4))
-    with pytest.raises(TypeError, match=r"numpy\(\) was asked of .*symbolic value"):
+    with pytest.raises(TypeError, match=r"numpy\(\) was requested from .*symbolic value"):
         a.numpy()
     with pytest.raises(TypeError, match=r"JAX function.*podium\.ops"):
         jnp.sum(a)

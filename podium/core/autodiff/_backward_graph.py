@@ -1,10 +1,9 @@
-"""Recording: the part of a tape between some sources and some targets, ready to be walked or run
-again.
+"""BackwardGraph: the part of a tape between some sources and some targets, to be differentiated.
 
-Walking backwards with the pullbacks kept gives a first gradient. Where another tape listens, the
-same walk is run as one pure function of the values it starts from, and recorded there. Calls that
-hide a source inside are opened up first. This file owns the walk; what may be asked, and how
-results are handed out, is the tape's.
+A gradient applies the stored pullbacks in reverse order. Where another tape records, the same
+computation runs as one pure function of the values it starts from, and is recorded there. Calls
+that compute a source inside are expanded first. Validation of the user's request, and the structure
+of the results, belong to the tape.
 """
 
 from __future__ import annotations
@@ -16,62 +15,67 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from podium._typing import Shape, Value
 from podium.core._context import context, override
 from podium.core._errors import TapedValueError
-from podium.core.autodiff._entries import Entry, bridge, enter, read_array
+from podium.core.autodiff._entries import Entry, Pullback, bridge, read_array, record_pure
 from podium.core.autodiff._tape_base import TapeBase
 from podium.core.tensor._dtypes import conjugate
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 _UNREACHABLE = (
-    "The gradient was asked by a value that a layer's `call` computes on its way to the target, "
-    "and that `call` uses raw JAX functions, which leave no trace on a tape. Use `podium.ops` in "
-    "its `call`, or compute the two parts in two calls."
+    "The gradient was requested with respect to a value that a layer's `call` computes on the way "
+    "to the target, and that `call` uses raw JAX functions, which a tape does not record. Use "
+    "`podium.ops` in its `call`, or compute the two parts in two calls."
 )
+
+# Identifies a leaf: the id of the value, and for a Variable the id of the array that was read.
+_LeafKey = tuple[int, int]
 
 
 class BackwardGraph:
-    """The entries between some sources and some targets, as a pure function of the values they
-    start from.
-    """
+    """The entries between some sources and some targets, as a pure function of their leaves."""
 
     def __init__(
-        self, entries: list[Entry], targets: list, sources: list, tracks: Callable[[Any], bool]
+        self,
+        entries: list[Entry],
+        targets: list[Value],
+        sources: list[Value],
+        tracks: Callable[[object], bool],
     ):
         self.targets = targets
-        self._outside: dict[
-            int, Any
-        ] = {}  # id of a value met inside -> what outer tapes know it by
+        # id of a value inside an expanded call -> the value that outer tapes track
+        self._outer_values: dict[int, Value] = {}
         self.sources = [source if tracks(source) else None for source in sources]
-        self.entries = self._between(entries)
-        self._open_shared_entries()
-        self._list_leaves()
+        self.entries = self._select_entries(entries)
+        self._expand_shared_entries()
+        self._collect_leaves()
 
     # --- which entries matter
 
-    def _between(self, entries: list[Entry]) -> list[Entry]:
-        """Keep the entries on a way from a source to a target."""
+    def _select_entries(self, entries: list[Entry]) -> list[Entry]:
+        """Return the entries on a path from a source to a target."""
         from_sources = {id(source) for source in self.sources if source is not None}
-        ahead = []
+        reachable = []
         for entry in entries:
-            makes_source = entry.opened is not None and any(
+            computes_source = entry.recorded_call is not None and any(
                 id(output) in from_sources for output in entry.outputs
             )
-            if makes_source or any(id(value) in from_sources for value in entry.inputs):
+            if computes_source or any(id(value) in from_sources for value in entry.inputs):
                 from_sources.update(id(output) for output in entry.outputs)
-                ahead.append(entry)
+                reachable.append(entry)
         to_targets = {id(target) for target in self.targets}
-        kept = []
-        for entry in reversed(ahead):
+        selected = []
+        for entry in reversed(reachable):
             if any(id(output) in to_targets for output in entry.outputs):
                 to_targets.update(id(value) for value in entry.inputs)
-                kept.append(entry)
-        return kept[::-1]
+                selected.append(entry)
+        return selected[::-1]
 
-    def _open_shared_entries(self) -> None:
-        """Replace calls that have a source and something later among their outputs by their inner
-        steps.
+    def _expand_shared_entries(self) -> None:
+        """Replace calls that have a source and a later value among their outputs by their inner
+        operations.
 
         Also replace calls whose outputs are used only in part, so that Variables behind the other
         outputs get None, not zeros.
@@ -79,218 +83,237 @@ class BackwardGraph:
         source_ids = {id(source) for source in self.sources if source is not None}
         used = {id(target) for target in self.targets}
         used.update(id(value) for entry in self.entries for value in entry.inputs)
-        opened: list[Entry] = []
+        expanded: list[Entry] = []
         for entry in self.entries:
-            shares_source = any(id(output) in source_ids for output in entry.outputs)
-            in_part = any(id(output) not in used for output in entry.outputs)
-            if len(entry.outputs) < 2 or entry.opened is None:
-                opened.append(entry)
-            elif shares_source or (in_part and entry.opened.composite):
-                opened.extend(self._inner_entries(entry, required=shares_source))
+            has_source = any(id(output) in source_ids for output in entry.outputs)
+            is_partly_used = any(id(output) not in used for output in entry.outputs)
+            if len(entry.outputs) < 2 or entry.recorded_call is None:
+                expanded.append(entry)
+            elif has_source or (is_partly_used and entry.recorded_call.composite):
+                expanded.extend(self._inner_entries(entry, required=has_source))
             else:
-                opened.append(entry)
-        self.entries = self._between(opened)
+                expanded.append(entry)
+        self.entries = self._select_entries(expanded)
 
     def _inner_entries(self, entry: Entry, required: bool) -> list[Entry]:
-        inside = TapeBase(watch_accessed_variables=True)
-        inside.recording = True
+        assert entry.recorded_call is not None
+        inner_tape = TapeBase(watch_accessed_variables=True)
+        inner_tape.recording = True
         try:
-            inner_inputs, inner_outputs = entry.opened.open(entry.values, inside)
+            inner_inputs, inner_outputs = entry.recorded_call.replay(entry.values, inner_tape)
         except TapedValueError as error:
             if not required:
                 return [entry]
             raise ValueError(_UNREACHABLE) from error
-        ways_in = [
-            bridge(outer, raw, inner)
-            for outer, raw, inner in zip(entry.inputs, entry.values, inner_inputs, strict=True)
-            if outer is not inner
+        input_bridges = [
+            bridge(outer, array, inner)
+            for outer, array, inner in zip(entry.inputs, entry.values, inner_inputs, strict=True)
+            if outer is not inner and isinstance(inner, Tensor)
         ]
-        ways_out = []
+        output_bridges = []
         for outer, inner in zip(entry.outputs, inner_outputs, strict=True):
-            if inside.tracks(inner):
-                ways_out.append(bridge(inner, inner._value, outer))
+            if inner_tape.tracks(inner):
+                output_bridges.append(bridge(inner, inner._value, outer))
             elif any(source is outer for source in self.sources):
                 raise ValueError(_UNREACHABLE)
-            # A source is met inside under its inner identity, where later inner steps consume it.
+            # Later inner operations use a source under its inner identity.
             self.sources = [inner if source is outer else source for source in self.sources]
-            self._outside[id(inner)] = outer
-        return ways_in + inside.entries + ways_out
+            self._outer_values[id(inner)] = outer
+        return input_bridges + inner_tape.entries + output_bridges
 
-    def _list_leaves(self) -> None:
-        """List the values that the entries start from; a source counts as a start even if it is
-        computed.
-        """
+    def _collect_leaves(self) -> None:
+        """Collect the values that the entries start from; a source is a leaf even if computed."""
         source_ids = {id(source) for source in self.sources if source is not None}
-        made: set[int] = set()
-        self.leaves: dict[tuple[int, int], tuple[Any, Any]] = {}
+        computed: set[int] = set()
+        self.leaves: dict[_LeafKey, tuple[Value, jax.Array]] = {}
         for entry in self.entries:
-            for value, raw in zip(entry.inputs, entry.values, strict=True):
-                if id(value) not in made or id(value) in source_ids:
-                    # A Variable may have been read with different values: each is a start of its
-                    # own.
-                    self.leaves.setdefault(self._key(value, raw), (value, raw))
+            for value, array in zip(entry.inputs, entry.values, strict=True):
+                if id(value) not in computed or id(value) in source_ids:
+                    # A Variable may have been read with different values: each one is a leaf.
+                    self.leaves.setdefault(self._key(value, array), (value, array))
                     if entry.is_bridge and isinstance(value, Variable):
-                        # It had been assigned: outer tapes know this reading of it, not the
-                        # Variable.
-                        self._outside[id(raw)] = entry.outputs[0]
-            made.update(id(output) for output in entry.outputs)
+                        # It had been assigned: outer tapes track the Tensor that was read.
+                        self._outer_values[id(array)] = entry.outputs[0]
+            computed.update(id(output) for output in entry.outputs)
 
     @staticmethod
-    def _key(value: Any, raw: Any) -> tuple[int, int]:
-        return (id(value), id(raw) if isinstance(value, Variable) else 0)
+    def _key(value: Value, array: jax.Array) -> _LeafKey:
+        return (id(value), id(array) if isinstance(value, Variable) else 0)
 
     # --- running
 
-    def gradients(self, seeds: list) -> list:
-        """Return the gradient by each source, as Tensors or None."""
-        starts = self._starts()
-        given = [seed for seed in seeds if seed is not None]
+    def gradients(self, seeds: list[Value | None]) -> list[Tensor | None]:
+        """Return the gradient with respect to each source; None where there is no path."""
+        starts = self._tracked_leaves()
+        explicit_seeds = [seed for seed in seeds if seed is not None]
         if not any(
-            tape.recording and any(map(tape.tracks, starts + given)) for tape in context.tapes
+            tape.recording and any(map(tape.tracks, starts + explicit_seeds))
+            for tape in context.tapes
         ):
             with override(tapes=()):
-                raw_seeds = [None if seed is None else read_array(seed) for seed in seeds]
-                found = self._backward([entry.pull for entry in self.entries], raw_seeds)
-            return [None if gradient is None else wrap(gradient) for gradient in found]
+                seed_arrays = [None if seed is None else read_array(seed) for seed in seeds]
+                pullbacks = [entry.pullback for entry in self.entries]
+                gradients = self._backward(pullbacks, seed_arrays)
+            return [None if gradient is None else wrap(gradient) for gradient in gradients]
 
-        def replay(*values: Any) -> list:
-            raw_seeds = iter(values[len(self.leaves) :])
-            _, pulls = self._forward(values[: len(self.leaves)], pullbacks=True)
+        def replay(*values: jax.Array) -> list[jax.Array | None]:
+            remaining_seeds = iter(values[len(self.leaves) :])
+            _, pullbacks = self._forward(values[: len(self.leaves)], with_pullbacks=True)
             return self._backward(
-                pulls, [None if seed is None else next(raw_seeds) for seed in seeds]
+                pullbacks, [None if seed is None else next(remaining_seeds) for seed in seeds]
             )
 
-        return enter(
-            replay, starts + given, self._start_values() + [read_array(seed) for seed in given]
+        seed_values = [read_array(seed) for seed in explicit_seeds]
+        results: list[Tensor | None] = record_pure(
+            replay, starts + explicit_seeds, self._leaf_values() + seed_values
         )
+        return results
 
-    def jacobians(self, batched: bool) -> list:
-        """Return the Jacobian of the one target by each source, as Tensors or None."""
-        positions = {index: self._leaf_of(source) for index, source in enumerate(self.sources)}
+    def jacobians(self, batched: bool) -> list[Tensor | None]:
+        """Return the Jacobian of the one target with respect to each source."""
+        positions = {
+            index: self._leaf_position(source) for index, source in enumerate(self.sources)
+        }
         connected = {
             index: position for index, position in positions.items() if position is not None
         }
         if not self.targets or not connected:
-            return [self._jacobian_of_itself(source, batched) for source in self.sources]
+            return [self._identity_jacobian(source, batched) for source in self.sources]
 
-        def replay(*values: Any) -> list:
-            def target_of(*source_values: Any) -> Any:
-                changed = list(values)
+        def replay(*values: jax.Array) -> list[jax.Array | None]:
+            def compute_target(*source_values: jax.Array) -> jax.Array:
+                leaf_values = list(values)
                 for position, value in zip(connected.values(), source_values, strict=True):
-                    changed[position] = value
-                target = self._forward(changed, pullbacks=False)[0][id(self.targets[0])]
+                    leaf_values[position] = value
+                outputs, _ = self._forward(leaf_values, with_pullbacks=False)
+                target = outputs[id(self.targets[0])]
                 return target.sum(axis=0) if batched else target
 
-            own = [values[position] for position in connected.values()]
-            found = jax.jacrev(target_of, argnums=tuple(range(len(own))))(*own)
-            results: list[Any] = [None] * len(self.sources)
-            for index, value, jacobian in zip(connected, own, found, strict=True):
+            source_values = [values[position] for position in connected.values()]
+            differentiate = jax.jacrev(compute_target, argnums=tuple(range(len(source_values))))
+            jacobians = differentiate(*source_values)
+            results: list[jax.Array | None] = [None] * len(self.sources)
+            for index, value, jacobian in zip(connected, source_values, jacobians, strict=True):
                 axis = jacobian.ndim - value.ndim
                 results[index] = conjugate(jnp.moveaxis(jacobian, axis, 0) if batched else jacobian)
             return results
 
-        results = enter(replay, self._starts(), self._start_values())
+        results = record_pure(replay, self._tracked_leaves(), self._leaf_values())
         return [
-            self._jacobian_of_itself(source, batched) if result is None else result
+            self._identity_jacobian(source, batched) if result is None else result
             for source, result in zip(self.sources, results, strict=True)
         ]
 
-    def _jacobian_of_itself(self, source: Any, batched: bool) -> Tensor | None:
-        """Return the Jacobian of a source that is the target; None for any other."""
+    def _identity_jacobian(self, source: Value | None, batched: bool) -> Tensor | None:
+        """Return the Jacobian of a source that is the target itself; None for any other."""
         if source is None or not self.targets or source is not self.targets[0]:
             return None
-        shape = tuple(source.shape[1:] if batched else source.shape)
-        one = jnp.eye(math.prod(shape), dtype=source.dtype).reshape(shape + shape)
-        return wrap(jnp.broadcast_to(one, (source.shape[0], *one.shape)) if batched else one)
+        shape: Shape = tuple(source.shape[1:] if batched else source.shape)
+        identity = jnp.eye(math.prod(shape), dtype=source.dtype).reshape(shape + shape)
+        if not batched:
+            return wrap(identity)
+        return wrap(jnp.broadcast_to(identity, (source.shape[0], *identity.shape)))
 
-    def tangent(self, tangents: dict[int, Any], target: Any) -> Any:
-        """Return the directional derivative of `target` along `tangents` (id of a source ->
-        Tensor).
-        """
-        moved = [
+    def jvp(self, tangents: dict[int, Value], target: Value) -> Tensor:
+        """Return the directional derivative of `target` along `tangents` (by id of the source)."""
+        positions = [
             index for index, (value, _) in enumerate(self.leaves.values()) if id(value) in tangents
         ]
-        starts = self._starts()
-        given = [tangents[id(starts[index])] for index in moved]
+        starts = self._tracked_leaves()
+        directions = [tangents[id(starts[index])] for index in positions]
 
-        def replay(*values: Any) -> Any:
-            def target_of(*moving: Any) -> Any:
-                changed = list(values[: len(starts)])
-                for index, value in zip(moved, moving, strict=True):
-                    changed[index] = value
-                return self._forward(changed, pullbacks=False)[0][id(target)]
+        def replay(*values: jax.Array) -> jax.Array:
+            def compute_target(*source_values: jax.Array) -> jax.Array:
+                leaf_values = list(values[: len(starts)])
+                for index, value in zip(positions, source_values, strict=True):
+                    leaf_values[index] = value
+                return self._forward(leaf_values, with_pullbacks=False)[0][id(target)]
 
-            primals = tuple(values[index] for index in moved)
+            primals = tuple(values[index] for index in positions)
             with override(forward_mode=True):
-                return jax.jvp(target_of, primals, tuple(values[len(starts) :]))[1]
+                _, derivative = jax.jvp(compute_target, primals, tuple(values[len(starts) :]))
+            return derivative
 
-        return enter(replay, starts + given, self._start_values() + [read_array(g) for g in given])
+        direction_values = [read_array(direction) for direction in directions]
+        result: Tensor = record_pure(
+            replay, starts + directions, self._leaf_values() + direction_values
+        )
+        return result
 
-    def _starts(self) -> list:
-        known = self._outside
+    def _tracked_leaves(self) -> list[Value]:
+        """Return the leaves as the values that outer tapes track."""
+        outer = self._outer_values
         return [
-            known.get(id(value), known.get(id(raw), value)) for value, raw in self.leaves.values()
+            outer.get(id(value), outer.get(id(array), value))
+            for value, array in self.leaves.values()
         ]
 
-    def _start_values(self) -> list:
-        return [raw for _, raw in self.leaves.values()]
+    def _leaf_values(self) -> list[jax.Array]:
+        return [array for _, array in self.leaves.values()]
 
-    def _leaf_of(self, source: Any) -> int | None:
-        """Return the position of a source among the leaves, or None if the target does not depend
-        on it.
-        """
+    def _leaf_position(self, source: Value | None) -> int | None:
+        """Return the position of a source among the leaves; None if no target depends on it."""
         for index, (value, _) in enumerate(self.leaves.values()):
             if value is source:
                 return index
         return None
 
-    def _forward(self, values: Sequence[Any], pullbacks: bool) -> tuple[dict[int, Any], list]:
-        """Compute everything again from the leaves; returns values by id, and the pullbacks if
-        wanted.
+    def _forward(
+        self, values: Sequence[jax.Array], with_pullbacks: bool
+    ) -> tuple[dict[int, jax.Array], list[Pullback | None]]:
+        """Compute the entries again from the leaves.
+
+        Returns:
+            The values by id, and the pullbacks of the entries if they are requested.
         """
-        start = dict(zip(self.leaves, values, strict=True))
-        by_id: dict[int, Any] = {}
+        leaf_values = dict(zip(self.leaves, values, strict=True))
+        by_id: dict[int, jax.Array] = {}
         for (node, _), value in zip(self.leaves, values, strict=True):
             by_id.setdefault(node, value)
-        pulls = []
+        pullbacks: list[Pullback | None] = []
         for entry in self.entries:
-            own = []
-            for value, raw in zip(entry.inputs, entry.values, strict=True):
-                key = self._key(value, raw)
-                own.append(start[key] if key in start else by_id[id(value)])
-            if pullbacks:
-                outputs, pull, _ = jax.vjp(entry.pure, *own, has_aux=True)
-                pulls.append(pull)
+            inputs = []
+            for node, array in zip(entry.inputs, entry.values, strict=True):
+                key = self._key(node, array)
+                inputs.append(leaf_values[key] if key in leaf_values else by_id[id(node)])
+            if with_pullbacks:
+                outputs, pullback, _ = jax.vjp(entry.pure, *inputs, has_aux=True)
+                pullbacks.append(pullback)
             else:
-                outputs, _ = entry.pure(*own)
+                outputs, _ = entry.pure(*inputs)
             for output, value in zip(entry.outputs, outputs, strict=True):
                 by_id[id(output)] = value
-        return by_id, pulls
+        return by_id, pullbacks
 
-    def _backward(self, pulls: Sequence[Any], seeds: list) -> list:
-        """Pull the targets' seeds (ones where None) back to the sources."""
-        cotangents: dict[int, Any] = {}
+    def _backward(
+        self, pullbacks: Sequence[Pullback | None], seeds: Sequence[jax.Array | None]
+    ) -> list[jax.Array | None]:
+        """Propagate the cotangents of the targets (`seeds`; None for ones) to the sources."""
+        cotangents: dict[int, jax.Array] = {}
         for target, seed in zip(self.targets, seeds, strict=True):
-            like = read_array(target)
+            array = read_array(target)
             seed = (
-                jnp.ones(like.shape, like.dtype)
+                jnp.ones(array.shape, array.dtype)
                 if seed is None
-                else jnp.broadcast_to(seed, like.shape)
+                else jnp.broadcast_to(seed, array.shape)
             )
-            _accumulate(cotangents, target, conjugate(seed.astype(like.dtype)))
-        for entry, pull in zip(reversed(self.entries), reversed(pulls), strict=True):
+            _accumulate(cotangents, target, conjugate(seed.astype(array.dtype)))
+        for entry, pullback in zip(reversed(self.entries), reversed(pullbacks), strict=True):
             if not any(id(output) in cotangents for output in entry.outputs):
                 continue
-            given = [
+            assert pullback is not None, "the tape needs pullbacks, so its entries have them"
+            output_cotangents = [
                 cotangents[id(o)] if id(o) in cotangents else jnp.zeros(o.shape, o.dtype)
                 for o in entry.outputs
             ]
-            for value, cotangent in zip(entry.inputs, pull(given), strict=True):
+            for value, cotangent in zip(entry.inputs, pullback(output_cotangents), strict=True):
                 _accumulate(cotangents, value, cotangent)
-        found = [None if source is None else cotangents.get(id(source)) for source in self.sources]
-        return [None if gradient is None else conjugate(gradient) for gradient in found]
+        gradients = [
+            None if source is None else cotangents.get(id(source)) for source in self.sources
+        ]
+        return [None if gradient is None else conjugate(gradient) for gradient in gradients]
 
 
-def _accumulate(cotangents: dict[int, Any], value: Any, cotangent: Any) -> None:
+def _accumulate(cotangents: dict[int, Any], value: Value, cotangent: jax.Array) -> None:
     key = id(value)
     cotangents[key] = cotangents[key] + cotangent if key in cotangents else cotangent

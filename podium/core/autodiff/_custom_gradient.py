@@ -1,4 +1,4 @@
-"""Where gradients stop or take a path of the user's choice: `stop_gradient`, `custom_gradient`."""
+"""Functions that change gradients: `stop_gradient` and `custom_gradient`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from podium._typing import AnyFunction, P, R, Tree
 from podium.core._context import context, override
 from podium.core._dispatch import dispatch, unwrap_result
 from podium.core._tree import map_structure
@@ -19,8 +20,8 @@ from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 
-def stop_gradient(variable: Any) -> Any:
-    """Return the same value, cut off from every tape.
+def stop_gradient(variable: Tree) -> Tree:
+    """Return the same value, as a constant for every tape.
 
     Args:
         variable: A Tensor, Variable or symbolic value, or a structure of them.
@@ -35,26 +36,28 @@ def stop_gradient(variable: Any) -> Any:
     if is_symbolic(variable):
         return dispatch(jax.lax.stop_gradient, variable)
 
-    def cut(value: Any) -> Any:
-        if isinstance(value, (Tensor, Variable)):
-            raw = value.read_cast() if isinstance(value, Variable) else read_array(value)
+    def stop(value: object) -> object:
+        if isinstance(value, Variable):
+            array = value.cast_to_compute_dtype(value.read())
+        elif isinstance(value, Tensor):
+            array = read_array(value)
         elif isinstance(value, jax.Array):
-            raw = value
+            array = value
         else:
             return value
-        stopped = jax.lax.stop_gradient(raw)
-        return stopped if context.bare_arrays else wrap(stopped)
+        constant = jax.lax.stop_gradient(array)
+        return constant if context.bare_arrays else wrap(constant)
 
-    return map_structure(cut, variable)
+    return map_structure(stop, variable)
 
 
-def custom_gradient(f: Callable) -> Callable:
-    """Give a function a gradient of your own.
+def custom_gradient(f: Callable[P, tuple[R, AnyFunction]]) -> Callable[P, R]:
+    """Return a function whose gradient is defined by the user.
 
     Args:
-        f: A function of Tensors that returns `(result, grad)`. `grad(upstream)` gets the gradient
-            of the result and returns the gradient of each argument: one value, or a tuple for
-            several arguments.
+        f: A function of Tensors that returns `(result, grad)`. `grad(upstream)` receives the
+            gradient of the result and returns the gradient of each argument: one value, or a tuple
+            for several arguments.
 
     Returns:
         A function with the same arguments that returns the result alone.
@@ -70,24 +73,23 @@ def custom_gradient(f: Callable) -> Callable:
         1.0
     """
 
-    def raw(taped: bool, args: tuple) -> tuple[Any, Callable]:
+    def run_on_arrays(is_taped: bool, args: tuple[Any, ...]) -> tuple[Tree, AnyFunction]:
         scope = VariableScope(parent=context.scope)
         with override(scope=scope):
-            result, grad = f(
-                *map_structure(
-                    lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
-                )
+            tensors = map_structure(
+                lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
             )
-        read = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
-        if read and taped:
+            result, grad = f(*tensors)
+        paths = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
+        if paths and is_taped:
             raise TypeError(
                 f"{getattr(f, '__name__', 'A function')} has a custom gradient and reads the "
-                f"Variable {read[0]!r} by closure; no gradient would reach it. Pass the Variable "
+                f"Variable {paths[0]!r} by closure; no gradient would reach it. Pass the Variable "
                 "as an argument, and return its gradient too."
             )
         scope.commit()
 
-        def raw_grad(upstream: Any) -> Any:
+        def grad_of_arrays(upstream: Tree) -> Tree:
             wrapped = jax.tree.map(lambda leaf: wrap(conjugate(leaf)), upstream)
             gradients = grad(*wrapped) if isinstance(upstream, (tuple, list)) else grad(wrapped)
             return jax.tree.map(
@@ -95,16 +97,19 @@ def custom_gradient(f: Callable) -> Callable:
                 unwrap_result(gradients),
             )
 
-        return unwrap_result(result), raw_grad
+        return unwrap_result(result), grad_of_arrays
 
     @functools.wraps(f)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if kwargs:
+            name = getattr(f, "__name__", "A function")
             raise TypeError(
-                f"{f.__name__} has a custom gradient and takes positional arguments only, not "
+                f"{name} has a custom gradient and takes positional arguments only, not "
                 f"{list(kwargs)}."
             )
-        taped = any(tape.recording for tape in context.tapes)
-        return dispatch(jax.custom_gradient(lambda *args: raw(taped, args)), *args)
+        is_taped = any(tape.recording for tape in context.tapes)
+        pure = jax.custom_gradient(lambda *args: run_on_arrays(is_taped, args))
+        result: R = dispatch(pure, *args)
+        return result
 
     return run

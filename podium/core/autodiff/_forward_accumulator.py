@@ -1,13 +1,12 @@
-"""ForwardAccumulator: derivatives along a direction, carried forwards.
-`podium.ForwardAccumulator`.
-"""
+"""ForwardAccumulator: forward-mode directional derivatives."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 import jax.numpy as jnp
 
+from podium._typing import Tree, Value
 from podium.core._tree import map_structure, tree_leaves
 from podium.core._validation import check_choice
 from podium.core.autodiff._backward_graph import BackwardGraph
@@ -17,11 +16,10 @@ from podium.core.tensor._variable import Variable
 
 
 class ForwardAccumulator(TapeBase):
-    """Computes Jacobian-vector products: how results change when the primals move along the
-    tangents.
+    """Computes Jacobian-vector products: the derivative of results along given tangents.
 
-    Cheaper than a tape when there are few inputs and many outputs. Around a GradientTape it gives
-    Hessian-vector products.
+    Cheaper than a tape when there are few inputs and many outputs. Around a GradientTape it
+    computes Hessian-vector products.
 
     Args:
         primals: A Tensor or Variable, or a structure of them.
@@ -35,17 +33,17 @@ class ForwardAccumulator(TapeBase):
         array([4., 0.], dtype=float32)
     """
 
-    wants_pullback = False
+    needs_pullback = False
 
-    def __init__(self, primals: Any, tangents: Any):
+    def __init__(self, primals: Tree, tangents: Tree):
         super().__init__(watch_accessed_variables=False)
         starts, directions = tree_leaves(primals), tree_leaves(tangents)
         if len(starts) != len(directions):
             raise ValueError(
                 f"ForwardAccumulator was given {len(starts)} primals and {len(directions)} "
-                "tangents; give one tangent for each primal."
+                "tangents; pass one tangent for each primal."
             )
-        self._tangents: dict[int, Tensor | Variable] = {}
+        self._tangents: dict[int, Value] = {}
         for primal, tangent in zip(starts, directions, strict=True):
             self.watch(primal)
             tangent = (
@@ -58,15 +56,15 @@ class ForwardAccumulator(TapeBase):
                 )
             self._tangents[id(primal)] = tangent
 
-    def __enter__(self) -> ForwardAccumulator:
+    def __enter__(self) -> Self:
         self._open()
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
-    def jvp(self, primals: Any, unconnected_gradients: str = "none") -> Any:
-        """Return the directional derivative of each given result, in the same structure.
+    def jvp(self, primals: Tree, unconnected_gradients: str = "none") -> Tree:
+        """Return the directional derivative of each result, in the same structure.
 
         Args:
             primals: Results computed inside the `with` block.
@@ -79,17 +77,17 @@ class ForwardAccumulator(TapeBase):
             == "zero"
         )
 
-        def one(target: Any) -> Any:
+        def differentiate(target: Value) -> Value | None:
             if id(target) in self._tangents:
                 return self._tangents[id(target)]
-            sources = [self._known[key] for key in self._tangents]
-            recording = BackwardGraph(self.entries, [target], sources, self.tracks)
-            if not recording.entries:
+            sources = [self._tracked[key] for key in self._tangents]
+            graph = BackwardGraph(self.entries, [target], sources, self.tracks)
+            if not graph.entries:
                 return wrap(jnp.zeros(target.shape, target.dtype)) if zero else None
-            was, self.recording = self.recording, False
+            was_recording, self.recording = self.recording, False
             try:
-                return recording.tangent(self._tangents, target)
+                return graph.jvp(self._tangents, target)
             finally:
-                self.recording = was
+                self.recording = was_recording
 
-        return map_structure(one, primals)
+        return map_structure(differentiate, primals)

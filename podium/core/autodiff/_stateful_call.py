@@ -1,56 +1,60 @@
-"""Calls that read and write Variables, and functions of the user's inside JAX's loops.
+"""Calls that read and write Variables, and user functions inside JAX's loops.
 
-`record_call` makes one entry of a whole call: what tapes track goes in as values, results come out,
-and what the call wrote leaves beside them. It can run the call again, opened up, with its inner
-steps recorded.
+`record_call` records a call as one entry: the values that tapes track are its inputs, and written
+values are returned next to the results. The call can be replayed with its inner operations
+recorded. Single operations are recorded in `_dispatch.py`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 
+from podium._typing import AnyFunction, Tree, Value
 from podium.core._context import context, override
 from podium.core._dispatch import add_node, is_value, unwrap_result, wrap_result
 from podium.core._tree import preserve_key_order, tree_leaves
 from podium.core.autodiff._entries import (
-    Layout,
+    ResultStructure,
     append_entry,
     is_tracked,
     node_of,
     read_array,
     run_entry,
 )
-from podium.core.compile._variable_scope import VariableScope
+from podium.core.compile._variable_scope import ValuesById, VariableScope
 from podium.core.tensor._dtypes import is_differentiable
 from podium.core.tensor._symbolic import is_symbolic
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
+if TYPE_CHECKING:
+    from podium.core.autodiff._tape_base import TapeBase
+
 
 def record_call(
-    body: Callable,
-    args: tuple,
-    kwargs: dict,
+    body: AnyFunction,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
     variables: Sequence[Variable] = (),
     composite: bool = True,
-) -> Any:
+) -> Tree:
     """Record `body(*args, **kwargs)`, which may read and write Variables, as one entry.
 
     While it runs no outer tape records, so it may use JAX freely. Tensors and Variables that a tape
-    tracks become inputs of the entry, also those it reads by closure (`variables` is a first guess;
-    others are found by use, and the call is repeated). What it writes is assigned afterwards.
+    tracks become inputs of the entry, including those it reads by closure. Those that are not in
+    `variables` are found while it runs, and it then runs again. Written values are assigned
+    afterwards.
 
     Args:
-        body: The code to run; it gets its arguments as Tensors.
+        body: The function to run; its array arguments are Tensors.
         args: Positional arguments.
         kwargs: Named arguments.
         variables: Variables that it is expected to read.
-        composite: Whether it is made of other calls, so that opening it up can tell its outputs
-            apart.
+        composite: Whether it consists of other calls, so that a replay can tell its outputs apart.
 
     Returns:
         The result of `body`.
@@ -66,22 +70,36 @@ def record_call(
     """
     if not any(tape.recording for tape in context.tapes):
         return body(*args, **kwargs)
-    given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Variable)]
-    known = list(
-        {id(v): v for v in (*variables, *given) if is_tracked(v) and is_differentiable(v)}.values()
-    )
+    arguments = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Variable)]
+    candidates = [v for v in (*variables, *arguments) if is_tracked(v) and is_differentiable(v)]
+    closure: list[Value] = list({id(v): v for v in candidates}.values())
     while True:
-        call = _RecordedCall(body, args, kwargs, known, composite)
-        result = call.record()
-        if not call.missed:
-            return call.commit(result)
-        known = known + call.missed
+        call = _RecordedCall(body, args, kwargs, closure, composite)
+        recorded = call.record()
+        if not call.missed_inputs:
+            return call.commit(*recorded)
+        closure = closure + call.missed_inputs
 
 
 class _RecordedCall:
-    """One stateful call as a pure function of what tapes track; it can run again, and opened up."""
+    """A stateful call as a pure function of the values that tapes track; it can be replayed.
 
-    def __init__(self, body: Callable, args: tuple, kwargs: dict, known: list, composite: bool):
+    Args:
+        body: The function to run.
+        args: Positional arguments.
+        kwargs: Named arguments.
+        closure: The Tensors and Variables to take as inputs in addition to the arguments.
+        composite: Whether it consists of other calls.
+    """
+
+    def __init__(
+        self,
+        body: AnyFunction,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        closure: list[Value],
+        composite: bool,
+    ):
         self._body = body
         self.composite = composite
         self._leaves, self._treedef = jax.tree.flatten(
@@ -92,79 +110,87 @@ class _RecordedCall:
             for slot, leaf in enumerate(self._leaves)
             if isinstance(leaf, Tensor) and is_differentiable(leaf._value) and is_tracked(leaf)
         ]
-        self._values = [self._leaves[slot] for slot in self._slots] + known
-        self._paused = tuple(tape for tape in context.tapes if tape.recording)
+        self._inputs: list[Value] = [self._leaves[slot] for slot in self._slots] + closure
+        self._paused_tapes = tuple(tape for tape in context.tapes if tape.recording)
         self._parent = context.scope
-        self._inherited: dict[str, Any] = {
+        self._layer_context: dict[str, Any] = {
             "autocast_dtype": context.autocast_dtype,
             "bare_arrays": context.bare_arrays,
         }
-        self._reads: dict[
-            int, tuple
-        ] = {}  # what was read beside the inputs, so that it can run again
+        # The values that were read besides the inputs, for a replay.
+        self._reads: ValuesById = {}
         self._scope = VariableScope()
-        self._layout = Layout()
-        self.missed: list[Any] = []
+        self._result_structure = ResultStructure()
+        self.missed_inputs: list[Value] = []
 
-    def record(self) -> Any:
-        """Run as one entry. If Variables or Tensors turn up that are no inputs yet, nothing is
-        recorded.
+    def record(self) -> tuple[Tree, list[Tree], list[jax.Array]]:
+        """Run the call as one entry, and record it unless inputs were missed.
+
+        `missed_inputs` has the Tensors and Variables that it read and that are not inputs yet.
+
+        Returns:
+            The result, the losses that layers added, and the values that were written.
         """
-        inputs = [node_of(value) for value in self._values]
-        values = [read_array(value) for value in self._values]
+        inputs = [node_of(value) for value in self._inputs]
+        values = [read_array(value) for value in self._inputs]
 
-        def pure(*values: Any) -> tuple[list, list]:
+        def pure(*values: jax.Array) -> tuple[list[jax.Array], list[Any]]:
             result, scope, _ = self._run(values, tapes=())
             self._scope = scope
             losses = [unwrap_result(value) for value in scope.locals.values()]
-            outputs, others = self._layout.split((result, losses))
+            outputs, others = self._result_structure.split((result, losses))
             return outputs, others + [value for _, value in scope.writes.values()]
 
-        entry, others = run_entry(pure, inputs, values, opened=self)
+        entry, others = run_entry(pure, inputs, values, recorded_call=self)
         if not self._reads:
             self._reads = self._scope.reads
-        self.missed = [
+        self.missed_inputs = [
             value
-            for value, raw in self._scope.reads.values()
-            if is_differentiable(raw) and is_tracked(value)
+            for value, array in self._scope.reads.values()
+            if is_differentiable(array) and is_tracked(value)
         ]
-        if not self.missed:
+        if not self.missed_inputs:
             append_entry(entry)
         count = len(others) - len(self._scope.writes)
-        return (*self._layout.join(entry.outputs, others[:count]), others[count:])
+        result, losses = self._result_structure.join(entry.outputs, others[:count])
+        return result, losses, others[count:]
 
-    def commit(self, joined: Any) -> Any:
-        """Assign what the call wrote, and give its layers their losses as recorded Tensors."""
-        result, losses, writes = joined
-        self._scope.commit_as(writes)
+    def commit(self, result: Tree, losses: list[Tree], written: list[jax.Array]) -> Tree:
+        """Assign what the call wrote, set its layers' losses, and return the result."""
+        self._scope.commit_as(written)
         for local, value in zip(self._scope.locals, losses, strict=True):
             local.set(value)
         return result
 
-    def _run(self, values: Sequence[Any], tapes: tuple) -> tuple[Any, VariableScope, list]:
-        """Run the body with the given values of its inputs; returns result, scope and the inner
-        inputs.
+    def _run(
+        self, values: Sequence[jax.Array], tapes: tuple[TapeBase, ...]
+    ) -> tuple[Tree, VariableScope, list[Value]]:
+        """Run the body with these values of its inputs.
+
+        Returns:
+            The result (of Tensors if a tape records, else of arrays), the scope in which it ran,
+            and the inputs under their inner identity.
         """
-        inputs = {id(v): (v, raw) for v, raw in zip(self._values, values, strict=True)}
-        paused = () if tapes else self._paused
-        scope = VariableScope(inputs, self._parent, dict(self._reads), paused)
+        inputs = {id(v): (v, array) for v, array in zip(self._inputs, values, strict=True)}
+        paused_tapes = () if tapes else self._paused_tapes
+        scope = VariableScope(inputs, self._parent, dict(self._reads), paused_tapes)
         leaves = list(self._leaves)
-        for slot, raw in zip(self._slots, values, strict=False):
-            leaves[slot] = wrap(raw)
+        for slot, array in zip(self._slots, values, strict=False):
+            leaves[slot] = wrap(array)
             leaves[slot]._keras_mask = self._leaves[slot]._keras_mask
-        inner = [leaves[slot] for slot in self._slots] + self._values[len(self._slots) :]
+        inner = [leaves[slot] for slot in self._slots] + self._inputs[len(self._slots) :]
         for tape in tapes:
             for value in inner:
                 tape.watch(value)
         args, kwargs = jax.tree.unflatten(self._treedef, leaves)
-        with override(scope=scope, tapes=tapes, **self._inherited):
+        with override(scope=scope, tapes=tapes, **self._layer_context):
             result = self._body(*args, **kwargs)
             return (result if tapes else unwrap_result(result)), scope, inner
 
-    def open(self, values: Sequence[Any], tape: Any) -> tuple[list, list]:
-        """Run again with `tape` recording the inner steps; returns the inner inputs and inner
-        outputs.
-        """
+    def replay(
+        self, values: Sequence[jax.Array], tape: TapeBase
+    ) -> tuple[list[Value], list[Tensor]]:
+        """Run again while `tape` records; return the inner inputs and the inner outputs."""
         result, scope, inner = self._run(values, tapes=(tape,))
         leaves = tree_leaves(preserve_key_order((result, list(scope.locals.values()))))
         return inner, [
@@ -172,12 +198,12 @@ class _RecordedCall:
         ]
 
 
-def call_with_tensors(fn: Callable) -> Callable:
-    """Let JAX call a Python function written for Tensors: arrays in and out, Tensors for `fn`.
+def call_with_tensors(fn: AnyFunction) -> AnyFunction:
+    """Return a function of arrays that calls `fn`, which is written for Tensors.
 
     For the bodies of loops and branches (`jax.lax.scan`, `cond`, ...). `fn` may read Variables but
-    not assign them: what happens inside a loop reaches the outside only as a result. JAX remembers
-    loop bodies by identity, so make the wrapped function anew for every loop.
+    not assign them, because values leave a loop only as its results. JAX caches loop bodies by
+    identity, so wrap the function again for every loop.
 
     Example:
         >>> import jax
@@ -186,28 +212,27 @@ def call_with_tensors(fn: Callable) -> Callable:
     """
 
     @functools.wraps(fn)
-    def called(*args: Any) -> Any:
+    def call(*args: Any) -> Tree:
         scope = VariableScope(parent=context.scope)
         with override(scope=scope, tapes=()):
             result = unwrap_result(fn(*wrap_result(args)))
         if scope.writes:
             names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
             raise RuntimeError(
-                f"The body of a loop or branch assigned {names}. State cannot leave it that way. "
+                f"The body of a loop or branch assigned {names}. Values leave it only as results. "
                 "Carry the value as part of the loop's state, return it, and assign it after the "
                 "loop. (Random draws assign their seed: draw before the loop, or pass an integer "
                 "`seed=`.)"
             )
         return result
 
-    return called
+    return call
 
 
-def dispatch_closure(fn: Callable, /, *args: Any) -> Any:
-    """Like `dispatch`, for a function that runs Python functions of the user's (see
-    `call_with_tensors`).
+def dispatch_closure(fn: AnyFunction, /, *args: Any) -> Tree:
+    """Like `dispatch`, for a function that calls user functions (see `call_with_tensors`).
 
-    Tensors and Variables that those functions read by closure get their gradients too.
+    Tensors and Variables that those functions read by closure get gradients too.
 
     Example:
         >>> import jax
@@ -222,7 +247,7 @@ def dispatch_closure(fn: Callable, /, *args: Any) -> Any:
     if is_symbolic(args):
         return add_node(fn, args, {})
 
-    def body(*args: Any) -> Any:
+    def body(*args: Any) -> Tree:
         return wrap_result(fn(*unwrap_result(args)))
 
     return record_call(body, args, {}, composite=False)

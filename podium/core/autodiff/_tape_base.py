@@ -1,11 +1,11 @@
-"""Recorder: what gradient tapes and forward accumulators share, an open or closed state, known
-values, entries.
+"""TapeBase: the common part of gradient tapes and forward accumulators.
+
+It owns the open state, the tracked values and the list of entries; it computes no derivatives.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from podium._typing import Tree, Value
 from podium.core._context import context
 from podium.core._tree import tree_leaves
 from podium.core.autodiff._entries import Entry
@@ -15,49 +15,48 @@ from podium.core.tensor._variable import Variable
 
 
 class TapeBase:
-    """What tapes and forward accumulators share: an open/closed state, known values, entries."""
+    """The common part of tapes and forward accumulators: open state, tracked values, entries."""
 
-    wants_pullback = True
+    needs_pullback = True
 
     def __init__(self, watch_accessed_variables: bool = True):
         self.recording = False
         self._watch_accessed = watch_accessed_variables
         self.entries: list[Entry] = []
-        self._known: dict[
-            int, Any
-        ] = {}  # id -> value; holding the value keeps its id from being reused
+        # Values by id; holding a value keeps its id from being reused.
+        self._tracked: dict[int, Value] = {}
         self._variables: dict[int, Variable] = {}
 
-    def tracks(self, value: Any) -> bool:
-        """Tell whether results computed from `value` belong on this tape."""
-        if id(value) in self._known:
+    def tracks(self, value: object) -> bool:
+        """Return whether operations on `value` belong on this tape."""
+        if id(value) in self._tracked:
             return True
         return isinstance(value, Variable) and value.trainable and self._watch_accessed
 
     def append(self, entry: Entry) -> None:
-        """Take an entry; its outputs are known from now on."""
+        """Add an entry; its outputs are tracked from then on."""
         self.entries.append(entry)
         for output in entry.outputs:
-            self._known[id(output)] = output
+            self._tracked[id(output)] = output
         for value in entry.inputs:
             if isinstance(value, Variable):
                 self._variables[id(value)] = value
 
-    def watch(self, tensor: Any) -> None:
-        """Follow a Tensor or Variable (or a structure of them) from here on."""
+    def watch(self, tensor: Tree) -> None:
+        """Record operations on a Tensor or Variable, or on each of a structure of them."""
         for value in tree_leaves(tensor):
             if not isinstance(value, (Tensor, Variable)):
                 raise TypeError(
                     f"tape.watch was given a {type(value).__name__}; a Tensor or Variable was "
-                    "expected, because the tape must see what is done with it. Convert it first: "
-                    "`x = podium.convert_to_tensor(x)`, and compute with that x."
+                    "expected, because the tape records operations on those only. Convert it "
+                    "first: `x = podium.convert_to_tensor(x)`, and compute with that x."
                 )
             if not is_differentiable(value):
                 raise TypeError(
-                    f"tape.watch was given values of type {value.dtype}, which have no gradient. "
+                    f"tape.watch was given values of dtype {value.dtype}, which have no gradient. "
                     "Convert them first: `x = ops.cast(x, 'float32')`."
                 )
-            self._known[id(value)] = value
+            self._tracked[id(value)] = value
             if isinstance(value, Variable):
                 self._variables[id(value)] = value
 
@@ -70,5 +69,5 @@ class TapeBase:
         self.recording = True
 
     def _close(self) -> None:
-        context.tapes = tuple(recorder for recorder in context.tapes if recorder is not self)
+        context.tapes = tuple(tape for tape in context.tapes if tape is not self)
         self.recording = False

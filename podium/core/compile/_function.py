@@ -1,8 +1,7 @@
-"""function: a Python function that reads and writes Variables, compiled to one XLA program.
+"""function: compiles a Python function that reads and writes Variables to one XLA program.
 
-`Function` sorts a call's arguments into arrays (traced) and everything else (static), and keeps one
-`Program` per combination. This file owns the sorting and what users see; `_program.py` owns
-compilation.
+`Function` splits the arguments of a call into arrays, which are traced, and static arguments, and
+has one `Program` per combination. `_program.py` owns compilation.
 """
 
 from __future__ import annotations
@@ -12,20 +11,27 @@ import functools
 import inspect
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, overload
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import AnyFunction, Array, DTypeLike, P, R, Tree, TreeDef
 from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
 from podium.core._tree import preserve_key_order
 from podium.core._validation import check_int_range, check_numeric
 from podium.core.autodiff._stateful_call import record_call
-from podium.core.compile._program import ByIdentity, Program, static_key
-from podium.core.compile._stream import NeedMoreElements, Place, Stream, TracedIterator
+from podium.core.compile._program import Program
+from podium.core.compile._static_arguments import IdentityKey, static_key
+from podium.core.compile._stream import (
+    NeedMoreElements,
+    Stream,
+    StreamPlaceholder,
+    TracedIterator,
+)
 from podium.core.compile._variable_scope import VariableScope
 from podium.core.compile._variable_store import state_lock
 from podium.core.tensor._dtypes import standardize_dtype
@@ -41,15 +47,16 @@ class _EagerMode:
 
 
 eager_mode = _EagerMode()
-_array_types: set[type] = set()  # the types of real arrays met so far; tracers are never among them
+_MethodP = ParamSpec("_MethodP")
+_array_types: set[type] = set()  # types of concrete arrays that were passed; never of tracers
 
 
 class TensorSpec:
-    """What a compiled function accepts in one place: shape, type and a name.
+    """The shape and dtype of an argument of a compiled function.
 
     Args:
-        shape: Lengths; None (or a name such as "batch") for any length.
-        dtype: The type, float32 by default.
+        shape: The sizes; None (or a name such as "batch") for any size.
+        dtype: The dtype, float32 by default.
         name: A name for messages.
 
     Example:
@@ -58,18 +65,23 @@ class TensorSpec:
     """
 
     def __init__(
-        self, shape: Sequence[int | str | None], dtype: Any = "float32", name: str | None = None
+        self,
+        shape: Sequence[int | str | None],
+        dtype: DTypeLike | None = "float32",
+        name: str | None = None,
     ):
         self.shape = tuple(shape)
-        self.dtype = jnp.dtype(standardize_dtype(dtype))
+        self.dtype: np.dtype[Any] = jnp.dtype(standardize_dtype(dtype))
         self.name = name
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether an array has a shape and type that fit."""
-        same_rank = len(value.shape) == len(self.shape)
-        return same_rank and value.dtype == self.dtype and all(
-            not isinstance(want, int) or want == have for want, have in zip(self.shape, value.shape, strict=True)
-        )  # fmt: skip
+    def accepts(self, value: Tensor | Array) -> bool:
+        """Return whether an array has a matching shape and dtype."""
+        if value.dtype != self.dtype or len(value.shape) != len(self.shape):
+            return False
+        return all(
+            not isinstance(expected, int) or expected == size
+            for expected, size in zip(self.shape, value.shape, strict=True)
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (
@@ -84,26 +96,47 @@ class TensorSpec:
         return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
 
 
+@overload
 def function(
-    func: Callable | None = None,
+    func: Callable[P, R],
     input_signature: Sequence[Any] | None = None,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,
     autograph: bool = True,
     **ignored: Any,
-) -> Any:
-    """Compile a Python function that may read, write and (on its first call) make Variables.
+) -> Function[P, R]: ...
 
-    Arrays and Tensors among the arguments are traced: one program per shape and type. Python values
-    (numbers, strings, None, any object) are constants: one program per value. Variables are found
-    by use, wherever they are kept. The Python body runs when a program is made, not on every call:
-    printing and appending to lists happen then only. Keep what must change in Variables, and return
-    the rest.
+
+@overload
+def function(
+    func: None = None,
+    input_signature: Sequence[Any] | None = None,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    autograph: bool = True,
+    **ignored: Any,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...
+
+
+def function(
+    func: AnyFunction | None = None,
+    input_signature: Sequence[Any] | None = None,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    autograph: bool = True,
+    **ignored: Any,
+) -> Function[..., Any] | Callable[[AnyFunction], Function[..., Any]]:
+    """Compile a Python function that may read, write and (on its first call) create Variables.
+
+    Arrays and Tensors among the arguments are traced: one program per shape and dtype. Python
+    values (numbers, strings, None, any object) are constants: one program per value. Variables are
+    found when the function uses them. The Python function runs when a program is traced, not on
+    every call, so printing and appending to lists happen only then. Store state that changes in
+    Variables, and return other results.
 
     Args:
         func: The function. Without it, `function(...)` is a decorator.
-        input_signature: TensorSpecs for the positional arguments; calls that do not fit are
-            refused.
+        input_signature: TensorSpecs for the positional arguments; other calls raise a TypeError.
         jit_compile: Accepted for TensorFlow's signature. Everything is compiled by XLA.
         reduce_retracing: Accepted for TensorFlow's signature.
         autograph: Accepted for TensorFlow's signature. Python control flow runs while tracing.
@@ -113,7 +146,7 @@ def function(
         A `Function`: call it like the original.
 
     Raises:
-        ValueError: From a call whose body makes a new Variable every time.
+        ValueError: Raised by a call that creates a new Variable every time.
 
     Example:
         >>> total = podium.Variable(0.0)
@@ -127,9 +160,9 @@ def function(
     """
     unknown = [name for name in ignored if not name.startswith("experimental_")]
     if unknown:
-        raise TypeError(f"function() does not know the arguments {unknown}.")
+        raise TypeError(f"function() was given the unknown arguments {unknown}.")
 
-    def decorate(func: Callable) -> Function:
+    def decorate(func: AnyFunction) -> Function[..., Any]:
         if not callable(func):
             raise TypeError(f"function() was given {func!r}; a callable was expected.")
         return Function(func, input_signature)
@@ -138,7 +171,7 @@ def function(
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Run every `podium.function` as plain Python, for debugging, or compile again.
+    """Set whether every `podium.function` runs as plain Python, for debugging.
 
     Example:
         >>> podium.run_functions_eagerly(True)
@@ -150,7 +183,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Tell whether `run_functions_eagerly(True)` is in force.
+    """Return whether `run_functions_eagerly(True)` was called.
 
     Example:
         >>> podium.functions_run_eagerly()
@@ -159,12 +192,16 @@ def functions_run_eagerly() -> bool:
     return eager_mode.enabled
 
 
-class Function:
-    """A compiled function; made by `podium.function`.
+class Function(Generic[P, R]):
+    """A compiled function, as `podium.function` returns it.
+
+    Args:
+        python_function: The original function.
+        input_signature: TensorSpecs for the positional arguments.
 
     Attributes:
-        python_function: The original.
-        trace_count: How many programs have been made.
+        python_function: The original function.
+        trace_count: The number of compiled programs.
 
     Example:
         >>> square = podium.function(lambda x: x * x)
@@ -172,118 +209,120 @@ class Function:
         (9.0, 1)
     """
 
-    def __init__(self, python_function: Callable, input_signature: Sequence[Any] | None = None):
+    def __init__(
+        self, python_function: Callable[P, R], input_signature: Sequence[Any] | None = None
+    ):
         self.python_function = python_function
         self.input_signature = None if input_signature is None else tuple(input_signature)
         functools.update_wrapper(self, python_function)
         self._programs: dict[Any, Program] = {}
-        self._plain_programs: dict[
-            Any, Program
-        ] = {}  # the same, for calls with positional arrays only
-        self._bound: dict[int, Function] = {}  # id of an instance -> the function as its method
+        # The same programs by shapes and dtypes alone, for calls with positional arrays only.
+        self._programs_by_spec: dict[Any, Program] = {}
+        self._bound: dict[int, Function[..., R]] = {}  # id of an instance -> its method
         self._warned = False
-        self._kept_by: Function | None = None  # of a bound method: the one that keeps the programs
-        self._fed: Function | None = (
-            None  # the same function of elements that were read from Streams
-        )
-        self._pulls: dict[
-            Any, list[int]
-        ] = {}  # which arguments are Streams -> how many elements each must give
-        self._reading: tuple[list, list] = (
-            [],
-            [],
-        )  # while it is traced: the Streams, and what they gave in addition
+        self._owner: Function[..., R] | None = None  # of a bound method: the owner of the programs
+        # The same function with elements as arguments instead of Streams.
+        self._with_elements: Function[..., R] | None = None
+        # Which arguments are Streams -> how many elements are read from each.
+        self._num_elements: dict[Any, list[int]] = {}
+        # During a trace: the Streams, and the additional elements that were read from them.
+        self._traced_streams: tuple[list[Stream], list[list[Tree]]] = ([], [])
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind like a method: each instance gets programs of its own."""
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Function[P, R]: ...
+
+    @overload
+    def __get__(
+        self: Function[Concatenate[Any, _MethodP], R], instance: object, owner: type | None = None
+    ) -> Function[_MethodP, R]: ...
+
+    def __get__(self, instance: object, owner: type | None = None) -> Function[..., R]:
+        """Bind like a method: each instance has programs of its own."""
         if instance is None or isinstance(self.python_function, staticmethod):
             return self
-        known = self._bound.get(id(instance))
-        if known is None:
-            known = self._bound[id(instance)] = Function(
-                self._method_of(instance), self.input_signature
+        method = self._bound.get(id(instance))
+        if method is None:
+            method = self._bound[id(instance)] = Function(
+                self._as_method(instance), self.input_signature
             )
-        bound = Function.__new__(Function)
-        vars(bound).update(
-            vars(known), _instance=instance, _kept_by=known
-        )  # the same programs, and the instance lives
+        bound: Function[..., R] = Function.__new__(Function)
+        # The same programs; the bound method keeps the instance alive.
+        vars(bound).update(vars(method), _instance=instance, _owner=method)
         return bound
 
-    def _method_of(self, instance: Any) -> Callable:
-        """Return the original as a method of `instance`; the programs made of it do not keep the
-        instance alive.
-        """
+    def _as_method(self, instance: object) -> Callable[..., R]:
+        """Return the original as a method of `instance` that does not keep the instance alive."""
+        function: Callable[..., R] = self.python_function
         try:
             reference: Callable[[], Any] = weakref.ref(instance)
             weakref.finalize(instance, self._bound.pop, id(instance), None).atexit = False
-        except TypeError:  # an instance with __slots__ knows no weak references
+        except TypeError:  # an instance with __slots__ does not support weak references
 
             def reference() -> Any:
                 return instance
 
-        @functools.wraps(self.python_function)
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return self.python_function(reference(), *args, **kwargs)
+        @functools.wraps(function)
+        def method(*args: Any, **kwargs: Any) -> R:
+            return function(reference(), *args, **kwargs)
 
         with contextlib.suppress(TypeError, ValueError):
-            signature = inspect.signature(self.python_function)
-            own = list(signature.parameters.values())[1:]
-            method.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+            signature = inspect.signature(function)
+            parameters = list(signature.parameters.values())[1:]
+            method.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return method
 
     @property
     def name(self) -> str:
-        """The name of the original."""
-        return getattr(self.python_function, "__name__", type(self.python_function).__name__)
+        """The name of the original function."""
+        function = self.python_function
+        return str(getattr(function, "__name__", type(function).__name__))
 
     @property
     def trace_count(self) -> int:
-        """The number of compiled programs: one per combination of shapes, types and static
-        arguments.
-        """
-        return len(self._programs) + (self._fed.trace_count if self._fed is not None else 0)
+        """The number of programs: one per combination of shapes, dtypes and static arguments."""
+        with_elements = self._with_elements
+        return len(self._programs) + (0 if with_elements is None else with_elements.trace_count)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if not kwargs and not eager_mode.enabled and context.scope is None and not context.tapes:
             arrays: list[Any] = []
             key: list[Any] = []
-            for arg in args:
-                if type(arg) is Tensor:
-                    arg = arg._value
-                if type(arg) not in _array_types:
+            array: Any
+            for array in args:
+                if type(array) is Tensor:
+                    array = array._value
+                if type(array) not in _array_types:
                     break
-                arrays.append(arg)
-                key += (arg.shape, arg.dtype, arg.weak_type)
-            else:  # nothing but arrays: the common case, without flattening a structure
-                program = self._plain_programs.get(tuple(key))
+                arrays.append(array)
+                key += (array.shape, array.dtype, array.weak_type)
+            else:  # only arrays: the common case, without flattening a structure
+                program = self._programs_by_spec.get(tuple(key))
                 if program is not None:
-                    return program(arrays)
+                    result: R = program(arrays)
+                    return result
         return self._call_with_structure(args, kwargs)
 
-    def _call_with_structure(self, args: tuple, kwargs: dict) -> Any:
-        """Sort all leaves of the arguments into arrays and constants, and find or make their
-        program.
-        """
+    def _call_with_structure(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Split all leaves of the arguments into arrays and constants, and run their program."""
         if eager_mode.enabled:
             return self.python_function(*args, **kwargs)
         leaves, treedef = jax.tree.flatten(
             (args, kwargs)
             if self.input_signature is not None
             else preserve_key_order((args, kwargs)),
-            is_leaf=_is_value,
+            is_leaf=_is_leaf,
         )
         arrays: list[Any] = []
         signature: list[Any] = [treedef]
-        traced = False
+        is_traced = False
         for slot, leaf in enumerate(leaves):
             kind = type(leaf)
             if kind is Tensor:
                 leaf = leaf._value
             elif kind is np.ndarray or isinstance(leaf, np.generic):
                 check_numeric(leaf, "argument")
-                leaf = jnp.asarray(
-                    check_int_range(leaf)
-                )  # a copy, so that the caller may reuse its buffer
+                # A copy, so that the caller may reuse its buffer.
+                leaf = jnp.asarray(check_int_range(leaf))
                 leaves[slot] = wrap(leaf)
             elif isinstance(leaf, KerasTensor):
                 return self.python_function(*args, **kwargs)
@@ -294,125 +333,130 @@ class Function:
             elif not isinstance(leaf, jax.Array):
                 signature.append(static_key(leaf))
                 continue
-            traced = traced or isinstance(leaf, jax.core.Tracer)
+            is_traced = is_traced or isinstance(leaf, jax.core.Tracer)
             arrays.append(leaf)
             signature.append((leaf.shape, leaf.dtype, leaf.weak_type))
         key = tuple(signature)
         program = self._programs.get(key)
         if program is None and self.input_signature is not None:
             self._check_signature(leaves)
-        if traced or context.scope is not None or context.tapes:
-            # Within a surrounding trace or tape the Python body becomes part of that.
+        if is_traced or context.scope is not None or context.tapes:
+            # Inside another trace or tape the Python function becomes part of that.
             args, kwargs = jax.tree.unflatten(treedef, leaves)
             return record_call(self.python_function, args, kwargs)
         if program is None:
-            with (
-                state_lock
-            ):  # threads that come together make one program, and a layer's weights once
+            with state_lock:  # concurrent threads create one program, and a layer's weights once
                 program = self._programs.get(key)
                 if program is None:
                     program = Program(self.python_function, leaves, treedef)
                     program.discover(arrays)
-                    self._remember(key, program)
+                    self._add_program(key, program)
         if len(arrays) == len(leaves) == len(args) and not kwargs:
             _array_types.update(map(type, arrays))
-            self._plain_programs[tuple(part for spec in key[1:] for part in spec)] = program
+            self._programs_by_spec[tuple(part for spec in key[1:] for part in spec)] = program
         return program(arrays)
 
-    def _call_with_streams(self, leaves: list, treedef: Any) -> Any:
-        """Read as many elements as the body asks its Streams for, then run it on them, compiled.
+    def _call_with_streams(self, leaves: list[Any], treedef: TreeDef) -> R:
+        """Read the elements that the function needs from its Streams, and run it compiled.
 
-        When a Stream ends before that, the body runs uncompiled on what is left, and meets the end
-        itself.
+        If a Stream ends before that, the function runs eagerly on the remaining elements, and
+        handles the end itself.
         """
         streams = [leaf for leaf in leaves if isinstance(leaf, Stream)]
-        numbers = iter(range(len(streams)))
-        places = [Place(next(numbers)) if isinstance(leaf, Stream) else leaf for leaf in leaves]
-        args, kwargs = jax.tree.unflatten(treedef, places)
+        indices = iter(range(len(streams)))
+        placeholders = [
+            StreamPlaceholder(next(indices)) if isinstance(leaf, Stream) else leaf
+            for leaf in leaves
+        ]
+        args, kwargs = jax.tree.unflatten(treedef, placeholders)
         key = (treedef, tuple(isinstance(leaf, Stream) for leaf in leaves))
-        queues: list[list] = [[] for _ in streams]
-        more: list[list] = [[] for _ in streams]
-        if self._fed is None:
-            self._fed = Function(self._run_fed)
+        elements: list[list[Tree]] = [[] for _ in streams]
+        additional: list[list[Tree]] = [[] for _ in streams]
+        if self._with_elements is None:
+            self._with_elements = Function(self._run_with_elements)
         try:
-            for stream, queue, count in zip(
-                streams, queues, self._pulls.get(key, [0] * len(streams)), strict=True
-            ):
+            counts = self._num_elements.get(key, [0] * len(streams))
+            for stream, queue, count in zip(streams, elements, counts, strict=True):
                 while len(queue) < count:
                     queue.append(stream.next_arrays())
             with state_lock:
                 while True:
-                    self._reading = streams, more
+                    self._traced_streams = streams, additional
                     try:
-                        return self._fed(queues, args, kwargs)
+                        return self._with_elements(elements, args, kwargs)
                     except NeedMoreElements:
-                        for queue, found in zip(queues, more, strict=True):
-                            queue.extend(found)
-                            found.clear()
-                        self._pulls[key] = [len(queue) for queue in queues]
+                        for queue, new_elements in zip(elements, additional, strict=True):
+                            queue.extend(new_elements)
+                            new_elements.clear()
+                        self._num_elements[key] = [len(queue) for queue in elements]
                     finally:
-                        self._reading = [], []
+                        self._traced_streams = [], []
         except StopIteration:
-            for stream, queue, found in zip(streams, queues, more, strict=True):
-                stream.unread(queue + found)
+            for stream, queue, new_elements in zip(streams, elements, additional, strict=True):
+                stream.unread(queue + new_elements)
         args, kwargs = jax.tree.unflatten(treedef, leaves)
         return self.python_function(*args, **kwargs)
 
-    def _run_fed(self, queues: list, args: tuple, kwargs: dict) -> Any:
-        """Run the original with Feeds in the place of Streams."""
-        streams, more = self._reading
-        feeds = [TracedIterator(*row) for row in zip(queues, streams, more, strict=True)]
+    def _run_with_elements(
+        self, elements: list[list[Tree]], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> R:
+        """Run the original function with a TracedIterator for each Stream."""
+        streams, additional = self._traced_streams
+        iterators = list(map(TracedIterator, elements, streams, additional))
 
-        def fill(leaf: Any) -> Any:
-            return feeds[leaf.number] if isinstance(leaf, Place) else leaf
+        def fill(leaf: object) -> object:
+            return iterators[leaf.index] if isinstance(leaf, StreamPlaceholder) else leaf
 
-        args, kwargs = jax.tree.map(fill, preserve_key_order((args, kwargs)), is_leaf=_is_value)
+        args, kwargs = jax.tree.map(fill, preserve_key_order((args, kwargs)), is_leaf=_is_leaf)
         result = self.python_function(*args, **kwargs)
-        if any(more):
+        if any(additional):
             raise NeedMoreElements
         return result
 
-    def _remember(self, key: tuple, program: Program) -> None:
+    def _add_program(self, key: tuple[Any, ...], program: Program) -> None:
         self._programs[key] = program
         for part in key:
-            if isinstance(part, ByIdentity):
-                part.when_gone(functools.partial(_drop, weakref.ref(self._kept_by or self), key))
+            if isinstance(part, IdentityKey):
+                owner = weakref.ref(self._owner or self)
+                part.when_gone(functools.partial(_drop_program, owner, key))
         if len(self._programs) == 10 and not self._warned:
             self._warned = True
             warnings.warn(
-                f"`{self.name}` has been compiled 10 times, once for each new shape, type or "
+                f"`{self.name}` has been compiled 10 times, once for each new shape, dtype or "
                 "Python value among its arguments. Pad batches to one size, and pass numbers that "
                 "change as arrays: `np.float32(0.1)` instead of `0.1`.",
                 stacklevel=3,
             )
 
-    def _check_signature(self, given: list) -> None:
+    def _check_signature(self, values: list[Any]) -> None:
         expected = jax.tree.leaves(
             self.input_signature, is_leaf=lambda s: isinstance(s, TensorSpec)
         )
-        if len(expected) != len(given):
+        if len(expected) != len(values):
             raise TypeError(
-                f"`{self.name}` was called with {len(given)} values; its input_signature has "
+                f"`{self.name}` was called with {len(values)} values; its input_signature has "
                 f"{len(expected)}: {expected}."
             )
-        for position, (spec, value) in enumerate(zip(expected, given, strict=True)):
+        for position, (spec, value) in enumerate(zip(expected, values, strict=True)):
             value = value if hasattr(value, "shape") else np.asarray(value)
             if not spec.accepts(value):
                 raise TypeError(
-                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and type "
-                    f"{value.dtype}; its input_signature asks for {spec}. Convert the value, or "
-                    "relax the signature with None."
+                    f"Argument {position} of `{self.name}` has shape {tuple(value.shape)} and "
+                    f"dtype {value.dtype}; its input_signature expects {spec}. Convert the value, "
+                    "or relax the signature with None."
                 )
 
     def export(self, *specs: Any, platforms: Sequence[str] | None = None) -> jax.export.Exported:
-        """Return the program in `jax.export` form, with unknown lengths left symbolic.
+        """Return the program in `jax.export` form, with symbolic dimensions for unknown sizes.
 
-        Variables are read now and become constants of the result. The function must not write any.
+        The present values of Variables become constants of the result. The function must not write
+        any.
 
         Args:
             *specs: TensorSpecs (or arrays) for the arguments; by default the `input_signature`. A
-                length of None or a name such as "batch" stays open; equal names mean equal lengths.
-            platforms: Where it shall run, such as ("cpu", "cuda"); by default here.
+                size of None or a name such as "batch" is symbolic; equal names mean equal sizes.
+            platforms: The platforms to compile for, such as ("cpu", "cuda"); by default the
+                present one.
 
         Example:
             >>> double = podium.function(lambda x: 2 * x)
@@ -427,7 +471,7 @@ class Function:
         flat, treedef = jax.tree.flatten(structure, is_leaf=lambda s: isinstance(s, TensorSpec))
         shapes = [_symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
 
-        def pure(*args: Any) -> Any:
+        def pure(*args: Any) -> Tree:
             scope = VariableScope()
             with override(scope=scope, tapes=()):
                 result = unwrap_result(self.python_function(*jax.tree.map(wrap, args)))
@@ -448,24 +492,23 @@ class Function:
         return f"<podium.Function {self.name}, {self.trace_count} programs>"
 
 
-def _symbolic_spec(spec: Any, index: int, symbols: Any) -> jax.ShapeDtypeStruct:
+def _symbolic_spec(
+    spec: TensorSpec, index: int, symbols: jax.export.SymbolicScope
+) -> jax.ShapeDtypeStruct:
     names = []
-    for axis, length in enumerate(spec.shape):
-        open_name = "batch" if axis == 0 else f"d{index}_{axis}"
-        names.append(str(open_name if length is None else length))
+    for axis, size in enumerate(spec.shape):
+        default_name = "batch" if axis == 0 else f"d{index}_{axis}"
+        names.append(str(default_name if size is None else size))
     shape = jax.export.symbolic_shape(",".join(names), scope=symbols) if names else ()
     return jax.ShapeDtypeStruct(shape, spec.dtype)
 
 
-def _is_value(value: Any) -> bool:
-    return isinstance(value, Operators) or hasattr(
-        type(value), "__next__"
-    )  # iterators: `static_key` refuses them
+def _is_leaf(value: object) -> bool:
+    # Iterators are leaves, so that `static_key` rejects them.
+    return isinstance(value, Operators) or hasattr(type(value), "__next__")
 
 
-def _drop(function: weakref.ref, key: tuple) -> None:
-    owner = function()
-    if owner is not None:
-        owner._programs.pop(
-            key, None
-        )  # such a program has a static argument, so it is in no other table
+def _drop_program(reference: weakref.ref[Function[..., Any]], key: tuple[Any, ...]) -> None:
+    function = reference()
+    if function is not None:  # a program with a static argument is in no other dictionary
+        function._programs.pop(key, None)

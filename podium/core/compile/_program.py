@@ -1,44 +1,52 @@
 """Program: one compiled form of a function, and the transaction of a step.
 
-The Python body becomes a pure, jitted function: Variables it writes are donated and come back as
-outputs, Variables it only reads go in. Which those are is found out by tracing the body once
-before. `_function.py` decides when a Program is made; scopes and stores are in `_context.py`.
+The Python function becomes a pure, jitted function: Variables that it writes are donated and
+returned, Variables that it only reads are inputs. A first trace finds them. `_function.py` decides
+when a Program is created; `_variable_scope.py` and `_variable_store.py` hold the state.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import operator
 import signal
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Sharding
 
+from podium._typing import AnyFunction, Tree, TreeDef
 from podium.core import _errors
 from podium.core._context import override
 from podium.core._dispatch import unwrap_result
 from podium.core._tree import preserve_key_order
 from podium.core.compile._restore_on_error import restore_on_error
+from podium.core.compile._static_arguments import static_key, static_value
 from podium.core.compile._variable_scope import VariableScope
 from podium.core.compile._variable_store import VariableStore, state_lock, write_count
 from podium.core.tensor._placement import (
-    constrained,
-    fitted,
+    constrain_sharding,
     is_cpu,
-    several_devices,
+    multiple_devices,
+    place_for_program,
     wait_for_previous,
 )
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
-_MANY_TRACES = 10  # of one body, each with other Variables than the one before: time to give up
+if TYPE_CHECKING:
+    import jax.extend.core
+
+_Arrays: TypeAlias = list[jax.Array]
+_StepResult: TypeAlias = tuple[_Arrays, _Arrays]  # the new state, and the arrays of the result
+
+_MAX_TRACES = 10  # of one function that each use other Variables than the one before
 
 
 class Program:
@@ -46,69 +54,73 @@ class Program:
 
     Args:
         function: The Python function to run. It may read and write Variables.
-        leaves: Its arguments' leaves; arrays among them are traced.
-        treedef: How the leaves make the arguments.
-        in_loop: Whether the program runs the body several times in one XLA loop: every array then
-            is a row of values, one for each turn, and one more array says how many turns to take.
-            Results are rows too.
+        leaves: The leaves of its arguments; arrays among them are traced.
+        treedef: The structure of the arguments.
+        in_loop: Whether the program calls the function several times in one XLA loop. Every array
+            then has a leading axis with one value for each iteration, and one more array has the
+            number of iterations. Results have that axis too.
     """
 
     def __init__(
-        self, function: Callable[..., Any], leaves: list, treedef: Any, in_loop: bool = False
+        self, function: AnyFunction, leaves: list[Any], treedef: TreeDef, in_loop: bool = False
     ):
         self._function = function
         self._in_loop = in_loop
         self._name = getattr(function, "__name__", "function")
-        # Objects compared by identity are not kept alive; a program dies with them.
+        # Objects compared by identity are not kept alive; the program is dropped with them.
         self._leaves = [None if _is_traced(leaf) else static_key(leaf) for leaf in leaves]
         self._is_array = [_is_traced(leaf) for leaf in leaves]
         self._treedef = treedef
         self._written: list[Variable] = []
         self._read: list[Variable] = []
         self._store: VariableStore | None = None
-        self._leave_store: Callable | None = None
+        self._release_store: Callable[[], object] | None = None
         self._read_values: list[Any] = []
         self._read_version = -1
-        self._jitted: Callable = self._not_discovered
-        self._traced: Any = None  # the jaxpr of the body, until it is compiled
+        self._jitted: AnyFunction = self._raise_not_discovered
+        self._traced: jax.extend.core.ClosedJaxpr | None = None  # until it is compiled
         self._donates = True
-        self._everywhere: Any = (
-            None  # the sharding of what has none of its own, if Variables lie on several devices
-        )
-        self._waits = False
-        self._ran = False
-        self._tracing = False
-        self._out_treedef: Any = None
+        # The sharding of values without a placement, if Variables are on several devices.
+        self._replicated: Sharding | None = None
+        self._waits = False  # whether each step waits for the previous one
+        self._has_run = False
+        self._is_tracing = False
+        self._out_treedef: TreeDef | None = None
         self._out_leaves: list[tuple[bool, Any]] = []  # is it an array? if not, the leaf itself
-        self._out_types: list[Any] = []
+        self._out_specs: list[Any] = []
         self._returns_one_array = False
 
     # --- the pure form
 
-    def _not_discovered(self, *_: Any) -> Any:
+    def _raise_not_discovered(self, *_: object) -> NoReturn:
         raise RuntimeError(
-            f"The program of `{self._name}` was called before its Variables were found."
+            f"The program of `{self._name}` was called before its Variables were discovered."
         )
 
-    def _body(
-        self, variables: Sequence[Variable], scopes: list[VariableScope], *values: Any
-    ) -> list[Any]:
-        """Run the Python function on tracers: values of `variables`, then arrays.
+    def _run_function(
+        self, variables: Sequence[Variable], scopes: list[VariableScope], *values: jax.Array
+    ) -> list[jax.Array]:
+        """Run the Python function on tracers.
 
-        Adds the scope in which it ran to `scopes`; returns the arrays of the result, then the
-        values of what was written.
+        Args:
+            variables: Variables that are inputs.
+            scopes: The scope in which the function ran is appended to it.
+            *values: The values of `variables`, then the arrays among the arguments.
+
+        Returns:
+            The arrays of the result, then the values that were written.
         """
-        given = zip(variables, map(_for_computing, variables, values), strict=False)
-        scope = VariableScope({id(variable): (variable, value) for variable, value in given})
-        scope.discovers = True
+        inputs = zip(variables, map(_gather_for_compute, variables, values), strict=False)
+        scope = VariableScope({id(variable): (variable, value) for variable, value in inputs})
+        scope.is_discovery = True
         scopes.append(scope)
-        found = iter(values[len(variables) :])
+        arrays = iter(values[len(variables) :])
         filled = [
-            wrap(next(found)) if traced else static_value(leaf)
+            wrap(next(arrays)) if traced else static_value(leaf)
             for traced, leaf in zip(self._is_array, self._leaves, strict=True)
         ]
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
-        self._tracing = True
+        self._is_tracing = True
         try:
             with override(scope=scope, tapes=(), autocast_dtype=None, bare_arrays=False):
                 result = unwrap_result(self._function(*args, **kwargs))
@@ -119,7 +131,7 @@ class Program:
                 raise TypeError(_errors.TENSOR_IN_LAX) from error
             raise
         finally:
-            self._tracing = False
+            self._is_tracing = False
             for variable, _ in (
                 *scope.writes.values(),
                 *scope.reads.values(),
@@ -135,31 +147,30 @@ class Program:
         return outputs + [value for _, value in scope.writes.values()]
 
     def discover(self, arrays: Sequence[Any]) -> None:
-        """Trace the body until the Variables that it reads, writes and creates are known.
+        """Trace the function until the Variables that it reads, writes and creates are known.
 
-        The first trace finds the Variables by use. The next one has them as inputs, and is what
-        gets compiled, unless the body took another branch and used other Variables. Nothing is
-        computed.
+        The first trace finds the Variables. The next one has them as inputs and is compiled, unless
+        the function took another branch and used other Variables. Nothing is computed.
 
         Args:
             arrays: The arrays of a call; only their shapes and dtypes matter.
         """
         if self._in_loop:
-            arrays = [jax.ShapeDtypeStruct(row.shape[1:], row.dtype) for row in arrays[:-1]]
+            arrays = [jax.ShapeDtypeStruct(a.shape[1:], a.dtype) for a in arrays[:-1]]
         variables: list[Variable] = []
         written: list[Variable] = []
-        known: set[int] = set()  # Variables that earlier traces made
-        for attempt in range(_MANY_TRACES):
+        created_ids: set[int] = set()  # of Variables that were created in earlier traces
+        for attempt in range(_MAX_TRACES):
             scopes: list[VariableScope] = []
-            body = functools.partial(self._body, variables, scopes)
+            body = functools.partial(self._run_function, variables, scopes)
             with restore_on_error():
                 traced = jax.make_jaxpr(body)(*[variable.stored for variable in variables], *arrays)
             scope = scopes[-1]
-            made = [variable for variable in scope.created if id(variable) not in known]
-            if attempt and made:
-                names = ", ".join(repr(variable.path) for variable in made[:3])
+            created = [variable for variable in scope.created if id(variable) not in created_ids]
+            if attempt and created:
+                names = ", ".join(repr(variable.path) for variable in created[:3])
                 raise ValueError(_errors.VARIABLE_PER_CALL.format(function=self._name, names=names))
-            known.update(map(id, made))
+            created_ids.update(map(id, created))
             now_written = [variable for variable, _ in scope.writes.values()]
             touched = {
                 key: variable for key, (variable, _) in scope.inputs.items() if key in scope.touched
@@ -168,35 +179,36 @@ class Program:
                 key: variable
                 for key, (variable, _) in (*scope.reads.items(), *scope.writes.items())
             }
-            same = len(written) == len(now_written) and all(map(operator.is_, written, now_written))
-            if attempt and same and touched.keys() == {id(variable) for variable in variables}:
+            is_same = _are_same(written, now_written)
+            if attempt and is_same and touched.keys() == {id(variable) for variable in variables}:
                 break
             written = now_written
-            taken = {id(variable) for variable in written}
+            written_ids = {id(variable) for variable in written}
             variables = written + [
-                variable for key, variable in touched.items() if key not in taken
+                variable for key, variable in touched.items() if key not in written_ids
             ]
         else:
-            raise ValueError(_errors.UNSTABLE_VARIABLES.format(function=self._name, count=_MANY_TRACES))
+            message = _errors.UNSTABLE_VARIABLES.format(function=self._name, count=_MAX_TRACES)
+            raise ValueError(message)
         self._donates = not (_has_callback(traced.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
-        self._out_types = traced.out_avals[: len(traced.out_avals) - len(written)]
+        self._out_specs = traced.out_avals[: len(traced.out_avals) - len(written)]
         self._traced = traced
-        self._take_variables(written, variables[len(written) :])
+        self._jit_for(written, variables[len(written) :])
 
-    def _take_variables(self, written: list[Variable], read: list[Variable]) -> None:
-        """Make the jitted function for these Variables."""
+    def _jit_for(self, written: list[Variable], read: list[Variable]) -> None:
+        """Create the jitted function for these Variables."""
         self._written, self._read = written, read
-        self._store, self._read_version, self._ran = None, -1, False
+        self._store, self._read_version, self._has_run = None, -1, False
 
-        def step(written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
-            results = self._pure()(*written_values, *read_values, *arrays)
+        def run_step(written_values: _Arrays, read_values: _Arrays, arrays: _Arrays) -> _StepResult:
+            results = self._pure_function()(*written_values, *read_values, *arrays)
             count = len(results) - len(self._written)
             return results[count:], results[:count]
 
-        repeated = self._repeated if self._in_loop else step
-        named = functools.wraps(repeated)(lambda *args: repeated(*args))
+        run = self._run_loop if self._in_loop else run_step
+        named = functools.wraps(run)(lambda *args: run(*args))
         named.__name__ = self._name
-        placed = next(
+        placement = next(
             (
                 variable.placement
                 for variable in (*written, *read)
@@ -204,166 +216,154 @@ class Program:
             ),
             None,
         )
-        self._everywhere = None if placed is None else placed.everywhere
-        self._waits = placed is not None and is_cpu(placed.everywhere)
-        spread: dict[str, Any] = {}
-        if placed is not None:  # state comes out as it went in, whatever XLA would like
-            results = None if placed.everywhere.is_fully_addressable else placed.everywhere
-            spread = {
-                "out_shardings": ([self._sharding_of(variable) for variable in written], results)
-            }
-        self._jitted = jax.jit(named, donate_argnums=(0,) if self._donates else (), **spread)
+        self._replicated = None if placement is None else placement.replicated
+        self._waits = placement is not None and is_cpu(placement.replicated)
+        shardings: dict[str, Any] = {}
+        if placement is not None:  # state is returned in the sharding in which it was passed
+            replicated = placement.replicated
+            results = None if replicated.is_fully_addressable else replicated
+            state = [self._sharding_of(variable) for variable in written]
+            shardings = {"out_shardings": (state, results)}
+        self._jitted = jax.jit(named, donate_argnums=(0,) if self._donates else (), **shardings)
 
-    def _sharding_of(self, variable: Variable) -> Any:
-        return self._everywhere if variable.placement is None else variable.placement.sharding
+    def _sharding_of(self, variable: Variable) -> Sharding | None:
+        return self._replicated if variable.placement is None else variable.placement.sharding
 
-    def _fitted(self, variables: list[Variable], values: list) -> list:
-        """Return values of Variables where this program wants them."""
-        if not several_devices[0]:
+    def _place(self, variables: list[Variable], values: list[Any]) -> list[Any]:
+        """Return values of Variables where this program takes them."""
+        if not multiple_devices[0]:
             return values
-        places = [variable.placement for variable in variables]
         return [
-            fitted(value, place, self._everywhere)
-            for value, place in zip(values, places, strict=True)
+            place_for_program(value, variable.placement, self._replicated)
+            for variable, value in zip(variables, values, strict=True)
         ]
 
-    def _pure(self) -> Callable:
-        """Return the body as a function of all values: as it was traced, or, when JAX traces once
-        more, by running it.
-        """
+    def _pure_function(self) -> AnyFunction:
+        """Return the function of all values: the trace, or the function when JAX traces again."""
         jaxpr, self._traced = self._traced, None
         if jaxpr is not None:
             return functools.partial(jax.core.eval_jaxpr, jaxpr.jaxpr, jaxpr.consts)
 
-        def again(*values: Any) -> list[Any]:
+        def trace_again(*values: jax.Array) -> list[jax.Array]:
             scopes: list[VariableScope] = []
-            results = self._body(self._written + self._read, scopes, *values)
-            wrote = [variable for variable, _ in scopes[0].writes.values()]
-            if (
-                scopes[0].reads
-                or len(wrote) != len(self._written)
-                or not all(map(operator.is_, wrote, self._written))
-            ):
-                raise _OtherVariables
+            results = self._run_function(self._written + self._read, scopes, *values)
+            now_written = [variable for variable, _ in scopes[0].writes.values()]
+            if scopes[0].reads or not _are_same(now_written, self._written):
+                raise _VariablesChanged
             return results
 
-        return again
+        return trace_again
 
-    def _repeated(self, written_values: list, read_values: list, arrays: list) -> tuple[list, list]:
-        """Step through a row of inputs: as many turns of one XLA loop as the last array says.
+    def _run_loop(
+        self, written_values: _Arrays, read_values: _Arrays, arrays: _Arrays
+    ) -> _StepResult:
+        """Run as many steps in one XLA loop as the last array says.
 
-        The number of turns is no constant, so that a short row (the end of an epoch) needs no
-        program of its own.
+        The number of steps is not a constant, so that fewer steps (the end of an epoch) need no
+        program of their own.
         """
-        *rows, turns = arrays
-        pure = self._pure()
+        *stacked, num_steps = arrays
+        pure = self._pure_function()
         outputs = [
-            jnp.zeros((rows[0].shape[0], *kind.shape), kind.dtype) for kind in self._out_types
+            jnp.zeros((stacked[0].shape[0], *spec.shape), spec.dtype) for spec in self._out_specs
         ]
 
-        def turn(index: Any, carry: tuple) -> tuple:
+        def run_step(index: jax.Array, carry: _StepResult) -> _StepResult:
             written_values, outputs = carry
-            own = [jax.lax.dynamic_index_in_dim(row, index, keepdims=False) for row in rows]
-            results = pure(*written_values, *read_values, *own)
-            if self._everywhere is not None:
-                new = zip(
-                    results[len(outputs) :], map(self._sharding_of, self._written), strict=True
+            inputs = [jax.lax.dynamic_index_in_dim(a, index, keepdims=False) for a in stacked]
+            results = pure(*written_values, *read_values, *inputs)
+            values, new_state = results[: len(outputs)], results[len(outputs) :]
+            if self._replicated is not None:
+                new_state = list(
+                    map(constrain_sharding, new_state, map(self._sharding_of, self._written))
                 )
-                results = [
-                    *results[: len(outputs)],
-                    *[constrained(value, sharding) for value, sharding in new],
-                ]
-            return results[len(outputs) :], [
-                jax.lax.dynamic_update_index_in_dim(row, value.astype(row.dtype), index, 0)
-                for row, value in zip(outputs, results, strict=False)
+            return new_state, [
+                jax.lax.dynamic_update_index_in_dim(output, value.astype(output.dtype), index, 0)
+                for output, value in zip(outputs, values, strict=True)
             ]
 
-        return jax.lax.fori_loop(0, turns, turn, (written_values, outputs))
+        result: _StepResult = jax.lax.fori_loop(0, num_steps, run_step, (written_values, outputs))
+        return result
 
     # --- calling
 
-    def __call__(self, arrays: list) -> Any:
+    def __call__(self, arrays: _Arrays) -> Tree:
         outputs = self.run(arrays)
         if self._returns_one_array:
             return wrap(outputs[0])
-        found = iter(outputs)
-        flat = [wrap(next(found)) if is_array else leaf for is_array, leaf in self._out_leaves]
-        return jax.tree.unflatten(self._out_treedef, flat)
+        remaining = iter(outputs)
+        flat = [wrap(next(remaining)) if is_array else leaf for is_array, leaf in self._out_leaves]
+        return jax.tree.unflatten(self.structure, flat)
 
-    def run(self, arrays: list) -> list:
-        """Take one step and return the bare arrays of its result; `structure` says how they belong
-        together.
-        """
+    def run(self, arrays: Sequence[Any]) -> _Arrays:
+        """Run one step and return the arrays of its result, which `structure` relates."""
         with state_lock:
             while True:
                 try:
-                    return self._step(arrays)
-                except _OtherVariables:  # the body took another way than when it was looked at
+                    return self._run_transaction(arrays)
+                except _VariablesChanged:  # the function took another branch
                     self.discover(arrays)
                 except jax.errors.UnexpectedTracerError as error:
                     raise _errors.LeakedValueError(_errors.LEAKED_VALUE) from error
 
-    def compile(self, arrays: list) -> None:
-        """Compile what has been discovered, for arrays of these shapes and types, without taking a
-        step.
+    def compile(self, arrays: Sequence[Any]) -> None:
+        """Compile for arrays of these shapes and dtypes, without running a step.
 
-        JAX keeps what it compiled ahead, so the first step finds it.
+        JAX caches the result, so the first step does not compile again.
         """
         with state_lock, restore_on_error():
             while True:
-                some = (self._written, self._read)
                 written, read = (
-                    self._fitted(each, [variable.stored for variable in each]) for each in some
+                    self._place(variables, [variable.stored for variable in variables])
+                    for variables in (self._written, self._read)
                 )
                 try:
                     self._jitted.lower(written, read, arrays).compile()  # type: ignore[attr-defined]
                     return
-                except _OtherVariables:
+                except _VariablesChanged:
                     self.discover(arrays)
 
     @property
-    def structure(self) -> Any:
-        """How the result's leaves belong together, as a JAX tree definition."""
+    def structure(self) -> TreeDef:
+        """The structure of the result."""
+        assert self._out_treedef is not None, "the program has not been traced"
         return self._out_treedef
 
     @property
     def variables(self) -> list[Variable]:
-        """What it writes and reads."""
+        """The Variables that it writes, then those that it only reads."""
         return self._written + self._read
 
     @property
-    def result_types(self) -> Any:
-        """The shapes and types of the result, in its structure; of one turn's result if there are
-        several.
-        """
-        return jax.tree.unflatten(self._out_treedef, self._out_types)
+    def result_specs(self) -> Tree:
+        """The shapes and dtypes of one step's result, in its structure."""
+        return jax.tree.unflatten(self.structure, self._out_specs)
 
-    def _step(self, arrays: list) -> list:
-        """Take state, compute, put state back: nothing between can lose it.
+    def _run_transaction(self, arrays: Sequence[Any]) -> _Arrays:
+        """Take the state, run one step and store the new state.
 
-        The result goes straight from XLA into `box`, within one C call. An interrupt can come
-        before (nothing donated yet) or after it (`box` holds the new state, and `finally` keeps
-        it), never between.
+        Invariant: an interrupt never loses state. The result goes from XLA into `box` within one C
+        call, so an interrupt occurs either before it (nothing has been donated) or after it (`box`
+        has the new state, which `finally` stores). See tests/reliability.
         """
         store = self._store
         if store is None or not store.valid:
-            store = self._claimed_store()
+            store = self._claim_store()
         if self._read_version != write_count[0]:
-            self._read_values = self._fitted(
-                self._read, [variable.stored for variable in self._read]
-            )
+            values = [variable.stored for variable in self._read]
+            self._read_values = self._place(self._read, values)
         if store.exposed:
             self._copy_exposed(store)
-        box: list[Any] = []
+        box: list[_StepResult] = []
         try:
-            if self._ran and self._donates:
+            if self._has_run and self._donates:
                 box.extend(map(self._jitted, (store.values,), (self._read_values,), (arrays,)))
             else:
-                self._first_step(box, store.values, arrays)
+                self._run_first_step(box, store.values, arrays)
         finally:
             if box:
                 store.values, outputs = box[0]
-                self._ran = True
+                self._has_run = True
                 if self._written:
                     write_count[0] += 1
                 self._read_version = write_count[0]
@@ -371,25 +371,25 @@ class Program:
             wait_for_previous(outputs or jax.block_until_ready(store.values)[:0])
         return outputs
 
-    def _first_step(self, box: list, values: list, arrays: list) -> None:
-        """Step through JAX's slower Python path, where an interrupt could fall between donation and
-        result.
+    def _run_first_step(
+        self, box: list[_StepResult], values: list[Any], arrays: Sequence[Any]
+    ) -> None:
+        """Run a step on JAX's slower Python path, where an interrupt could occur between donation
+        and result; interrupts are deferred.
         """
-        with restore_on_error(), _interrupts_deferred(unless=lambda: self._tracing):
-            made = self._jitted(values, self._read_values, arrays)
-            if not self._donates:
-                made = jax.block_until_ready(
-                    made
-                )  # a failing callback must show before state changes
-            box.append(made)
+        with restore_on_error(), _defer_interrupts(unless=lambda: self._is_tracing):
+            result = self._jitted(values, self._read_values, arrays)
+            if not self._donates:  # a callback that fails must raise before the state changes
+                result = jax.block_until_ready(result)
+            box.append(result)
 
-    def _claimed_store(self) -> VariableStore:
+    def _claim_store(self) -> VariableStore:
         if self._store is None or not self._store.valid:
-            if self._leave_store is not None:
-                self._leave_store()
+            if self._release_store is not None:
+                self._release_store()
             self._store = VariableStore.of(self._written)
-            self._leave_store = self._store.hold(self)
-            self._store.values = self._fitted(self._written, self._store.values)
+            self._release_store = self._store.add_user(self)
+            self._store.values = self._place(self._written, self._store.values)
         return self._store
 
     @staticmethod
@@ -399,23 +399,27 @@ class Program:
         store.exposed.clear()
 
 
-def _for_computing(variable: Variable, value: Any) -> Any:
-    """Return a Variable's value as steps read it: one that lies in parts may have to be
-    gathered.
-    """
-    return value if variable.placement is None else constrained(value, variable.placement.gathered)
+def _gather_for_compute(variable: Variable, value: jax.Array) -> jax.Array:
+    """Return a Variable's value in the sharding in which steps compute with it."""
+    if variable.placement is None:
+        return value
+    return constrain_sharding(value, variable.placement.compute_sharding)
 
 
-def _is_traced(leaf: Any) -> bool:
+def _are_same(left: list[Variable], right: list[Variable]) -> bool:
+    return len(left) == len(right) and all(map(operator.is_, left, right))
+
+
+def _is_traced(leaf: object) -> bool:
     return isinstance(leaf, (Tensor, jax.Array, np.ndarray, np.generic))
 
 
-class _OtherVariables(Exception):
-    """Tracing once more met other Variables than the program carries; they are looked for again."""
+class _VariablesChanged(Exception):
+    """A new trace used other Variables than the program has; they must be discovered again."""
 
 
 def _has_callback(jaxpr: Any) -> bool:
-    """Tell whether a program calls back into Python, which can raise in the middle of it."""
+    """Return whether a program calls back into Python, which can raise while it runs."""
     for equation in jaxpr.eqns:
         if "callback" in equation.primitive.name:
             return True
@@ -429,83 +433,27 @@ def _has_callback(jaxpr: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _interrupts_deferred(unless: Callable[[], bool]) -> Iterator[None]:
-    """Hold Ctrl-C back for the length of the block, except while `unless()` says it may strike."""
+def _defer_interrupts(unless: Callable[[], bool]) -> Iterator[None]:
+    """Defer Ctrl-C until the end of the block, except while `unless()` returns True."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before):
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
         yield
         return
-    held: list[tuple] = []
+    deferred: list[tuple[int, FrameType | None]] = []
 
-    def hold(number: int, frame: Any) -> None:
+    def defer(number: int, frame: FrameType | None) -> None:
         if unless():
-            before(number, frame)
+            handler(number, frame)
         else:
-            held.append((number, frame))
+            deferred.append((number, frame))
 
-    signal.signal(signal.SIGINT, hold)
+    signal.signal(signal.SIGINT, defer)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        if held:
-            before(*held[0])
-
-
-class ByIdentity:
-    """A key for an object that is compared by identity; it does not keep the object alive."""
-
-    def __init__(self, target: Any):
-        self._id = id(target)
-        self._reference = weakref.ref(target)
-        self._type = type(target)
-
-    @property
-    def target(self) -> Any:
-        return self._reference()
-
-    def when_gone(self, callback: Callable[[], None]) -> None:
-        target = self._reference()
-        if target is not None:
-            weakref.finalize(target, callback).atexit = False
-
-    def __hash__(self) -> int:
-        return self._id
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByIdentity) and self._id == other._id
-
-
-def static_key(leaf: Any) -> Any:
-    """Return what tells static arguments apart: type and value for plain ones, identity for
-    objects.
-    """
-    if isinstance(leaf, float) and leaf != leaf:
-        leaf = math.nan  # always the same one, which equals itself as part of a key
-    if isinstance(leaf, (float, complex)):
-        return (type(leaf), leaf, repr(leaf))  # tells 0.0 from -0.0
-    if isinstance(leaf, (bool, int, str, bytes, type(None))):
-        return (type(leaf), leaf)
-    if isinstance(leaf, Iterator):
-        raise TypeError(
-            f"A compiled function was given a {type(leaf).__name__}, which can be read only once, "
-            "while its body runs more than once to compile it and not at all afterwards. Pass the "
-            "values: `list(values)`, or one batch per call."
-        )
-    if type(leaf).__hash__ is object.__hash__ or type(leaf).__hash__ is None:
-        try:
-            return ByIdentity(leaf)
-        except TypeError as error:
-            raise TypeError(
-                f"A compiled function was given {leaf!r} of type {type(leaf).__name__}, which can "
-                "neither be traced nor remembered as a constant. Pass arrays, plain Python values "
-                "or objects of ordinary classes."
-            ) from error
-    return (type(leaf), leaf)
-
-
-def static_value(key: Any) -> Any:
-    return key.target if isinstance(key, ByIdentity) else key[1]
+        signal.signal(signal.SIGINT, handler)
+        if deferred:
+            handler(*deferred[0])

@@ -1,15 +1,14 @@
-"""ReplicaScope: Variables as one of several replicas sees them, and how what they wrote becomes one
-value.
+"""ReplicaScope: the view of Variables that one of several replicas has.
 
-It is open while `Strategy.run` traces a step for all replicas at once; `context.replica_axes` names the
-mesh axes between them.
+It is open while `Strategy.run` traces a step for all replicas at once; `context.replica_axes` names
+the mesh axes of the replicas. This file also aggregates the values that the replicas wrote.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -17,22 +16,24 @@ import jax.numpy as jnp
 from podium.core._context import context, override
 from podium.core.compile._variable_scope import VariableScope
 
+if TYPE_CHECKING:
+    from podium.core.tensor._variable import Variable
+
 
 class ReplicaScope(VariableScope):
     """A view of Variables for one replica.
 
-    A Variable whose replicas are added up is kept in parts: the first replica has what was there
-    before, the others start at zero. So adding adds, and setting to zero sets to zero.
+    A Variable with aggregation "sum" is split: the first replica has the previous value, the others
+    start at zero. So adding adds once, and setting to zero sets to zero.
     """
 
-    def read(self, variable: Any) -> Any:
-        """Return the variable's value as this replica sees it."""
+    def read(self, variable: Variable) -> jax.Array:
+        """Return the Variable's value on this replica."""
         key = id(variable)
         if key not in self.writes and key not in self.inputs and key not in self.reads:
             value = super().read(variable)
-            if not isinstance(
-                value, jax.core.Tracer
-            ):  # it is only being found out what is read: lies on a mesh of its own
+            if not isinstance(value, jax.core.Tracer):
+                # Discovery reads the stored value, which is on a mesh of its own.
                 self.reads[key] = (variable, jnp.zeros(value.shape, value.dtype))
         if (
             variable.aggregation == "sum"
@@ -40,33 +41,29 @@ class ReplicaScope(VariableScope):
             and key not in self.writes
             and key not in self.inputs
         ):
-            whole = super().read(variable)
-            self.inputs[key] = (
-                variable,
-                jnp.where(_is_first(), whole, jnp.zeros(whole.shape, whole.dtype)),
-            )
+            previous = super().read(variable)
+            zeros = jnp.zeros(previous.shape, previous.dtype)
+            self.inputs[key] = (variable, jnp.where(_is_first_replica(), previous, zeros))
         return super().read(variable)
 
 
-def aggregate_replicas(variable: Any, value: Any) -> Any:
-    """Return the one value that the replicas' values of a Variable stand for."""
+def aggregate_replicas(variable: Variable, value: jax.Array) -> jax.Array:
+    """Return the aggregate of the replicas' values of a Variable."""
     axes = context.replica_axes
     if variable.aggregation == "sum" and not variable.trainable:
         return jax.lax.psum(value, axes).astype(value.dtype)
     if variable.aggregation == "mean":
         return jax.lax.pmean(value, axes).astype(value.dtype)
     if variable.aggregation == "only_first_replica":
-        return jax.lax.psum(jnp.where(_is_first(), value, jnp.zeros_like(value)), axes).astype(
-            value.dtype
-        )
-    return value  # the same on all replicas, or a mistake: see `Strategy.check_in_sync`
+        return jax.lax.psum(
+            jnp.where(_is_first_replica(), value, jnp.zeros_like(value)), axes
+        ).astype(value.dtype)
+    return value  # equal on all replicas, or an error that `Strategy.check_in_sync` finds
 
 
 @contextlib.contextmanager
-def read_aggregated(variables: Iterable[Any]) -> Iterator[None]:
-    """Let the code inside see what the replicas have gathered together, as a metric's `result`
-    wants it.
-    """
+def read_aggregated(variables: Iterable[Variable]) -> Iterator[None]:
+    """Read Variables with the values of all replicas aggregated, as a metric's `result` needs."""
     if context.replica_axes is None:
         yield
         return
@@ -80,5 +77,5 @@ def read_aggregated(variables: Iterable[Any]) -> Iterator[None]:
         yield
 
 
-def _is_first() -> Any:
+def _is_first_replica() -> jax.Array:
     return jax.lax.axis_index(context.replica_axes) == 0

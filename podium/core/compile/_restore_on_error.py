@@ -1,61 +1,62 @@
-"""Leave a thread as it was, also when Ctrl-C strikes in the moment in which a setting is put back.
+"""restore_on_error: restores a thread's context and JAX's open trace after an exception.
 
-Whoever changes a setting puts it back, and so does JAX with the trace that is open. But an
-interrupt can come between the change and the `with` block that would undo it: about one in 500 of
-those that strike while something is traced. Everything computed later would then belong to a trace
-that is over. So the few outermost calls, `fit` and a function's first call among them, stand guard
-with `restore_on_error` over all that happens inside of them.
+Code that changes the context restores it, and so does JAX with its open trace. But an interrupt can
+occur between the change and the `with` block that would undo it: about one in 500 of those during a
+trace. Everything computed later would then belong to a trace that has ended. So the few outermost
+calls, such as `fit` and the first call of a function, run inside `restore_on_error`. Guarded by
+tests/core/test_restore_on_error.py.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from podium.core._context import context
 
-# the two of `jax.extend.core`, from where they are at home: importing that brings in Pallas, which
-# takes 25 ms
+# The functions of `jax.extend.core`, from where they are defined: importing `jax.extend` also
+# imports Pallas, which takes 25 ms.
 try:
     from jax._src.core import find_top_trace, set_current_trace
 except ImportError:
     from jax.extend.core import find_top_trace, set_current_trace
 
 _Local = TypeVar("_Local", bound=threading.local)
-_guarded: list[threading.local] = [context]
+_thread_locals: list[threading.local] = [context]
 
 
 def register_thread_local(settings: _Local) -> _Local:
-    """Have `restore_on_error` look after these settings of a thread too; returns them.
+    """Add a thread-local to those that `restore_on_error` restores, and return it.
 
     Example:
         >>> import threading
-        >>> settings = podium.core.compile._restore_on_error.register_thread_local(threading.local())
+        >>> from podium.core.internal import register_thread_local, restore_on_error
+        >>> settings = register_thread_local(threading.local())
         >>> settings.depth = 1
         >>> try:
-        ...     with podium.core.compile._restore_on_error.restore_on_error():
+        ...     with restore_on_error():
         ...         settings.depth = 2
         ...         raise KeyboardInterrupt
         ... except KeyboardInterrupt:
         ...     settings.depth
         1
     """
-    _guarded.append(settings)
+    _thread_locals.append(settings)
     return settings
 
 
 class restore_on_error:
-    """Put the thread's settings and JAX's open trace back if an exception ends the block."""
+    """Restore registered thread-locals and JAX's open trace if an exception leaves the block."""
 
     __slots__ = ("_settings", "_trace")
 
     def __enter__(self) -> None:
-        self._settings = [dict(settings.__dict__) for settings in _guarded]
+        self._settings = [dict(settings.__dict__) for settings in _thread_locals]
         self._trace = find_top_trace(())
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is not None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        if error_type is not None:
             set_current_trace(self._trace).__enter__()
-            for settings, before in zip(_guarded, self._settings, strict=False):
+            for settings, previous in zip(_thread_locals, self._settings, strict=False):
                 settings.__dict__.clear()
-                settings.__dict__.update(before)
+                settings.__dict__.update(previous)

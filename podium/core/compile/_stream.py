@@ -1,18 +1,20 @@
-"""Stream: elements read one after the other, also from inside compiled code.
+"""Stream: an iterator that compiled functions can read.
 
-A compiled function may call `next()` on a Stream that it was given as an argument. `_function.py`
-reads as many elements as the body asks for before it runs, and hands the body a `TracedIterator` of them.
+A compiled function may call `next()` on a Stream among its arguments. `_function.py` reads the
+elements before the program runs, and passes a `TracedIterator` of them to the Python function.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import deque
-from typing import Any
+from collections.abc import Sequence
+from typing import Self
 
 import jax
 import numpy as np
 
+from podium._typing import Tree
 from podium.core import _errors
 from podium.core._context import context
 from podium.core._tree import map_structure
@@ -22,7 +24,7 @@ from podium.core.tensor._tensor import wrap
 
 
 class OutOfRange(StopIteration):
-    """A Stream has no more elements. A `for` loop ends with it, as with any `StopIteration`.
+    """Raised when a Stream has no more elements; a `StopIteration`, so `for` loops end with it.
 
     Example:
         >>> iterator = iter(podium.data.Dataset.range(1))
@@ -35,7 +37,7 @@ class OutOfRange(StopIteration):
 
 
 class Stream:
-    """Elements read one after the other. A subclass says in `read_next` where they come from.
+    """An iterator over elements, each a structure of arrays. Subclasses override `read_next`.
 
     Example:
         >>> class Countdown(podium.core.Stream):
@@ -53,50 +55,49 @@ class Stream:
     """
 
     def __init__(self) -> None:
-        self._unread: deque = deque()  # elements that were read and given back
+        self._unread: deque[Tree] = deque()  # elements that were returned with `unread`
 
-    def read_next(self) -> Any:
-        """Return the next element, a structure of arrays, or raise StopIteration. Override it."""
+    def read_next(self) -> Tree:
+        """Return the next element, a structure of arrays; raise StopIteration at the end."""
         raise NotImplementedError(f"{type(self).__name__} has no `read_next`: define it.")
 
-    def next_batch(self) -> Any:
-        """Return the next element as it was pulled, which may be a `Selection` of rows."""
+    def next_batch(self) -> Tree:
+        """Return the next element as it was read, which may be a `Selection` of rows."""
         return self._unread.popleft() if self._unread else self.read_next()
 
-    def next_batches(self, count: int) -> list:
-        """Return the next elements, up to `count`; neighbouring `Selection`s may come as one.
+    def next_batches(self, count: int) -> list[Tree]:
+        """Return up to `count` next elements; adjacent `Selection`s may be joined.
 
         Raises:
-            StopIteration: None is left.
+            StopIteration: There are no more elements.
         """
-        taken: list = []
+        batches: list[Tree] = []
         try:
-            while len(taken) < count:
-                taken.append(self.next_batch())
+            while len(batches) < count:
+                batches.append(self.next_batch())
         except StopIteration:
-            if not taken:
+            if not batches:
                 raise
-        return taken
+        return batches
 
-    def next_arrays(self) -> Any:
-        """Return the next element as arrays, without wrapping them into Tensors."""
+    def next_arrays(self) -> Tree:
+        """Return the next element as arrays, not as Tensors."""
         element = self.next_batch()
         return element.batch() if type(element) is Selection else element
 
-    def unread(self, elements: list) -> None:
-        """Put elements back in front, the first of the list first."""
+    def unread(self, elements: Sequence[Tree]) -> None:
+        """Put elements back, to be read again in this order."""
         self._unread.extendleft(reversed(elements))
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Any:
-        """Return the next element with Tensors in the place of arrays.
+    def __next__(self) -> Tree:
+        """Return the next element, with Tensors for arrays.
 
         Raises:
             OutOfRange: There are no more elements.
-            RuntimeError: A compiled function read from a Stream that it was not given as an
-                argument.
+            RuntimeError: A compiled function read a Stream that is not one of its arguments.
         """
         if context.scope is not None:
             raise RuntimeError(_errors.STREAM_IN_CLOSURE)
@@ -108,50 +109,50 @@ class Stream:
             raise OutOfRange("The iterator has no more elements.") from None
         return map_structure(_as_tensor, element)
 
-    def get_next(self) -> Any:
+    def get_next(self) -> Tree:
         """Return the next element; the same as `next(self)`."""
         return next(self)
 
 
 class TracedIterator(Stream):
-    """A Stream's stand-in while a function is traced: hands out the elements that were read for it.
+    """Replaces a Stream while a function is traced: returns the elements that were read for it.
 
-    When those do not suffice it reads on, and adds what it read to `more`: the function is then
-    traced again.
+    If there are not enough, it reads more from the source and appends them to `additional`; the
+    function is then traced again.
     """
 
-    def __init__(self, elements: list, source: Stream, more: list):
+    def __init__(self, elements: list[Tree], source: Stream, additional: list[Tree]):
         super().__init__()
         self._elements = deque(elements)
         self._source = source
-        self._more = more
+        self._additional = additional
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Tree:
         if self._elements:
             return self._elements.popleft()
         try:
-            self._more.append(self._source.next_arrays())
+            self._additional.append(self._source.next_arrays())
         except StopIteration:
             raise OutOfRange("The iterator has no more elements.") from None
-        return map_structure(_as_tensor, self._more[-1])
+        return map_structure(_as_tensor, self._additional[-1])
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
-    """Stands for the Stream of that number among the arguments of a compiled function."""
+class StreamPlaceholder:
+    """Replaces a Stream among the static arguments of a compiled function."""
 
-    number: int
+    index: int  # the position among the streams
 
 
 class NeedMoreElements(Exception):
-    """Tracing a function read more elements than had been read for it."""
+    """Raised when a function that is traced reads more elements than were read for it."""
 
 
-def _as_tensor(leaf: Any) -> Any:
+def _as_tensor(leaf: object) -> object:
     if isinstance(leaf, jax.Array):
         return wrap(leaf)
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "OSU":
-        return leaf  # text stays with Python
+        return leaf  # there are no Tensors of strings
     if isinstance(leaf, (np.ndarray, np.generic, float, int, bool)):
         return convert_to_tensor(leaf)
     return leaf

@@ -7,88 +7,115 @@ own the stored values; see `_variable_store.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
+import jax
+
+from podium._typing import T
 from podium.core._context import context
+
+if TYPE_CHECKING:
+    from podium.core.autodiff._tape_base import TapeBase
+    from podium.core.tensor._tensor import Tensor
+    from podium.core.tensor._variable import Variable
+
+# Variables (and Tensors that a paused tape tracks) with their arrays, by id of the former.
+ValuesById: TypeAlias = "dict[int, tuple[Any, Any]]"
 
 
 class VariableScope:
-    """A private view of Variables for the length of one traced call.
+    """A private view of Variables for the duration of one traced call.
+
+    Args:
+        inputs: Values by id, usually tracers, that replace the stored ones.
+        parent: The scope from which other values are read; None for the stored values.
+        reads: Values that were read before, by id.
+        paused_tapes: Tapes outside of the call, for which Tensors that are read by closure are
+            collected in `reads`.
 
     Attributes:
-        inputs: id -> (variable, value) handed in by the opener, usually tracers.
-        touched: ids of those inputs that were read or written.
-        reads: id -> (variable, value) of what was read through to the parent.
-        writes: id -> (variable, value) written inside; the opener takes them out.
-        created: Variables made while this scope was open.
-        locals: other values that must not outlive the call, such as the losses of layers.
-        discovers: whether it only finds out what is read, and keeps no value.
-        paused: tapes outside that must hear of recorded Tensors met inside by closure.
+        inputs: The inputs, by id.
+        touched: The ids of inputs that were read or written.
+        reads: The values that were read from the parent, by id.
+        writes: The values that were written, by id; the opener takes them out.
+        created: The Variables that were created while this scope was open.
+        locals: Other values that must not outlive the call, such as the losses of layers.
+        is_discovery: Whether the scope only finds out which Variables are read.
     """
 
     def __init__(
         self,
-        inputs: dict[int, tuple] | None = None,
+        inputs: ValuesById | None = None,
         parent: VariableScope | None = None,
-        reads: dict[int, tuple] | None = None,
-        paused: tuple = (),
+        reads: ValuesById | None = None,
+        paused_tapes: tuple[TapeBase, ...] = (),
     ):
         self.inputs = inputs or {}
         self.parent = parent
-        self.paused = paused
-        self.discovers = False
-        self.watches_tensors: bool = bool(paused) or (parent is not None and parent.watches_tensors)
+        self.paused_tapes = paused_tapes
+        self.is_discovery = False
+        self.watches_tensors: bool = bool(paused_tapes) or (
+            parent is not None and parent.watches_tensors
+        )
         self.touched: set[int] = set()
-        self.reads: dict[int, tuple] = reads if reads is not None else {}
-        self.writes: dict[int, tuple] = {}
-        self.created: list[Any] = []
-        self.locals: dict[Any, Any] = {}
+        self.reads: ValuesById = reads if reads is not None else {}
+        self.writes: ValuesById = {}
+        self.created: list[Variable] = []
+        self.locals: dict[TraceLocal[Any], Any] = {}
 
-    def read(self, variable: Any) -> Any:
-        """Return the variable's value as this scope sees it."""
+    def read(self, variable: Variable) -> jax.Array:
+        """Return the Variable's value in this scope."""
+        value: jax.Array
         key = id(variable)
         if key in self.writes:
-            return self.writes[key][1]
+            value = self.writes[key][1]
+            return value
         if key in self.inputs:
             self.touched.add(key)
-            return self.inputs[key][1]
+            value = self.inputs[key][1]
+            return value
         if key in self.reads:
-            return self.reads[key][1]
+            value = self.reads[key][1]
+            return value
         if self.parent is not None:
             value = self.parent.read(variable)
         else:
-            value = variable.stored if self.discovers else variable.expose()
+            if not self.is_discovery:
+                variable.mark_exposed()
+            value = variable.stored
         self.reads[key] = (variable, value)
         return value
 
-    def read_tensor(self, tensor: Any) -> Any:
-        """Return a Tensor's array as this scope sees it: one that a paused tape tracks may be an
-        input.
-        """
+    def read_tensor(self, tensor: Tensor) -> jax.Array:
+        """Return a Tensor's array in this scope: it may be an input if a paused tape tracks it."""
+        value: jax.Array
         key = id(tensor)
         if key in self.inputs:
-            return self.inputs[key][1]
+            value = self.inputs[key][1]
+            return value
         if key in self.reads:
-            return self.reads[key][1]
+            value = self.reads[key][1]
+            return value
         value = self.parent.read_tensor(tensor) if self.parent is not None else tensor._value
-        if any(tape.tracks(tensor) for tape in self.paused):
+        if any(tape.tracks(tensor) for tape in self.paused_tapes):
             self.reads[key] = (tensor, value)
         return value
 
-    def write(self, variable: Any, value: Any) -> None:
-        """Keep a new value in this scope."""
+    def write(self, variable: Variable, value: jax.Array) -> None:
+        """Set the Variable's value in this scope."""
         self.touched.add(id(variable))
         self.writes[id(variable)] = (variable, value)
 
-    def note_created(self, variable: Any) -> None:
-        """Remember a Variable made inside; every enclosing scope hears of it too."""
+    def add_created(self, variable: Variable) -> None:
+        """Add a new Variable to `created`, here and in all enclosing scopes."""
         scope: VariableScope | None = self
         while scope is not None:
             scope.created.append(variable)
             scope = scope.parent
 
     def commit(self) -> None:
-        """Pass all writes and locals on to the parent, or to the Variables themselves."""
+        """Move all writes and locals to the parent, or to the Variables themselves."""
         for variable, value in self.writes.values():
             if self.parent is not None:
                 self.parent.write(variable, value)
@@ -97,12 +124,12 @@ class VariableScope:
         if self.parent is not None:
             self.parent.locals.update(self.locals)
         else:
-            for key, value in self.locals.items():
-                key.keep(value)
+            for local, value in self.locals.items():
+                local.set_global(value)
 
-    def commit_as(self, values: list[Any]) -> None:
-        """Pass other values than were written here on to the scope around the caller: what a
-        transformed call gave for them.
+    def commit_as(self, values: Sequence[jax.Array]) -> None:
+        """Write other values than this scope's to the caller's scope: the results that a
+        transformed call returned for them.
         """
         for (variable, _), value in zip(self.writes.values(), values, strict=True):
             if context.scope is not None:
@@ -112,34 +139,36 @@ class VariableScope:
             variable.source = None
 
 
-class TraceLocal:
-    """A value that belongs to the running trace: each scope has its own, and none outlives its
-    scope.
+class TraceLocal(Generic[T]):
+    """A value that belongs to the running trace: each scope has its own, which ends with it.
 
-    Layers keep the values of `add_loss` in one of these, so that a loss made inside a compiled step
-    can never be met outside of it.
+    Layers keep the values of `add_loss` in one of these, so that a loss computed inside a compiled
+    step cannot be used outside of it.
+
+    Args:
+        default: The value where none has been set.
     """
 
-    def __init__(self, empty: Any):
-        self._empty = empty
-        self._kept = empty
+    def __init__(self, default: T):
+        self._value = default
 
-    def get(self) -> Any:
-        """Return the value as the innermost scope sees it."""
+    def get(self) -> T:
+        """Return the value of the innermost scope that has one."""
         scope = context.scope
         while scope is not None:
             if self in scope.locals:
-                return scope.locals[self]
+                value: T = scope.locals[self]
+                return value
             scope = scope.parent
-        return self._kept
+        return self._value
 
-    def set(self, value: Any) -> None:
-        """Set the value for the innermost scope, or for good when no scope is open."""
+    def set(self, value: T) -> None:
+        """Set the value in the innermost scope, or outside of all scopes when none is open."""
         if context.scope is not None:
             context.scope.locals[self] = value
         else:
-            self._kept = value
+            self._value = value
 
-    def keep(self, value: Any) -> None:
+    def set_global(self, value: T) -> None:
         """Set the value outside of all scopes."""
-        self._kept = value
+        self._value = value

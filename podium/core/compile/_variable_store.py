@@ -9,7 +9,11 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from podium.core.tensor._variable import Variable
 
 state_lock = threading.RLock()  # held while a compiled step takes and returns state
 
@@ -19,53 +23,56 @@ write_count = [0]
 
 
 class VariableStore:
-    """The values of many Variables in one list, given to a compiled step whole.
+    """The values of many Variables in one list, which a compiled step takes and returns.
 
-    A Variable lives in one VariableStore at most. When another step wants a different grouping, the VariableStore
-    is dissolved and each of its Variables takes its own value back. So it is when no step uses it
-    any more, but not at once: garbage is collected at any moment, also in the middle of a step, or
-    of another Variable's assignment.
+    A Variable belongs to one store at most. When another step needs a different grouping, the store
+    is dissolved and each of its Variables takes its value back. A store that no step uses any more
+    is dissolved too, but later: garbage collection can run at any time, also in the middle of a
+    step or of an assignment.
+
+    Args:
+        variables: The Variables whose values it takes.
+
+    Attributes:
+        values: The values, in the order of the Variables.
+        exposed: The slots whose array is referenced elsewhere, so that it must not be donated.
+        valid: Whether the store has not been dissolved.
     """
 
-    _abandoned: ClassVar[deque[weakref.ref[VariableStore]]] = (
-        deque()
-    )  # that no step uses; the next new VariableStore dissolves them
+    # Stores that no step uses; creating the next store dissolves them.
+    _abandoned: ClassVar[deque[weakref.ref[VariableStore]]] = deque()
 
-    def __init__(self, variables: list[Any]):
+    def __init__(self, variables: Sequence[Variable]):
         for variable in variables:
-            if variable.home is not None:
-                variable.home.dissolve()
+            if variable.store is not None:
+                variable.store.dissolve()
         self._variables = [weakref.ref(variable) for variable in variables]
-        self.values = [variable.held for variable in variables]
-        self.exposed: set[int] = (
-            set()
-        )  # slots whose array somebody outside holds: never donate those
+        self.values: list[Any] = [variable._value for variable in variables]
+        self.exposed = {slot for slot, variable in enumerate(variables) if variable.exposed}
         self.valid = True
         self._users: set[int] = set()
         for slot, variable in enumerate(variables):
-            if variable.exposed:
-                self.exposed.add(slot)
-            variable.home, variable.slot = self, slot
+            variable.store, variable.slot = self, slot
 
     @classmethod
-    def of(cls, variables: list[Any]) -> VariableStore:
-        """Return the VariableStore of just these Variables: the one they live in, or a new one."""
+    def of(cls, variables: Sequence[Variable]) -> VariableStore:
+        """Return the store of exactly these Variables: their present one, or a new one."""
         cls._dissolve_abandoned()
-        home = variables[0].home if variables else None
-        if home is not None and len(home._variables) == len(variables):
-            places = zip(variables, range(len(variables)), strict=True)
-            if all(variable.home is home and variable.slot == slot for variable, slot in places):
-                return home
-        return cls(variables)
+        store = variables[0].store if variables else None
+        if store is None or len(store._variables) != len(variables):
+            return cls(variables)
+        is_same = all(
+            variable.store is store and variable.slot == slot
+            for slot, variable in enumerate(variables)
+        )
+        return store if is_same else cls(variables)
 
-    def hold(self, user: Any) -> weakref.finalize:
-        """Keep the VariableStore together for as long as `user` lives; returns what ends that earlier when
-        it is called.
-        """
+    def add_user(self, user: object) -> weakref.finalize[..., Any]:
+        """Keep the store for the lifetime of `user`; call the result to end that earlier."""
         self._users.add(id(user))
-        ending = weakref.finalize(user, self._release, weakref.ref(self), id(user))
-        ending.atexit = False
-        return ending
+        finalizer = weakref.finalize(user, self._release, weakref.ref(self), id(user))
+        finalizer.atexit = False
+        return finalizer
 
     @classmethod
     def _release(cls, reference: weakref.ref[VariableStore], user: int) -> None:
@@ -83,12 +90,12 @@ class VariableStore:
                 store.dissolve()
 
     def dissolve(self) -> None:
-        """Give every Variable its value back; this VariableStore is finished."""
+        """Return the values to their Variables; the store is not valid afterwards."""
         if not self.valid:
             return
         self.valid = False
         for slot, reference in enumerate(self._variables):
             variable = reference()
             if variable is not None:
-                variable.leave_home(self.values[slot], exposed=slot in self.exposed)
+                variable.leave_store(self.values[slot], exposed=slot in self.exposed)
         self.values = []

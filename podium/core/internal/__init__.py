@@ -33,6 +33,9 @@ from podium.core._random import make_default_seed as make_default_seed
 # Marks dictionaries so that JAX keeps the order of their keys.
 from podium.core._tree import preserve_key_order as preserve_key_order
 
+# Validates an argument that is a number from 0 to 1.
+from podium.core._validation import check_fraction as check_fraction
+
 # Validates an int argument.
 from podium.core._validation import check_int as check_int
 

@@ -1,6 +1,4 @@
-"""Memory for arrays at addresses where XLA on CPU uses it as it is; NumPy's own begins anywhere,
-and would be copied first.
-"""
+"""Aligned host memory, which XLA uses on CPU without a copy; NumPy's own is not always aligned."""
 
 from __future__ import annotations
 
@@ -9,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-_ALIGNED = 64  # bytes: where XLA's arrays begin on CPU
-WORTH_ALIGNING = 2**16  # bytes
+from podium._typing import DTypeLike, Shape
+
+_ALIGNMENT = 64  # bytes, as XLA requires on CPU
+MIN_ALIGNED_SIZE = 2**16  # bytes; smaller arrays are not worth aligning
 
 
-def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an array whose values are yet to be set.
+def empty_array(shape: Shape, dtype: DTypeLike) -> np.ndarray[Any, Any]:
+    """Return an uninitialized array in aligned memory.
 
     Example:
         >>> from podium.core.tensor._aligned_memory import empty_array
@@ -23,16 +23,16 @@ def empty_array(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         ((2, 3), 0)
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.empty(size + _ALIGNED, np.uint8)
-    first = -memory.__array_interface__["data"][0] % _ALIGNED
-    return memory[first : first + size].view(dtype).reshape(shape)
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.__array_interface__["data"][0] % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def array_for_device(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an array to be filled and handed to XLA: aligned if it is large.
+def array_for_device(shape: Shape, dtype: DTypeLike) -> np.ndarray[Any, Any]:
+    """Return an uninitialized array to fill and pass to XLA: aligned if it is large.
 
-    XLA gives an array that it used as it was back in a thread of its own, which must wait for
-    Python's lock: small ones are better copied.
+    XLA releases an array that it used without a copy in a thread of its own, which must wait for
+    the GIL, so small ones are better copied.
     """
-    large = math.prod(shape) * np.dtype(dtype).itemsize >= WORTH_ALIGNING
+    large = math.prod(shape) * np.dtype(dtype).itemsize >= MIN_ALIGNED_SIZE
     return empty_array(shape, dtype) if large else np.empty(shape, dtype)

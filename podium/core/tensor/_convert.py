@@ -1,4 +1,4 @@
-"""From anything to a Tensor: `convert_to_tensor`, `is_tensor`, `convert_to_numpy`."""
+"""Conversion to Tensors and to NumPy: `convert_to_tensor`, `is_tensor`, `convert_to_numpy`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import DTypeLike, TensorLike
 from podium.core._context import context
 from podium.core._dispatch import dispatch
 from podium.core._tree import tree_leaves
@@ -19,18 +20,21 @@ from podium.core.tensor._variable import Variable
 
 
 def convert_to_tensor(
-    x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None
-) -> Any:
-    """Return `x` as a Tensor: numbers, lists, NumPy and JAX arrays, Variables.
+    x: TensorLike,
+    dtype: DTypeLike | None = None,
+    sparse: bool | None = None,
+    ragged: bool | None = None,
+) -> Tensor:
+    """Return numbers, lists, NumPy arrays, JAX arrays or Variables as a Tensor.
 
     Float64 becomes float32 and int64 becomes int32 (unless JAX runs in 64-bit mode). NumPy arrays
-    are copied. Symbolic values stay symbolic.
+    are copied. Symbolic values are returned as symbolic values.
 
     Args:
-        x: What to convert; lists may hold Tensors.
-        dtype: The wanted type; by default the type of `x`, floats as float32.
-        sparse: Accepted for Keras's signature; there are dense Tensors only.
-        ragged: Accepted for Keras's signature; there are dense Tensors only.
+        x: The value to convert; lists may contain Tensors.
+        dtype: The dtype of the result; by default that of `x`, and float32 for Python floats.
+        sparse: Accepted for Keras's signature; only dense Tensors are supported.
+        ragged: Accepted for Keras's signature; only dense Tensors are supported.
 
     Example:
         >>> podium.convert_to_tensor([[1, 2], [3, 4]], dtype="float32").shape
@@ -47,8 +51,7 @@ Turn the strings into numbers first, for example with `np.unique(x, return_inver
     if isinstance(x, Variable):
         return dispatch(_astype, x, dtype or x.dtype)
     if isinstance(x, jax.Array):
-        raw = x if dtype is None else x.astype(dtype)
-        return raw if context.bare_arrays else wrap(raw)
+        return _wrap_unless_bare(x if dtype is None else x.astype(dtype))
     if isinstance(x, (list, tuple)) and any(
         isinstance(leaf, (Tensor, Variable, KerasTensor, jax.Array)) for leaf in tree_leaves(x)
     ):
@@ -56,25 +59,28 @@ Turn the strings into numbers first, for example with `np.unique(x, return_inver
     array = as_number_array(x, "x")
     if dtype is None and array.dtype == np.float64:
         dtype = standardize_dtype(None)
-    raw = jnp.array(
-        check_int_range(array), dtype=dtype, copy=True
-    )  # JAX may share memory with NumPy otherwise
-    return raw if context.bare_arrays else wrap(raw)
+    # A copy: JAX may share memory with NumPy otherwise.
+    return _wrap_unless_bare(jnp.array(check_int_range(array), dtype=dtype, copy=True))
 
 
-def _astype(x: Any, dtype: Any) -> Any:
+def _wrap_unless_bare(array: jax.Array) -> Any:
+    """Return a Tensor, or the array inside a layer that computes with bare arrays."""
+    return array if context.bare_arrays else wrap(array)
+
+
+def _astype(x: Any, dtype: DTypeLike | None) -> jax.Array:
     return jnp.asarray(x) if dtype is None else jnp.asarray(x).astype(dtype)
 
 
-def _stack(parts: Any) -> Any:
+def _stack(parts: Any) -> jax.Array:
     if isinstance(parts, (list, tuple)):
         with jax.numpy_dtype_promotion("standard"):
             return jnp.stack([_stack(part) for part in parts])
     return jnp.asarray(parts)
 
 
-def is_tensor(x: Any) -> bool:
-    """Tell whether `x` is a Tensor, a symbolic KerasTensor or a jax.Array.
+def is_tensor(x: object) -> bool:
+    """Return whether `x` is a Tensor, a symbolic KerasTensor or a jax.Array.
 
     Example:
         >>> podium.is_tensor(podium.ops.ones(2)), podium.is_tensor([1.0])
@@ -83,7 +89,7 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, (Tensor, KerasTensor, jax.Array))
 
 
-def convert_to_numpy(x: Any) -> np.ndarray:
+def convert_to_numpy(x: TensorLike) -> np.ndarray[Any, Any]:
     """Return `x` as a NumPy array; waits until it has been computed.
 
     Example:

@@ -1,34 +1,47 @@
-"""Number types: their names, the default float type, and dtype policies for mixed precision.
+"""Dtypes: their names, and dtype policies for mixed precision.
 
-A `DTypePolicy` says in which type a layer computes and in which it keeps its weights. This file
-owns the names and the global policy; casting itself happens in `dispatch` and in `Layer.__call__`.
+A `DTypePolicy` has the dtype in which a layer computes and the one in which it stores its weights.
+This file owns the names and the global policy; `dispatch` and `Layer.__call__` do the casting.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Array, Config, DType, DTypeLike, Value
 from podium.core._backend_settings import floatx
 from podium.core._errors import unknown_choice
 
 FLOAT_TYPES = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
-_NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+_32_BIT_DTYPES = {
+    "int64": "int32",
+    "uint64": "uint32",
+    "float64": "float32",
+    "complex128": "complex64",
+}
 _INTEGER_TYPES = ("uint8", "uint16", "uint32", "uint64", "int4", "int8", "int16", "int32", "int64")
 ALLOWED_DTYPES = FLOAT_TYPES + _INTEGER_TYPES + ("bool", "complex64", "complex128")
 
-_global: dict[str, Any] = {"policy": None}
+
+class _Global:
+    """The policy that `set_dtype_policy` set."""
+
+    policy: DTypePolicy | None = None
 
 
-def standardize_dtype(dtype: Any) -> str:
-    """Return the plain name of a dtype given as a string, NumPy type, JAX type or Python type.
+def standardize_dtype(dtype: DTypeLike | None) -> DType:
+    """Return the canonical name of a dtype.
 
-    `None` means the default float type. 64-bit types become 32-bit ones unless JAX runs in 64-bit
-    mode, without a warning: NumPy makes them everywhere, and arrays are narrowed the same way when
-    they enter.
+    64-bit dtypes become 32-bit ones unless JAX runs in 64-bit mode, without a warning: they are
+    NumPy's defaults, and arrays are converted in the same way.
+
+    Args:
+        dtype: A name, a NumPy dtype, a JAX dtype or a Python type; None for the default float
+            dtype.
 
     Example:
         >>> podium.core.standardize_dtype(np.float32), podium.core.standardize_dtype("int64")
@@ -50,11 +63,11 @@ def standardize_dtype(dtype: Any) -> str:
         )
     if name not in ALLOWED_DTYPES:
         raise unknown_choice("dtype", name, ALLOWED_DTYPES)
-    return name if jax.config.jax_enable_x64 else _NARROWED.get(name, name)  # type: ignore[attr-defined]
+    return name if jax.config.jax_enable_x64 else _32_BIT_DTYPES.get(name, name)  # type: ignore[attr-defined]
 
 
-def is_float_dtype(dtype: Any) -> bool:
-    """Tell whether a dtype is one of the real floating types.
+def is_float_dtype(dtype: DTypeLike) -> bool:
+    """Return whether a dtype is a real floating-point dtype.
 
     Example:
         >>> podium.core.is_float_dtype("bfloat16"), podium.core.is_float_dtype("int32")
@@ -63,27 +76,25 @@ def is_float_dtype(dtype: Any) -> bool:
     return standardize_dtype(dtype) in FLOAT_TYPES
 
 
-def is_differentiable(value: Any) -> bool:
-    """Tell whether an array's type can carry a gradient (floats and complex numbers can)."""
+def is_differentiable(value: Value | Array) -> bool:
+    """Return whether values of an array's dtype have gradients: floats and complex numbers do."""
     return jnp.issubdtype(value.dtype, jnp.inexact)
 
 
-def conjugate(value: Any) -> Any:
-    """Turn a complex gradient from JAX's convention into TensorFlow's, where it points uphill, or
-    back.
-    """
+def conjugate(value: jax.Array) -> jax.Array:
+    """Convert a complex gradient between JAX's convention and TensorFlow's."""
     return jnp.conj(value) if jnp.issubdtype(value.dtype, jnp.complexfloating) else value
 
 
 class DTypePolicy:
-    """Which type a layer computes in, and which it stores its weights in.
+    """The dtype in which a layer computes, and the one in which it stores its weights.
 
-    `"float32"` does both in float32. `"mixed_bfloat16"` and `"mixed_float16"` compute in the short
-    type and keep float32 weights, so that small updates are not lost.
+    `"float32"` does both in float32. `"mixed_bfloat16"` and `"mixed_float16"` compute in the
+    16-bit dtype and store float32 weights, so that small updates are not lost.
 
     Args:
-        name: A dtype name, or `"mixed_float16"` / `"mixed_bfloat16"`. None means the default float
-            type.
+        name: The name of a dtype, `"mixed_float16"` or `"mixed_bfloat16"`. None means the default
+            float dtype.
 
     Example:
         >>> policy = podium.DTypePolicy("mixed_bfloat16")
@@ -91,7 +102,7 @@ class DTypePolicy:
         ('bfloat16', 'float32')
     """
 
-    def __init__(self, name: str | None = None):
+    def __init__(self, name: DTypeLike | None = None):
         if name is None:
             name = floatx()
         if not isinstance(name, str):
@@ -113,21 +124,21 @@ class DTypePolicy:
 
     @property
     def compute_dtype(self) -> str:
-        """The type that inputs and weights are cast to for the computation."""
+        """The dtype to which inputs and weights are cast for the computation."""
         return self._compute_dtype
 
     @property
     def variable_dtype(self) -> str:
-        """The type that weights are stored in."""
+        """The dtype in which weights are stored."""
         return self._variable_dtype
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this policy again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this policy."""
         return {"name": self._name}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
-        """Make a policy from `get_config`'s result."""
+    def from_config(cls, config: Config) -> Self:
+        """Create a policy from the result of `get_config`."""
         return cls(**config)
 
     def __eq__(self, other: object) -> bool:
@@ -141,17 +152,17 @@ class DTypePolicy:
 
 
 def dtype_policy() -> DTypePolicy:
-    """Return the policy that new layers get when none is given.
+    """Return the policy of new layers that are created without one.
 
     Example:
         >>> podium.core.dtype_policy().name
         'float32'
     """
-    return _global["policy"] or DTypePolicy(floatx())
+    return _Global.policy or DTypePolicy(floatx())
 
 
 def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
-    """Set the policy for layers made from now on. None returns to the default float type.
+    """Set the policy of layers created from now on; None restores the default float dtype.
 
     Example:
         >>> podium.core.set_dtype_policy("mixed_bfloat16")
@@ -159,12 +170,14 @@ def set_dtype_policy(policy: str | DTypePolicy | None) -> None:
         'bfloat16'
         >>> podium.core.set_dtype_policy(None)
     """
-    _global["policy"] = None if policy is None else get_dtype_policy(policy)
+    _Global.policy = None if policy is None else get_dtype_policy(policy)
 
 
-def get_dtype_policy(identifier: Any) -> DTypePolicy:
-    """Resolve what a layer's `dtype` argument may be: None, a name, a dtype, a policy or its
-    config.
+def get_dtype_policy(identifier: DTypeLike | DTypePolicy | Config | None) -> DTypePolicy:
+    """Return the policy that a layer's `dtype` argument means.
+
+    Args:
+        identifier: None for the global policy, a name, a dtype, a policy or its config.
 
     Example:
         >>> podium.core.get_dtype_policy("float16").variable_dtype

@@ -1,22 +1,28 @@
-"""Arithmetic signs, shared by Tensor, Variable and KerasTensor.
+"""Arithmetic operators, shared by Tensor, Variable and KerasTensor.
 
-Each sign is one call of `dispatch`, which `_dispatch.py` plugs in when it is imported. Mixed types
-are promoted as NumPy users expect, whatever JAX's promotion mode is.
+Each operator is one call of `dispatch`, which `_dispatch.py` sets when it is imported. Mixed dtypes
+are promoted as in NumPy, whatever JAX's promotion mode is.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import AnyFunction, P, R, TensorLike
 
-def promote_dtypes(fn: Callable) -> Callable:
-    """Make a JAX function promote mixed dtypes even under `jax_numpy_dtype_promotion="strict"`.
+# The type of an operator's result: Tensor for Tensors and Variables, KerasTensor for symbolic values.
+ResultT = TypeVar("ResultT")
+
+
+def promote_dtypes(fn: Callable[P, R]) -> Callable[P, R]:
+    """Return a JAX function that promotes mixed dtypes even under
+    `jax_numpy_dtype_promotion="strict"`.
 
     Example:
         >>> add = podium.core.promote_dtypes(jnp.add)
@@ -25,21 +31,21 @@ def promote_dtypes(fn: Callable) -> Callable:
     """
 
     @functools.wraps(fn)
-    def promoted(*args: Any, **kwargs: Any) -> Any:
+    def promoted(*args: P.args, **kwargs: P.kwargs) -> R:
         if jax.config.jax_numpy_dtype_promotion == "standard":  # type: ignore[attr-defined]
-            return fn(*args, **kwargs)  # the usual case, spared the cost of a context
+            return fn(*args, **kwargs)  # the usual case, without the cost of a context
         with jax.numpy_dtype_promotion("standard"):
             return fn(*args, **kwargs)
 
     return promoted
 
 
-def _sign(fn: Callable) -> Callable:
-    """Make a binary JAX function take lists beside arrays, and promote."""
+def _binary_operator(fn: AnyFunction) -> AnyFunction:
+    """Return a binary JAX function that also accepts lists, and promotes dtypes."""
     promoted = promote_dtypes(fn)
 
     @functools.wraps(fn)
-    def run(left: Any, right: Any) -> Any:
+    def run(left: Any, right: Any) -> jax.Array:
         left = jnp.asarray(left) if isinstance(left, (list, tuple)) else left
         right = jnp.asarray(right) if isinstance(right, (list, tuple)) else right
         return promoted(left, right)
@@ -47,14 +53,25 @@ def _sign(fn: Callable) -> Callable:
     return run
 
 
-_add, _subtract, _multiply = _sign(jnp.add), _sign(jnp.subtract), _sign(jnp.multiply)
-_divide, _floor_divide = _sign(jnp.true_divide), _sign(jnp.floor_divide)
-_remainder, _power, _matmul = _sign(jnp.remainder), _sign(jnp.power), _sign(jnp.matmul)
-_equal, _not_equal = _sign(jnp.equal), _sign(jnp.not_equal)
-_less, _less_equal = _sign(jnp.less), _sign(jnp.less_equal)
-_greater, _greater_equal = _sign(jnp.greater), _sign(jnp.greater_equal)
-_and, _or, _xor = _sign(jnp.bitwise_and), _sign(jnp.bitwise_or), _sign(jnp.bitwise_xor)
-_left_shift, _right_shift = _sign(jnp.left_shift), _sign(jnp.right_shift)
+_add = _binary_operator(jnp.add)
+_subtract = _binary_operator(jnp.subtract)
+_multiply = _binary_operator(jnp.multiply)
+_divide = _binary_operator(jnp.true_divide)
+_floor_divide = _binary_operator(jnp.floor_divide)
+_remainder = _binary_operator(jnp.remainder)
+_power = _binary_operator(jnp.power)
+_matmul = _binary_operator(jnp.matmul)
+_equal = _binary_operator(jnp.equal)
+_not_equal = _binary_operator(jnp.not_equal)
+_less = _binary_operator(jnp.less)
+_less_equal = _binary_operator(jnp.less_equal)
+_greater = _binary_operator(jnp.greater)
+_greater_equal = _binary_operator(jnp.greater_equal)
+_and = _binary_operator(jnp.bitwise_and)
+_or = _binary_operator(jnp.bitwise_or)
+_xor = _binary_operator(jnp.bitwise_xor)
+_left_shift = _binary_operator(jnp.left_shift)
+_right_shift = _binary_operator(jnp.right_shift)
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -62,145 +79,147 @@ def getitem(x: Any, key: Any) -> Any:
     return x[key]
 
 
-class Operators:
-    """The signs `+ - * / // % ** @ < <= > >= == != & | ^ ~ << >> []` over `dispatch`."""
+class Operators(Generic[ResultT]):
+    """The operators `+ - * / // % ** @ < <= > >= == != & | ^ ~ << >> []` through `dispatch`."""
 
     __slots__ = ()
-    # NumPy arrays on the left give way to us; without it `np_array * tensor` would be a NumPy
-    # array.
+    # Without it `np_array * tensor` would be a NumPy array.
     __array_priority__ = 1000
-    _dispatch: ClassVar[Callable[..., Any]]
 
-    def __add__(self, other: Any) -> Any:
+    if TYPE_CHECKING:
+
+        def _dispatch(self, fn: AnyFunction, /, *args: Any) -> ResultT: ...
+
+    def __add__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_add, self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_add, other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_subtract, self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_subtract, other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_multiply, self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_multiply, other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_divide, self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_divide, other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_floor_divide, self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_floor_divide, other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_remainder, self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_remainder, other, self)
 
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+    def __divmod__(self, other: TensorLike) -> tuple[Any, Any]:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+    def __rdivmod__(self, other: TensorLike) -> tuple[Any, Any]:
         return other // self, other % self
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_power, self, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_power, other, self)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_matmul, self, other)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_matmul, other, self)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_and, self, other)
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_and, other, self)
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_or, self, other)
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_or, other, self)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_xor, self, other)
 
-    def __rxor__(self, other: Any) -> Any:
+    def __rxor__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_xor, other, self)
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_left_shift, self, other)
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_left_shift, other, self)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_right_shift, self, other)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_right_shift, other, self)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> ResultT:
         return self._dispatch(jnp.negative, self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Self:
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> ResultT:
         return self._dispatch(jnp.abs, self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> ResultT:
         return self._dispatch(jnp.invert, self)
 
-    def __round__(self, digits: int = 0) -> Any:
+    def __round__(self, digits: int = 0) -> ResultT:
         return self._dispatch(jnp.round, self, digits)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> ResultT:
         return NotImplemented if not is_comparable(other) else self._dispatch(_equal, self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> ResultT:
         return (
             NotImplemented if not is_comparable(other) else self._dispatch(_not_equal, self, other)
         )
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_less, self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_less_equal, self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_greater, self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: TensorLike) -> ResultT:
         return self._dispatch(_greater_equal, self, other)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> ResultT:
         return self._dispatch(getitem, self, _plain_key(key))
 
     def __index__(self) -> int:
-        raise TypeError(f"{self!r} is no known whole number, so it cannot be an index.")
+        raise TypeError(f"{self!r} is not a known integer, so it cannot be an index.")
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[ResultT]:
         shape = self.shape  # type: ignore[attr-defined]
         if not shape or shape[0] is None:
             raise TypeError(
-                f"Cannot iterate over {self!r}: its first dimension is not a known number."
+                f"Cannot iterate over {self!r}: the size of its first dimension is not known."
             )
         return (self[i] for i in range(shape[0]))
 
@@ -208,15 +227,15 @@ class Operators:
     __hash__ = object.__hash__
 
 
-def is_comparable(other: Any) -> bool:
-    """Tell whether `==` with `other` means an elementwise comparison (None and strings do not)."""
+def is_comparable(other: object) -> bool:
+    """Return whether `==` with `other` is an elementwise comparison (not with None or strings)."""
     if isinstance(other, (Operators, bool, int, float, complex, np.generic, list, tuple)):
         return True
     return isinstance(other, (jax.Array, np.ndarray))
 
 
 def _plain_key(key: Any) -> Any:
-    """Make slice bounds that are Tensors into integers: `x[:n]` needs a known size."""
+    """Return an index with ints for slice bounds that are Tensors: `x[:n]` needs a known size."""
     if isinstance(key, tuple):
         return tuple(_plain_key(part) for part in key)
     if isinstance(key, slice):

@@ -1,34 +1,38 @@
-"""Where values lie when there are several devices: shardings of Variables, and the layout that
-gives them out.
+"""Placement of values on several devices: the shardings of Variables.
 
-A strategy sets `context.layout` while its scope is open. Variables made meanwhile ask it for a
-Placement, compiled steps keep it, batches are placed by it. Without a layout, values lie where JAX
-puts them, and nothing here costs anything.
+A strategy sets `context.layout` while its scope is open. New Variables get their Placement from it,
+and compiled steps keep that placement. Without a layout, values stay where JAX stores them. The
+layouts themselves belong to `podium.distribute`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
+from jax.sharding import Sharding
 
+from podium._typing import Array, Shape
 from podium.core._context import context, override
 
-several_devices = [False]  # whether anything was ever placed on several devices
-_under_way: list[Any] = []  # a value of the latest step on several CPU devices
+if TYPE_CHECKING:
+    from podium.core.tensor._variable import Variable
+
+multiple_devices = [False]  # whether any value has been placed on several devices
+_pending: list[Any] = []  # a value of the latest step on several CPU devices
 
 
 class Placement:
-    """Where the values of one Variable lie.
+    """The shardings of one Variable.
 
     Args:
-        sharding: How they are spread over the devices.
-        everywhere: The sharding that has the whole value on each of the same devices.
-        gathered: The sharding that steps compute with; None for the one in which they lie.
-        scope: What the strategy calls itself, for messages.
+        sharding: The sharding in which the value is stored.
+        replicated: The sharding with a full copy on each of the same devices.
+        compute_sharding: The sharding in which steps compute with it; None for the stored one.
+        scope: The description of the strategy, for messages.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
@@ -37,32 +41,37 @@ class Placement:
         (2, True)
     """
 
-    def __init__(self, sharding: Any, everywhere: Any, gathered: Any = None, scope: str = ""):
+    def __init__(
+        self,
+        sharding: Sharding,
+        replicated: Sharding,
+        compute_sharding: Sharding | None = None,
+        scope: str = "",
+    ):
         self.sharding = sharding
-        self.everywhere = everywhere
-        self.gathered = gathered
+        self.replicated = replicated
+        self.compute_sharding = compute_sharding
         self.scope = scope
-        several_devices[0] = True
+        multiple_devices[0] = True
 
-    def place_value(self, value: Any) -> Any:
-        """Return a value as an array that lies there."""
+    def place_value(self, value: Array) -> jax.Array:
+        """Return a value in the sharding in which it is stored."""
         return place_value(value, self.sharding)
 
-    def for_shape(self, like: tuple[int, ...], shape: tuple[int, ...]) -> Placement:
-        """Return the placement for a value beside one of shape `like`: the same if the shapes are,
-        else everywhere.
+    def for_shape(self, variable_shape: Shape, shape: Shape) -> Placement:
+        """Return the placement of a value that belongs to a Variable, such as an optimizer slot.
 
-        It is never gathered: what lies beside a weight is not computed with, only updated, part by
-        part.
+        It is sharded like the Variable if the shapes are equal, and replicated otherwise. It has no
+        compute sharding, because slots are updated shard by shard.
         """
-        return Placement(
-            self.sharding if like == shape else self.everywhere, self.everywhere, scope=self.scope
-        )
+        sharding = self.sharding if variable_shape == shape else self.replicated
+        return Placement(sharding, self.replicated, scope=self.scope)
 
 
-def place_value(value: Any, sharding: Any) -> Any:
-    """Return a value as an array of a sharding, which may span processes: each takes its part of
-    the same value.
+def place_value(value: Array, sharding: Sharding) -> jax.Array:
+    """Return a value as an array with a sharding.
+
+    The sharding may span processes: each process passes the same value and stores its shards.
     """
     if getattr(value, "sharding", None) == sharding:
         return value
@@ -71,59 +80,64 @@ def place_value(value: Any, sharding: Any) -> Any:
             return jax.device_put(value, sharding)
     if context.chief_only_callback is not None:
         raise RuntimeError(
-            f"{context.chief_only_callback} changes a Variable, and runs on the chief alone: the other workers "
-            "would go on with another value. Set `every_worker = True` on the callback's class, so "
-            "that all workers call it."
+            f"{context.chief_only_callback} changes a Variable and runs on the chief only: the "
+            "other workers would continue with another value. Set `every_worker = True` on the "
+            "callback's class, so that all workers call it."
         )
     if (
         isinstance(value, jax.Array)
         and not value.is_fully_addressable
         and not value.is_fully_replicated
     ):
-        return jax.jit(lambda x: x, out_shardings=sharding)(value)
-    whole = np.asarray(value)
-    return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])
+        resharded: jax.Array = jax.jit(lambda x: x, out_shardings=sharding)(value)
+        return resharded
+    host_value = np.asarray(value)
+    return jax.make_array_from_callback(host_value.shape, sharding, lambda index: host_value[index])
 
 
-def fitted(value: Any, placement: Placement | None, everywhere: Any) -> Any:
-    """Return a Variable's value as a program wants it: in its placement, with the others, or on one
-    device as ever.
+def place_for_program(
+    value: Array, placement: Placement | None, replicated: Sharding | None
+) -> Array:
+    """Return a Variable's value where a program takes it.
+
+    Args:
+        value: The stored value.
+        placement: The Variable's placement, if it has one.
+        replicated: The sharding of the program's other values, if it runs on several devices.
     """
     if placement is not None:
         return placement.place_value(value)
-    if everywhere is not None:
-        return place_value(value, everywhere)
-    if (
-        isinstance(value, jax.Array) and len(value.sharding.device_set) > 1
-    ):  # it was a guest in a program of many devices
+    if replicated is not None:
+        return place_value(value, replicated)
+    if isinstance(value, jax.Array) and len(value.sharding.device_set) > 1:
+        # An earlier program ran on several devices; this one does not.
         return jax.numpy.asarray(np.asarray(value))
     return value
 
 
-def constrained(value: Any, sharding: Any) -> Any:
-    """Tell XLA, inside a trace, how a value shall be spread."""
+def constrain_sharding(value: jax.Array, sharding: Sharding | None) -> jax.Array:
+    """Set the sharding of a value inside a trace; None leaves it to XLA."""
     return value if sharding is None else jax.lax.with_sharding_constraint(value, sharding)
 
 
-def is_cpu(sharding: Any) -> bool:
-    """Tell whether a sharding is over CPU devices."""
+def is_cpu(sharding: Sharding) -> bool:
+    """Return whether a sharding is over CPU devices."""
     return next(iter(sharding.device_set)).platform == "cpu"
 
 
-def wait_for_previous(values: list) -> None:
-    """Hear of a step on several CPU devices, and wait for the one before it.
+def wait_for_previous(values: list[jax.Array]) -> None:
+    """Wait for the previous step on several CPU devices, and remember the values of this one.
 
-    Threads of many steps, each waiting in a collective for a partner that finds no thread, would
-    wait for ever.
+    With many steps in flight all threads could wait in collectives for participants that get no
+    thread: a deadlock.
     """
-    previous, _under_way[:] = _under_way[:], values[:1]
+    previous, _pending[:] = _pending[:], values[:1]
     jax.block_until_ready(previous)
 
 
 @contextlib.contextmanager
-def colocate_with(variable: Any) -> Iterator[None]:
-    """Give Variables that are made meanwhile the placement of another one, as optimizer slots want
-    it.
+def colocate_with(variable: Variable) -> Iterator[None]:
+    """Place Variables created inside the `with` block like another one, as optimizer slots need.
 
     Example:
         >>> with podium.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]).scope():
@@ -136,22 +150,27 @@ def colocate_with(variable: Any) -> Iterator[None]:
     if variable.placement is None:
         yield
         return
-    with override(layout=_Beside(variable, context.layout)):
+    with override(layout=_ColocatedLayout(variable, context.layout)):
         yield
 
 
-class _Beside:
-    """A layout that puts Variables beside another one, and is the layout around it in all else."""
+class _ColocatedLayout:
+    """A layout that places new Variables like another one; otherwise the enclosing layout."""
 
-    def __init__(self, variable: Any, around: Any):
+    def __init__(self, variable: Variable, enclosing: Any):
         self._variable = variable
-        self._around = around
+        self._enclosing = enclosing
 
-    def placement_of(self, variable: Any, value: Any) -> Placement:
-        return self._variable.placement.for_shape(self._variable.shape, tuple(value.shape))
+    def placement_of(self, variable: Variable, value: Array) -> Placement:
+        placement = self._variable.placement
+        assert placement is not None
+        return placement.for_shape(self._variable.shape, tuple(value.shape))
 
-    def first_value(self, value: Any) -> Any:
-        return value if self._around is None else self._around.first_value(value)
+    def first_value(self, value: Array) -> Array:
+        if self._enclosing is None:
+            return value
+        first: Array = self._enclosing.first_value(value)
+        return first
 
-    def __getattr__(self, name: str) -> Callable:
-        return getattr(self._around, name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._enclosing, name)

@@ -1,7 +1,7 @@
-"""Selection: a batch that is named, not yet cut out: rows of a Table of arrays.
+"""Selection: a batch given by row numbers of a Table of arrays.
 
-Compiled steps gather the rows from the table's arrays on the device. Everybody else asks for
-`batch()`, and gets arrays.
+Compiled steps gather the rows from the table's arrays on the device; other code calls `batch()` to
+get arrays. Which rows belong to a batch is decided in `podium.data`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Array, DTypeLike, Tree, TreeDef
 from podium.core._tree import preserve_key_order
-from podium.core.tensor._aligned_memory import WORTH_ALIGNING, array_for_device
+from podium.core.tensor._aligned_memory import MIN_ALIGNED_SIZE, array_for_device
 
 
 class Table:
-    """Arrays of samples that may lie on the device: they go there when rows are first gathered.
+    """Arrays of samples, which are transferred to the device when rows are first gathered.
 
-    Where the host is the device, on CPU, they stay where they are, and rows are taken by NumPy: a
-    compiled gather costs ten times as much to start.
+    On CPU they stay in host memory and NumPy gathers the rows, because a compiled gather takes ten
+    times as long to start.
 
     Args:
-        arrays: NumPy arrays of one length, each with the type in which it shall lie on the device.
-        treedef: How they make a batch, as a JAX tree definition.
-        cut: Returns the batch of given rows, in host memory.
+        arrays: NumPy arrays of equal length, each with its dtype on the device.
+        treedef: The structure in which they form a batch.
+        select_rows: Returns the batch of the given rows, in host memory.
 
     Example:
         >>> import jax
@@ -41,59 +42,60 @@ class Table:
     """
 
     def __init__(
-        self, arrays: list[tuple[np.ndarray, Any]], treedef: Any, cut: Callable[[np.ndarray], Any]
+        self,
+        arrays: list[tuple[np.ndarray[Any, Any], DTypeLike]],
+        treedef: TreeDef,
+        select_rows: Callable[[np.ndarray[Any, Any]], Tree],
     ):
-        self._given = arrays
-        self._placed: list[Any] | None = None
-        self.cut = cut
+        self._host_arrays = arrays
+        self._arrays: list[Any] | None = None  # as rows are gathered from them
+        self.select_rows = select_rows
         batch = preserve_key_order(jax.tree.unflatten(treedef, [0] * len(arrays)))
         self.treedef = jax.tree.structure(((batch,), {}))  # as arguments of a step
         self.types = [(array.shape[1:], np.dtype(dtype)) for array, dtype in arrays]
         self._row_sizes = [
             math.prod(shape) * dtype.itemsize for shape, dtype in self.types
-        ]  # in bytes
-        self._keys: dict[int, tuple] = {}
+        ]  # bytes
+        self._keys: dict[int, tuple[Any, ...]] = {}
 
-    def key(self, count: int) -> tuple:
-        """Return what a batch of so many samples is like: how arrays make it, then the shape and
-        type of each.
-        """
-        key = self._keys.get(count)
+    def key(self, batch_size: int) -> tuple[Any, ...]:
+        """Return the structure of a batch of this size, then the shape and dtype of each array."""
+        key = self._keys.get(batch_size)
         if key is None:
-            key = self._keys[count] = (
+            key = self._keys[batch_size] = (
                 self.treedef,
-                *[((count, *shape), dtype) for shape, dtype in self.types],
+                *[((batch_size, *shape), dtype) for shape, dtype in self.types],
             )
         return key
 
-    def gather(self, index: np.ndarray, length: int | None = None) -> list[Any]:
-        """Return the rows with these numbers of every array, on the device, or on the way to it.
+    def gather(self, index: np.ndarray[Any, Any], length: int | None = None) -> list[Array]:
+        """Return rows of every array, on the device or ready to be transferred.
 
         Args:
-            index: The numbers of the rows, of a batch or of several, with a line for each.
-            length: How many batches there shall be in all. Those behind the ones that `index` names
-                may hold anything.
+            index: The row numbers of one batch, or of several with one line for each.
+            length: The number of batches in the result. Those beyond the lines of `index` are
+                undefined.
         """
-        if self._placed is None:
-            self._placed = [_converted(array, dtype) for array, dtype in self._given]
+        if self._arrays is None:
+            self._arrays = [_convert_rows(array, dtype) for array, dtype in self._host_arrays]
             if jax.default_backend() != "cpu":
-                self._placed = [jnp.asarray(array) for array in self._placed]
-        if isinstance(self._placed[0], np.ndarray):
-            most = WORTH_ALIGNING // (index.size or 1)
+                self._arrays = [jnp.asarray(array) for array in self._arrays]
+        if isinstance(self._arrays[0], np.ndarray):
+            max_row_size = MIN_ALIGNED_SIZE // (index.size or 1)
             return [
                 array.take(index, 0)
-                if length is None and size < most
-                else _taken(array, index, length)
-                for array, size in zip(self._placed, self._row_sizes, strict=True)
+                if length is None and size < max_row_size
+                else _take_rows(array, index, length)
+                for array, size in zip(self._arrays, self._row_sizes, strict=True)
             ]
         if length is not None and length > len(index):
             index = np.concatenate([index, np.repeat(index[-1:], length - len(index), 0)])
-        return _gathered(self._placed, index)
+        rows: list[Array] = _gather_rows(self._arrays, index)
+        return rows
 
 
 class Selection:
-    """The batch of given rows of a Table; several batches, if the numbers of the rows are a matrix
-    with a line for each.
+    """A batch of rows of a Table, or several batches if the index has one line for each.
 
     Example:
         >>> import jax
@@ -105,38 +107,37 @@ class Selection:
 
     __slots__ = ("index", "table")
 
-    def __init__(self, table: Table, index: np.ndarray):
+    def __init__(self, table: Table, index: np.ndarray[Any, Any]):
         self.table = table
         self.index = index
 
     @property
     def count(self) -> int:
-        """How many batches it names."""
+        """The number of batches."""
         return 1 if self.index.ndim == 1 else len(self.index)
 
-    def batch(self) -> Any:
-        """Cut the rows out, as arrays in host memory."""
-        return self.table.cut(self.index)
+    def batch(self) -> Tree:
+        """Return the rows as arrays in host memory."""
+        return self.table.select_rows(self.index)
 
 
 @jax.jit
-def _gathered(arrays: list[Any], index: Any) -> list[Any]:
+def _gather_rows(arrays: list[jax.Array], index: jax.Array) -> list[jax.Array]:
     return [array.at[index].get(mode="promise_in_bounds") for array in arrays]
 
 
-def _taken(array: np.ndarray, index: np.ndarray, length: int | None) -> np.ndarray:
-    """Return the rows of the index, in an array of that length."""
+def _take_rows(
+    array: np.ndarray[Any, Any], index: np.ndarray[Any, Any], length: int | None
+) -> np.ndarray[Any, Any]:
+    """Return the rows of the index, in an array of this length."""
     shape = (len(index) if length is None else length, *index.shape[1:], *array.shape[1:])
     rows = array_for_device(shape, array.dtype)
-    array.take(
-        index, 0, out=rows[: len(index)], mode="clip"
-    )  # all are in bounds; to make sure of it, NumPy would copy
+    # All are in bounds; with mode="raise" NumPy would copy.
+    array.take(index, 0, out=rows[: len(index)], mode="clip")
     return rows
 
 
-def _converted(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return an array in another type, in C order: rows of any other are taken slowly."""
-    with np.errstate(
-        over="ignore"
-    ):  # a float64 beyond float32 becomes inf, which the loss will show
+def _convert_rows(array: np.ndarray[Any, Any], dtype: DTypeLike) -> np.ndarray[Any, Any]:
+    """Return an array in another dtype and in C order, in which rows are read fastest."""
+    with np.errstate(over="ignore"):  # a float64 beyond float32 becomes inf, as the loss shows
         return np.asarray(array, dtype, order="C")

@@ -1,22 +1,22 @@
-"""Variable: named state that changes. Weights, optimizer slots, metric sums and seeds are all
-Variables.
+"""Variable: named mutable state. Weights, optimizer slots, metric sums and seeds are Variables.
 
-A Variable is a name for a value, not the value. Where the value lives (in itself, in a compiled
-step's Store, or in the Scope of a running trace) is settled in `_context.py`; this file owns what
-users see.
+The value is stored in the Variable itself, in the store of a compiled step (`_variable_store.py`)
+or, during a trace, in a scope (`_variable_scope.py`). This file owns the public class; four members
+read the value: `value` and `numpy` for users, `read` and `stored` for other modules.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Array, DTypeLike, Shape, TensorLike
 from podium.core import _errors
 from podium.core._context import context, override
 from podium.core._names import auto_name, current_path
@@ -27,28 +27,29 @@ from podium.core.tensor._operators import Operators
 from podium.core.tensor._placement import Placement
 from podium.core.tensor._tensor import (
     Tensor,
+    check_not_recorded,
+    convert_array,
     defer_or_unwrap,
     is_recorded,
-    read_numbers,
-    refuse_if_recorded,
     wrap,
 )
 
 
-class Variable(Operators):
+class Variable(Operators[Tensor]):
     """A named value that can be changed in place, also inside compiled functions.
 
     Args:
-        initializer: The first value: numbers, or a callable. A callable is given `(shape,
-            dtype=...)` when `shape` is given, and nothing otherwise.
-        shape: The shape, needed only when `initializer` is a callable that wants it.
-        dtype: The type to keep; by default the type of the value, or float32.
-        trainable: Whether gradient tapes watch it by themselves.
-        autocast: Whether mixed-precision layers may see it in their compute type.
+        initializer: The initial value, or a callable that returns it. The callable receives
+            `(shape, dtype=...)` if `shape` is given, and no arguments otherwise.
+        shape: The shape, needed only if `initializer` is a callable that takes it.
+        dtype: The dtype of the stored value; by default that of the initial value, or float32.
+        trainable: Whether gradient tapes watch it automatically.
+        autocast: Whether mixed-precision layers read it in their compute dtype.
         name: A name without "/"; by default `variable`, `variable_1`, ...
         constraint: A function of the value that optimizers apply after an update.
-        aggregation: How replicas combine it: "none", "mean", "sum" or "only_first_replica".
-        synchronization: Kept for Keras's signature; XLA keeps replicas in step by itself.
+        aggregation: How the values of replicas are aggregated: "none", "mean", "sum" or
+            "only_first_replica".
+        synchronization: Accepted for Keras's signature; XLA keeps replicas synchronized.
         regularizer: A function of the value whose result a layer adds to its losses.
 
     Example:
@@ -60,21 +61,21 @@ class Variable(Operators):
         Traceback (most recent call last):
         ValueError: Variable 'variable' has shape () and was assigned a value of shape (2,). The
             shapes \
-must be equal; reshape the value, or make a new Variable.
+must be equal; reshape the value, or create a new Variable.
     """
 
     def __init__(
         self,
-        initializer: Any,
-        shape: Any = None,
-        dtype: Any = None,
+        initializer: TensorLike | Callable[..., TensorLike],
+        shape: Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
         trainable: bool = True,
         autocast: bool = True,
         aggregation: str | None = "none",
         synchronization: str = "auto",
         name: str | None = None,
-        constraint: Callable | None = None,
-        regularizer: Callable | None = None,
+        constraint: Callable[[Any], Any] | None = None,
+        regularizer: Callable[[Any], Any] | None = None,
     ):
         name = name or auto_name("variable")
         if not isinstance(name, str) or "/" in name:
@@ -84,22 +85,18 @@ must be equal; reshape the value, or make a new Variable.
         self._name = name
         self._path = current_path(name)
         self.trainable = bool(trainable)
-        self.frozen = False  # trainable in itself, but a layer around it is not
+        self.frozen = False  # whether an enclosing layer is not trainable
         self.autocast = autocast
         self.aggregation = aggregation or "none"
         self.synchronization = synchronization
         self.constraint = constraint
         self.regularizer = regularizer
         self.overwrite_with_gradient = False
-        self.home: VariableStore | None = (
-            None  # the compiled step's list that holds the value, if any does
-        )
-        self.slot = 0
-        self.exposed = False  # somebody outside holds the very array, so it must not be donated
-        self.source: Tensor | None = (
-            None  # the recorded Tensor last assigned: gradients pass through it
-        )
-        self.placement: Placement | None = None  # how a strategy spreads the value over devices
+        self.store: VariableStore | None = None  # of the compiled step that holds the value
+        self.slot = 0  # the position in the store
+        self.exposed = False  # whether the array may be referenced elsewhere: never donate it then
+        self.source: Tensor | None = None  # the recorded Tensor last assigned, for gradients
+        self.placement: Placement | None = None  # how a strategy shards the value
         self._value = _initial_value(self, initializer, shape, dtype)
         self._shape = tuple(self._value.shape)
         self._dtype = self._value.dtype
@@ -107,23 +104,23 @@ must be equal; reshape the value, or make a new Variable.
             self.placement = context.layout.placement_of(self, self._value)
             self._value = self.placement.place_value(context.layout.first_value(self._value))
         if context.scope is not None:
-            context.scope.note_created(self)
+            context.scope.add_created(self)
 
-    # --- what it is
+    # --- attributes
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """The name without the names of the enclosing layers."""
         return self._name
 
     @property
     def path(self) -> str:
-        """The name with the names of the layers around it, such as `model/dense/kernel`."""
+        """The name with the names of the enclosing layers, such as `model/dense/kernel`."""
         return self._path
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The length of each dimension; it never changes."""
+    def shape(self) -> Shape:
+        """The size of each dimension; it never changes."""
         return self._shape
 
     @property
@@ -132,22 +129,25 @@ must be equal; reshape the value, or make a new Variable.
         return len(self._shape)
 
     @property
-    def dtype(self) -> Any:
-        """The type of the numbers, or the layer's compute type inside a mixed-precision layer."""
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the value; inside a mixed-precision layer, the layer's compute dtype."""
         if context.autocast_dtype and self.autocast and is_float_dtype(self._dtype):
             return jnp.dtype(context.autocast_dtype)
         return self._dtype
 
-    # --- where the value lives (for the rooms of core; users read `value`)
+    # --- reading and storing the value, for other modules of Podium
 
     @property
-    def stored(self) -> Any:
-        """The value outside of all traces."""
-        value = self._value if self.home is None else self.home.values[self.slot]
-        return value if type(value) is not np.ndarray else self._placed(value)
+    def stored(self) -> jax.Array:
+        """The value outside of all traces, for callers that do not keep the array."""
+        value = self._value if self.store is None else self.store.values[self.slot]
+        if type(value) is np.ndarray:
+            return self._place_zeros(value)
+        array: jax.Array = value
+        return array
 
     @stored.setter
-    def stored(self, value: Any) -> None:
+    def stored(self, value: jax.Array) -> None:
         if isinstance(value, jax.core.Tracer):
             raise _errors.LeakedValueError(
                 f"Variable {self._path!r} was assigned a value of a trace that it does not belong "
@@ -157,93 +157,83 @@ must be equal; reshape the value, or make a new Variable.
         write_count[0] += 1
         if self.placement is not None:
             value = self.placement.place_value(value)
-        # Whoever assigned may still hold this very array, so the next compiled step must not donate
-        # it.
-        if self.home is None:
+        # The caller may keep this array, so the next compiled step must not donate it.
+        if self.store is None:
             self._value, self.exposed = value, True
         else:
-            self.home.values[self.slot] = value
-            self.home.exposed.add(self.slot)
+            self.store.values[self.slot] = value
+            self.store.exposed.add(self.slot)
 
-    def _placed(self, zeros: np.ndarray) -> Any:
-        """Bring zeros that `clear` left on the host to the device, for somebody who looks at
-        them.
+    def read(self, keep: bool = True) -> jax.Array:
+        """Return the array in the running trace, in the dtype in which it is stored.
+
+        Args:
+            keep: Whether the caller may keep the array, as a tape does. No compiled step donates it
+                then; the next one copies it instead.
         """
-        with jax.ensure_compile_time_eval():  # also while something is traced
-            value = jnp.asarray(zeros) if self.placement is None else self.placement.place_value(zeros)
-        if self.home is None:
-            self._value = value
-        else:
-            self.home.values[self.slot] = value
-        return value
-
-    @property
-    def held(self) -> Any:
-        """The value as it lies here: the stored one, or zeros on the host."""
-        return self._value if self.home is None else self.home.values[self.slot]
-
-    def leave_home(self, value: Any, exposed: bool) -> None:
-        """Take the value back from a dissolved Store."""
-        self._value, self.home, self.exposed = value, None, exposed
-
-    def read(self) -> Any:
-        """Return the bare value as the running trace sees it, in the stored type."""
         scope = context.scope
-        return self.expose() if scope is None else scope.read(self)
-
-    def _peek(self) -> Any:
-        """Return the bare value to somebody who does not keep it."""
-        return self.stored if context.scope is None else context.scope.read(self)
-
-    def expose(self) -> Any:
-        """Return the stored value to somebody who may keep it, such as a tape: no compiled step may
-        donate it.
-        """
-        if self.home is None:
-            self.exposed = True
-        else:
-            self.home.exposed.add(self.slot)
+        if scope is not None:
+            return scope.read(self)
+        if keep:
+            self.mark_exposed()
         return self.stored
 
-    def read_cast(self) -> Any:
-        """Return the bare value in the type that the running layer computes in."""
-        return self.cast_for_layer(self.read())
+    def mark_exposed(self) -> None:
+        """Note that the stored array may be referenced elsewhere: no compiled step may donate it."""
+        if self.store is None:
+            self.exposed = True
+        else:
+            self.store.exposed.add(self.slot)
 
-    def cast_for_layer(self, value: Any) -> Any:
-        """Cast a value of this Variable to the running layer's compute type, if it asked for
-        that.
-        """
-        wanted = context.autocast_dtype
-        if wanted is None or value.dtype == wanted or not self.autocast:
-            # without this look, an eager taped layer would spend a fifth of its time on casts
+    def cast_to_compute_dtype(self, value: jax.Array) -> jax.Array:
+        """Return a value of this Variable in the running layer's compute dtype, if it has one."""
+        dtype = context.autocast_dtype
+        # Comparing first saves a fifth of the time of an eager taped layer.
+        if dtype is None or value.dtype == dtype or not self.autocast:
             return value
-        return value.astype(wanted) if jnp.issubdtype(value.dtype, jnp.floating) else value
+        return value.astype(dtype) if jnp.issubdtype(value.dtype, jnp.floating) else value
+
+    def leave_store(self, value: jax.Array, exposed: bool) -> None:
+        """Take the value back from a store that is dissolved."""
+        self._value, self.store, self.exposed = value, None, exposed
+
+    def _place_zeros(self, zeros: np.ndarray[Any, Any]) -> jax.Array:
+        """Transfer zeros that `clear` left on the host to the device."""
+        value: jax.Array
+        with jax.ensure_compile_time_eval():  # also during a trace
+            value = jnp.asarray(zeros) if self.placement is None else self.placement.place_value(zeros)
+        if self.store is None:
+            self._value = value
+        else:
+            self.store.values[self.slot] = value
+        return value
 
     # --- reading
 
     @property
-    def value(self) -> Any:
-        """The value now: a jax.Array, or a Tensor connected to the tape while a tape is recording
-        it.
-        """
+    def value(self) -> jax.Array:
+        """The value: a jax.Array, or a Tensor connected to the tape while a tape records it."""
         if is_recorded(self):
-            return self._dispatch(_identity, self)
-        return self.read_cast()
+            return self.read_value()  # type: ignore[return-value]
+        return self.cast_to_compute_dtype(self.read())
 
     def read_value(self) -> Tensor:
         """Return the value as a Tensor that later assignments do not change."""
-        return self._dispatch(_identity, self)
+        tensor: Tensor = self._dispatch(_copy, self)
+        return tensor
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> np.ndarray[Any, Any]:
         """Return a NumPy copy; waits until the value has been computed."""
-        return np.array(read_numbers(np.asarray, self._peek()))
+        return np.array(convert_array(np.asarray, self.read(keep=False)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> np.ndarray[Any, Any]:
         array = self.numpy()  # a copy, since the buffer may be donated later
         return array if dtype is None else array.astype(dtype)
 
     def __jax_array__(self) -> Any:
-        return defer_or_unwrap(self, self.read_cast, sys._getframe(1))
+        return defer_or_unwrap(self, lambda: self.value, sys._getframe(1))
 
     def __len__(self) -> int:
         if not self._shape:
@@ -254,28 +244,28 @@ must be equal; reshape the value, or make a new Variable.
         return iter(self.read_value())
 
     def __bool__(self) -> bool:
-        return read_numbers(bool, self._peek())
+        return convert_array(bool, self.read(keep=False))
 
     def __int__(self) -> int:
-        return read_numbers(int, self._peek())
+        return convert_array(int, self.read(keep=False))
 
     def __float__(self) -> float:
-        return read_numbers(float, self._peek())
+        return convert_array(float, self.read(keep=False))
 
     def __index__(self) -> int:
-        return read_numbers(operator.index, self._peek())
+        return convert_array(operator.index, self.read(keep=False))
 
     def __format__(self, spec: str) -> str:
         return format(self.read_value(), spec) if spec else str(self)
 
     def __repr__(self) -> str:
-        value = self._peek()
-        shown = ""
+        value = self.read(keep=False)
+        text = ""
         if not isinstance(value, jax.core.Tracer):
-            shown = f", value={np.array2string(np.asarray(value), threshold=20)}"
-        return f"<Variable path={self._path}, shape={self._shape}, dtype={self._dtype}{shown}>"
+            text = f", value={np.array2string(np.asarray(value), threshold=20)}"
+        return f"<Variable path={self._path}, shape={self._shape}, dtype={self._dtype}{text}>"
 
-    def __deepcopy__(self, memo: dict) -> Variable:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copy = Variable(
             self.numpy(), None, self._dtype, self.trainable, self.autocast, self.aggregation,
             self.synchronization, self._name, self.constraint, self.regularizer,
@@ -285,25 +275,23 @@ must be equal; reshape the value, or make a new Variable.
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what `copy.copy` and `pickle` take: the value itself, not the step that holds
-        it.
-        """
-        own = {
-            "_value": jnp.array(self._peek(), copy=True),
-            "home": None,
+        """Return the state for `copy.copy` and `pickle`: the value, without the store."""
+        state: dict[str, Any] = {
+            "_value": jnp.array(self.read(keep=False), copy=True),
+            "store": None,
             "slot": 0,
             "exposed": False,
             "source": None,
         }
-        if self.placement is not None:  # devices are of this process; a copy starts on one of them
-            own |= {"_value": jnp.asarray(self.numpy()), "placement": None}
-        return vars(self) | own
+        if self.placement is not None:  # devices belong to this process; a copy starts on one
+            state |= {"_value": jnp.asarray(self.numpy()), "placement": None}
+        return vars(self) | state
 
     # --- changing
 
     def clear(self) -> None:
-        """Set the value to zeros. Outside of traces nothing is computed: the next compiled step
-        takes them from the host.
+        """Set the value to zeros, without a computation outside of traces: the next compiled step
+        reads the zeros from the host.
 
         Example:
             >>> total = podium.Variable(3.0)
@@ -318,27 +306,29 @@ must be equal; reshape the value, or make a new Variable.
         zeros: Any = np.zeros(self._shape, self._dtype)
         if self.placement is not None:
             zeros = self.placement.place_value(zeros)
-        if self.home is None:
+        if self.store is None:
             self._value, self.exposed = zeros, False
         else:
-            self.home.values[self.slot] = zeros
-            self.home.exposed.discard(self.slot)
+            self.store.values[self.slot] = zeros
+            self.store.exposed.discard(self.slot)
 
-    def assign(self, value: Any) -> Tensor:
-        """Replace the value. The shape must be equal; the type may widen (int to float), never
-        narrow.
+    def assign(self, value: TensorLike) -> Tensor:
+        """Replace the value.
+
+        Args:
+            value: The new value. Its shape must be equal; its dtype may be widened (int to float),
+                never narrowed.
 
         Returns:
             The new value.
         """
-        value = value if isinstance(value, (Tensor, Variable)) else self._number(value)
+        value = value if isinstance(value, (Tensor, Variable)) else self._as_numbers(value)
         self._check_assignable(value)
         if isinstance(value, Tensor) and value.dtype == self._dtype:
             new = value
         elif isinstance(value, (Tensor, Variable)):
-            with override(
-                autocast_dtype=None, bare_arrays=False
-            ):  # the stored type, whatever a layer computes in
+            # The stored dtype, not the compute dtype of a layer.
+            with override(autocast_dtype=None, bare_arrays=False):
                 new = self._dispatch(_cast_copy, value, self._dtype)
         else:
             # A copy: JAX may share memory with NumPy, and the caller may reuse it.
@@ -350,140 +340,148 @@ must be equal; reshape the value, or make a new Variable.
         self.source = new if is_recorded(new) else None
         return new
 
-    def assign_add(self, value: Any) -> Tensor:
+    def assign_add(self, value: TensorLike) -> Tensor:
         """Add to the value in place and return the sum."""
         return self._update(jnp.add, value)
 
-    def assign_sub(self, value: Any) -> Tensor:
+    def assign_sub(self, value: TensorLike) -> Tensor:
         """Subtract from the value in place and return the difference."""
         return self._update(jnp.subtract, value)
 
-    def scatter_update(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_update(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Replace the rows at `indices` (along the first dimension) by `updates`."""
         return self._scatter("set", indices, updates)
 
-    def scatter_add(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_add(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Add `updates` to the rows at `indices`; repeated indices add up."""
         return self._scatter("add", indices, updates)
 
-    def scatter_sub(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_sub(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Subtract `updates` from the rows at `indices`."""
         return self._scatter("subtract", indices, updates)
 
-    def scatter_mul(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_mul(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Multiply the rows at `indices` by `updates`."""
         return self._scatter("multiply", indices, updates)
 
-    def scatter_div(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_div(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Divide the rows at `indices` by `updates`."""
         return self._scatter("divide", indices, updates)
 
-    def scatter_min(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_min(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Lower the rows at `indices` to `updates` where those are smaller."""
         return self._scatter("min", indices, updates)
 
-    def scatter_max(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_max(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Raise the rows at `indices` to `updates` where those are larger."""
         return self._scatter("max", indices, updates)
 
-    def scatter_nd_update(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Replace the entries at `indices`, whose last dimension holds one index per dimension."""
         return self._scatter("set", indices, updates, nd=True)
 
-    def scatter_nd_add(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Add to the entries at `indices`, whose last dimension holds one index per dimension."""
         return self._scatter("add", indices, updates, nd=True)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any) -> Tensor:
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike) -> Tensor:
         """Subtract from the entries at `indices`, whose last dimension holds one index per
         dimension.
         """
         return self._scatter("subtract", indices, updates, nd=True)
 
-    def _update(self, fn: Callable, value: Any) -> Tensor:
-        value = value if isinstance(value, (Tensor, Variable)) else self._number(value)
+    def _update(self, fn: Callable[..., jax.Array], value: TensorLike) -> Tensor:
+        value = value if isinstance(value, (Tensor, Variable)) else self._as_numbers(value)
         self._check_assignable(value, broadcast=True)
 
-        def update(old: Any, value: Any) -> Any:
-            return fn(old, jnp.asarray(value, old.dtype))
+        def update(current: jax.Array, value: Any) -> jax.Array:
+            return fn(current, jnp.asarray(value, current.dtype))
 
         with override(autocast_dtype=None, bare_arrays=False):
             return self.assign(self._dispatch(update, self, value))
 
-    def _scatter(self, method: str, indices: Any, updates: Any, nd: bool = False) -> Tensor:
-        indices = indices if isinstance(indices, (Tensor, Variable)) else self._number(indices)
-        updates = updates if isinstance(updates, (Tensor, Variable)) else self._number(updates)
+    def _scatter(
+        self, method: str, indices: TensorLike, updates: TensorLike, nd: bool = False
+    ) -> Tensor:
+        indices = indices if isinstance(indices, (Tensor, Variable)) else self._as_numbers(indices)
+        updates = updates if isinstance(updates, (Tensor, Variable)) else self._as_numbers(updates)
         self._check_indices(indices, nd)
-        self._check_assignable(updates, shape=False)
+        self._check_assignable(updates, check_shape=False)
 
-        def scatter(value: Any, indices: Any, updates: Any) -> Any:
+        def scatter(value: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
             key = tuple(jnp.moveaxis(indices, -1, 0)) if nd else indices
-            return getattr(value.at[key], method)(updates.astype(value.dtype))
+            result: jax.Array = getattr(value.at[key], method)(updates.astype(value.dtype))
+            return result
 
         with override(autocast_dtype=None, bare_arrays=False):
             return self.assign(self._dispatch(scatter, self, indices, updates))
 
-    def _number(self, value: Any) -> Any:
+    def _as_numbers(self, value: object) -> Any:
+        """Return a value that is not Podium's as an array or a Python number."""
         if isinstance(value, (jax.Array, bool, int, float, complex)):
             return value
         array = as_number_array(value, f"value assigned to {self._path!r}")
         return check_int_range(array) if jnp.issubdtype(self._dtype, jnp.integer) else array
 
-    def _check_assignable(self, value: Any, broadcast: bool = False, shape: bool = True) -> None:
-        given = tuple(np.shape(value)) if not hasattr(value, "shape") else tuple(value.shape)
-        fits = given == self._shape
+    def _check_assignable(
+        self, value: Any, broadcast: bool = False, check_shape: bool = True
+    ) -> None:
+        value_shape = tuple(value.shape if hasattr(value, "shape") else np.shape(value))
+        fits = value_shape == self._shape
         if broadcast and not fits:
-            fits = len(given) <= len(self._shape) and all(
-                a in (1, b) for a, b in zip(given[::-1], self._shape[::-1], strict=False)
+            fits = len(value_shape) <= len(self._shape) and all(
+                a in (1, b) for a, b in zip(value_shape[::-1], self._shape[::-1], strict=False)
             )
-        if shape and not fits:
+        if check_shape and not fits:
             raise ValueError(
                 f"Variable {self._path!r} has shape {self._shape} and was assigned a value of "
-                f"shape {given}. The shapes must be equal; reshape the value, or make a new "
-                "Variable."
+                f"shape {value_shape}. The shapes must be equal; reshape the value, or create a "
+                "new Variable."
             )
         dtype = value.dtype if hasattr(value, "dtype") else np.result_type(value)
-        if _kind(dtype) > _kind(self._dtype):
+        if _dtype_rank(dtype) > _dtype_rank(self._dtype):
             raise TypeError(
                 f"Variable {self._path!r} holds {self._dtype} and was assigned {dtype}, which "
-                "would lose part of the value. Convert it on purpose with `ops.cast(value, "
+                "would lose part of the value. Convert it explicitly with `ops.cast(value, "
                 f"{str(self._dtype)!r})`."
             )
 
-    def _check_indices(self, indices: Any, nd: bool) -> None:
-        raw = (
+    def _check_indices(self, indices: object, nd: bool) -> None:
+        values = (
             indices.read() if isinstance(indices, Variable) else getattr(indices, "_value", indices)
         )
-        if isinstance(raw, jax.core.Tracer):
-            return  # sizes are known only when it runs; JAX drops updates that fall outside
-        array = np.asarray(raw)
+        if isinstance(values, jax.core.Tracer):
+            return  # not known during a trace; JAX drops updates that are out of bounds
+        array = np.asarray(values)
         limits = np.asarray(self._shape[: array.shape[-1]] if nd else self._shape[:1])
         if array.size and ((array < -limits).any() or (array >= limits).any()):
             raise IndexError(
                 f"indices from {array.min()} to {array.max()} were given for Variable "
-                f"{self._path!r} of shape {self._shape}; each index must be below the length of "
-                "its dimension."
+                f"{self._path!r} of shape {self._shape}; each index must be below the size of its "
+                "dimension."
             )
 
 
-def _identity(value: Any) -> Any:
+def _copy(value: jax.Array) -> jax.Array:
     return jnp.array(value, copy=True)
 
 
-def _cast_copy(value: Any, dtype: Any) -> Any:
+def _cast_copy(value: jax.Array, dtype: DTypeLike) -> jax.Array:
     return jnp.array(value, dtype=dtype, copy=True)
 
 
-def _kind(dtype: Any) -> int:
-    """Rank the kinds of numbers: each can hold those before it."""
+def _dtype_rank(dtype: DTypeLike) -> int:
+    """Return the rank of a dtype's kind: each kind can represent those of lower rank."""
     for rank, kind in enumerate((jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)):
         if jnp.issubdtype(dtype, kind):
             return rank
     return 4
 
 
-def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any) -> Any:
-    """Compute the first value, outside of every trace and tape."""
+def _initial_value(
+    variable: Variable, initializer: Any, shape: Sequence[int] | None, dtype: DTypeLike | None
+) -> Array:
+    """Compute the initial value, outside of all traces and tapes."""
     dtype = None if dtype is None else standardize_dtype(dtype)
     with (
         jax.ensure_compile_time_eval(),
@@ -506,15 +504,14 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
         if isinstance(raw, jax.core.Tracer):
             raise _errors.LeakedValueError(
                 f"The initial value of Variable {variable.path!r} depends on values inside a "
-                "compiled function, which are not known when it is made. Give a callable or "
+                "compiled function, which are not known when it is created. Pass a callable or "
                 "constant numbers, and assign the traced value afterwards."
             )
-        array: Any
+        array: Array
         if isinstance(raw, jax.Array):
             array = jnp.array(raw, dtype=dtype or raw.dtype, copy=True)
-        elif (
-            type(raw) is np.ndarray and raw.ndim and not any(raw.strides)
-        ):  # one zero in all places: takes no memory yet
+        elif type(raw) is np.ndarray and raw.ndim and not any(raw.strides):
+            # A broadcast zero: takes no memory until the first step.
             array = np.zeros(raw.shape, raw.dtype)
         else:
             numbers = as_number_array(raw, f"initial value of {variable.path!r}")
@@ -534,13 +531,13 @@ def _initial_value(variable: Variable, initializer: Any, shape: Any, dtype: Any)
 
 
 def _flatten(variable: Variable) -> tuple[tuple[Any], None]:
-    refuse_if_recorded(variable)
-    return (variable.read_cast(),), None
+    check_not_recorded(variable)
+    return (variable.value,), None
 
 
-def _unflatten(_: None, children: Any) -> Any:
+def _unflatten(_: None, children: Sequence[Any]) -> Any:
     return wrap(children[0])
 
 
-# Raw JAX reads a Variable as its value: `jnp.dot(x, self.kernel)` works, and gives an array.
+# Raw JAX reads a Variable as its value: `jnp.dot(x, self.kernel)` works, and returns an array.
 jax.tree_util.register_pytree_node(Variable, _flatten, _unflatten)

@@ -27,8 +27,8 @@ def check_one_scope(model: Any, strategy: Strategy, optimizer: Any, metrics: Any
         for variable in variables:
             if not isinstance(variable, Variable):
                 continue
-            place = None if variable.placement is None else variable.placement.everywhere
-            if place != (None if layout is None else layout.everywhere):
+            place = None if variable.placement is None else variable.placement.replicated
+            if place != (None if layout is None else layout.replicated):
                 found = (
                     "outside of all scopes"
                     if variable.placement is None

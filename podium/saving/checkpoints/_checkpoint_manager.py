@@ -309,6 +309,6 @@ def _values(target: SavableModel | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(target, Mapping):
         return snapshot(variables_by_path(target))
     return {
-        str(name): value.expose() if isinstance(value, Variable) else value
+        str(name): value.read() if isinstance(value, Variable) else value
         for name, value in target.items()
     }

@@ -51,7 +51,7 @@ def array_bytes(array: Array) -> memoryview:
 
 def host_value(variable: Variable) -> NumpyArray:
     """Return the value of a variable for writing: on CPU the memory that JAX holds, not a copy."""
-    return np.asarray(variable._peek())
+    return np.asarray(variable.read(keep=False))
 
 
 def array_sha256(name: str, array: NumpyArray) -> str:

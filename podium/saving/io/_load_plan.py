@@ -80,7 +80,7 @@ class LoadPlan(NamedTuple):
         """Change the model. If a layer's own `load_own_variables` raises, all values are reset."""
         changed = [variable for variable, _ in self.assignments]
         changed += [variable for layer, _ in self.own_stores for variable in layer.variables]
-        before = [variable.held for variable in changed]
+        before = [variable.stored for variable in changed]
         try:
             for variable, array in self.assignments:
                 variable.assign(array)
