@@ -660,7 +660,7 @@ def test_at_most_five_frames_of_podium_are_above_a_step_while_it_runs_or_is_trac
     model = Watches()
     model.compile(run_eagerly=eager, steps_per_execution=steps)
     model.fit(np.zeros((40, 1)), batch_size=4, verbose=0)
-    tracing = [] if eager else ["discover", "_body"]
+    tracing = [] if eager else ["discover", "_run_function"]
     ours = ["fit", "run", *tracing, "run_step"]
     assert len(seen) == (10 if eager else 2)
     assert all(names == ours for names in seen)
