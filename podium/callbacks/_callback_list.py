@@ -303,7 +303,7 @@ class CallbackList:
                 logs = StepLogs(logs)
             _call(callback, hook, method, index, _copy_logs(logs))
 
-    def _begin(self, kind: str, logs: _AnyLogs) -> None:
+    def _begin(self, kind: str, logs: Mapping[str, Any] | None) -> None:
         self._find_overrides()  # again, because hooks may have been assigned since
         begun: list[Callback] = []
         self._begun[kind] = begun
@@ -313,7 +313,7 @@ class CallbackList:
                 _call(callback, hook, getattr(callback, hook), _copy_logs(logs))
             begun.append(callback)
 
-    def _end(self, kind: str, logs: _AnyLogs) -> None:
+    def _end(self, kind: str, logs: Mapping[str, Any] | None) -> None:
         begun = self._begun[kind]
         # A loop of the user may call the end without the beginning.
         due = list(self.callbacks) if begun is None else begun

@@ -65,7 +65,7 @@ class ReduceLROnPlateau(MonitorCallback):
         self.cooldown = check_epochs("ReduceLROnPlateau", "cooldown", cooldown)
         self.min_lr = min_lr
         self.verbose = verbose
-        self.cooldown_counter = 0
+        self.cooldown_counter: float = 0
         self.wait = 0
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:

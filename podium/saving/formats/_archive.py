@@ -127,7 +127,7 @@ class Window(io.RawIOBase):
         """Fill a buffer from the position on."""
         view = memoryview(buffer).cast("B")[: max(0, self._size - self._position)]
         self._file.seek(self._start + self._position)
-        count = self._file.readinto(view)
+        count = self._file.readinto(view)  # type: ignore[attr-defined]
         self._position += count
         return int(count)
 

@@ -31,19 +31,19 @@ def structure_checksum(ranges: list[tuple[int, int]], structure: hashlib._Hash) 
     return table + _END.pack(len(ranges), structure.digest(), _MAGIC)
 
 
-def check_structure(file: BinaryIO) -> bool:
+def check_structure(file: BinaryIO | io.RawIOBase) -> bool:
     """Compare the structure of a file with its checksum; return whether it has one."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - _END.size))
     end = file.read(_END.size)
-    if len(end) < _END.size or not end.endswith(_MAGIC):
+    if end is None or len(end) < _END.size or not end.endswith(_MAGIC):
         return False
     count, digest, _ = _END.unpack(end)
     stop = size - _END.size - 16 * count
     if stop < 0:
         raise InvalidFileError("is corrupt: the checksum at its end does not fit its size.")
     file.seek(stop)
-    table = file.read(16 * count)
+    table = file.read(16 * count) or b""
     if digest != _digest(file, list(struct.iter_unpack("<QQ", table)), table, stop):
         raise InvalidFileError(
             "is corrupt: its structure does not fit the checksum that was written with it, and "
@@ -52,7 +52,9 @@ def check_structure(file: BinaryIO) -> bool:
     return True
 
 
-def _digest(file: BinaryIO, ranges: list[tuple[int, ...]], table: bytes, stop: int) -> bytes:
+def _digest(
+    file: BinaryIO | io.RawIOBase, ranges: list[tuple[int, ...]], table: bytes, stop: int
+) -> bytes:
     structure, position = hashlib.sha256(), 0
     for offset, length in [*ranges, (stop, 0)]:
         if not position <= offset <= offset + length <= stop:
