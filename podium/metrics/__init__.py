@@ -1,4 +1,6 @@
-"""Running figures kept in Variables, under the names of `keras.metrics`."""
+"""Metrics under the names of `keras.metrics`: classes that accumulate over batches, and functions
+of one batch.
+"""
 
 from podium.losses import binary_crossentropy as BCE
 from podium.losses import binary_crossentropy as bce
@@ -71,8 +73,12 @@ from podium.metrics._iou import IoU as IoU
 from podium.metrics._iou import MeanIoU as MeanIoU
 from podium.metrics._iou import OneHotIoU as OneHotIoU
 from podium.metrics._iou import OneHotMeanIoU as OneHotMeanIoU
+from podium.metrics._marked_results import mark_results as mark_results
+from podium.metrics._mean import Mean as Mean
+from podium.metrics._mean import MeanMetricWrapper as MeanMetricWrapper
+from podium.metrics._mean import MeanTensor as MeanTensor
+from podium.metrics._mean import Sum as Sum
 from podium.metrics._metric import Metric as Metric
-from podium.metrics._metric_result import noting_results as noting_results
 from podium.metrics._precision_recall import Precision as Precision
 from podium.metrics._precision_recall import Recall as Recall
 from podium.metrics._probabilistic import BinaryCrossentropy as BinaryCrossentropy
@@ -83,10 +89,6 @@ from podium.metrics._probabilistic import (
     SparseCategoricalCrossentropy as SparseCategoricalCrossentropy,
 )
 from podium.metrics._r2_score import R2Score as R2Score
-from podium.metrics._reduction import Mean as Mean
-from podium.metrics._reduction import MeanMetricWrapper as MeanMetricWrapper
-from podium.metrics._reduction import MeanTensor as MeanTensor
-from podium.metrics._reduction import Sum as Sum
 from podium.metrics._registry import deserialize as deserialize
 from podium.metrics._registry import get as get
 from podium.metrics._registry import resolve_accuracy as resolve_accuracy

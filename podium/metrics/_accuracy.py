@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from podium._typing import DTypeLike
 from podium.metrics._accuracy_functions import (
     accuracy,
     binary_accuracy,
@@ -12,15 +11,15 @@ from podium.metrics._accuracy_functions import (
     sparse_top_k_categorical_accuracy,
     top_k_categorical_accuracy,
 )
-from podium.metrics._reduction import MeanMetricWrapper
+from podium.metrics._mean import MeanMetricWrapper
 
 
 class Accuracy(MeanMetricWrapper):
     """How often predictions equal their targets.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.Accuracy()
@@ -30,7 +29,7 @@ class Accuracy(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "accuracy", dtype: Any = None):
+    def __init__(self, name: str | None = "accuracy", dtype: DTypeLike | None = None):
         super().__init__(accuracy, name, dtype)
 
 
@@ -38,8 +37,8 @@ class BinaryAccuracy(MeanMetricWrapper):
     """How often predictions are on the right side of a threshold.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         threshold: Predictions above it mean 1.
 
     Example:
@@ -51,18 +50,21 @@ class BinaryAccuracy(MeanMetricWrapper):
     _direction = "up"
 
     def __init__(
-        self, name: str | None = "binary_accuracy", dtype: Any = None, threshold: float = 0.5
+        self,
+        name: str | None = "binary_accuracy",
+        dtype: DTypeLike | None = None,
+        threshold: float = 0.5,
     ):
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
         self.threshold = threshold
 
 
 class CategoricalAccuracy(MeanMetricWrapper):
-    """How often the largest prediction is at the place of the one-hot target.
+    """How often the largest prediction is at the index of the one-hot target.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.CategoricalAccuracy()
@@ -72,16 +74,16 @@ class CategoricalAccuracy(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None):
+    def __init__(self, name: str | None = "categorical_accuracy", dtype: DTypeLike | None = None):
         super().__init__(categorical_accuracy, name, dtype)
 
 
 class SparseCategoricalAccuracy(MeanMetricWrapper):
-    """How often the largest prediction is at the place that the target names.
+    """How often the largest prediction is at the index given by the target.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.SparseCategoricalAccuracy()
@@ -91,7 +93,9 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: Any = None):
+    def __init__(
+        self, name: str | None = "sparse_categorical_accuracy", dtype: DTypeLike | None = None
+    ):
         super().__init__(sparse_categorical_accuracy, name, dtype)
 
 
@@ -99,9 +103,9 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
     """How often the class of the one-hot target is among the `k` largest predictions.
 
     Args:
-        k: How many predictions count.
-        name: A name.
-        dtype: The type of the sums.
+        k: The number of largest predictions to consider.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.TopKCategoricalAccuracy(k=1)
@@ -112,7 +116,10 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
     _direction = "up"
 
     def __init__(
-        self, k: int = 5, name: str | None = "top_k_categorical_accuracy", dtype: Any = None
+        self,
+        k: int = 5,
+        name: str | None = "top_k_categorical_accuracy",
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(top_k_categorical_accuracy, name, dtype, k=k)
         self.k = k
@@ -122,10 +129,10 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
     """How often the target is among the `k` largest predictions.
 
     Args:
-        k: How many predictions count.
-        name: A name.
-        dtype: The type of the sums.
-        from_sorted_ids: Whether predictions are class numbers, the likeliest first, instead of
+        k: The number of largest predictions to consider.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
+        from_sorted_ids: Whether predictions are class indices, the likeliest first, instead of
             scores.
 
     Example:
@@ -140,7 +147,7 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
         self,
         k: int = 5,
         name: str | None = "sparse_top_k_categorical_accuracy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         from_sorted_ids: bool = False,
     ):
         super().__init__(

@@ -1,111 +1,124 @@
-"""How targets, predictions, weights and masks line up: pure functions of arrays.
+"""Alignment of targets, predictions, weights and masks: pure functions of arrays.
 
-Nothing is stretched to fit silently. Targets get the predictions' shape up to one last dimension of
-length one; weights and masks are lined up from the first dimension, the one that counts samples.
+Nothing is broadcast silently. Targets take the shape of the predictions up to a last axis of size
+1; weights and masks are aligned from the first axis, the samples.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import jax.numpy as jnp
 
 
-def same_shape(y_true: Any, y_pred: Any, hint: str = "") -> tuple[Any, Any]:
-    """Add or drop a last dimension of length one where the ranks differ by one; then the shapes
+def match_shapes(
+    y_true: jax.Array, y_pred: jax.Array, hint: str = ""
+) -> tuple[jax.Array, jax.Array]:
+    """Add or drop a last axis of size 1 where the ranks differ by one; then the shapes
     must be equal.
     """
-    given = y_true.shape, y_pred.shape
+    shapes = y_true.shape, y_pred.shape
     if y_true.ndim == y_pred.ndim + 1 and y_true.shape[-1] == 1:
         y_true, y_pred = (y_true, y_pred[:, None]) if y_pred.ndim == 1 else (y_true[..., 0], y_pred)
     elif y_pred.ndim == y_true.ndim + 1 and y_pred.shape[-1] == 1:
         y_true, y_pred = (y_true[:, None], y_pred) if y_true.ndim == 1 else (y_true, y_pred[..., 0])
     if y_true.shape != y_pred.shape:
         raise ValueError(
-            f"y_true has shape {given[0]} and y_pred has shape {given[1]}; equal shapes were "
-            "expected (a last dimension of length one may be missing), since neither is stretched "
-            f"to fit the other. {hint or 'Reshape one of them.'}"
+            f"y_true has shape {shapes[0]} and y_pred has shape {shapes[1]}; equal shapes were "
+            "expected (a last axis of size 1 may be missing), since neither is broadcast "
+            f"to the other. {hint or 'Reshape one of them.'}"
         )
     return y_true, y_pred
 
 
-def stretched(weight: Any, shape: tuple[int, ...]) -> Any:
-    """Stretch weights to `shape`, lined up from the first dimension: one weight for all that
+def broadcast_weights(weight: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """Stretch weights to `shape`, lined up from the first axis: one weight for all that
     follows it.
     """
-    given = weight.shape
+    weight_shape = weight.shape
     while weight.ndim > len(shape) and weight.shape[-1] == 1:
         weight = weight[..., 0]
     if weight.ndim <= len(shape):
         weight = weight.reshape(weight.shape + (1,) * (len(shape) - weight.ndim))
-        if all(mine in (1, wanted) for mine, wanted in zip(weight.shape, shape, strict=True)):
+        if all(actual in (1, size) for actual, size in zip(weight.shape, shape, strict=True)):
             return jnp.broadcast_to(weight, shape)
     raise ValueError(
-        f"sample_weight (or the mask) has shape {given} for values of shape {shape}; a number was "
-        f"expected, or a shape that begins like theirs, such as {shape[:1]}."
+        f"sample_weight (or the mask) has shape {weight_shape} for values of shape {shape}; a number "
+        f"was expected, or a shape that starts like theirs, such as {shape[:1]}."
     )
 
 
-def masked(weight: Any, mask: Any, dtype: str) -> Any:
+def apply_mask(weight: jax.Array | None, mask: jax.Array | None, dtype: str) -> jax.Array | None:
     """Return the weights times the mask (0 for what it hides), with the longer of the two shapes;
     None for neither.
     """
     if mask is None:
         return None if weight is None else weight.astype(dtype)
     mask = mask.astype(dtype)
-    if weight is None:
-        return mask
-    weight = weight.astype(dtype)
+    return mask if weight is None else _multiply_aligned(weight.astype(dtype), mask)
+
+
+def _multiply_aligned(weight: jax.Array, mask: jax.Array) -> jax.Array:
     if weight.ndim > mask.ndim:
-        return weight * stretched(mask, weight.shape)
-    return stretched(weight, mask.shape) * mask
+        return weight * broadcast_weights(mask, weight.shape)
+    return broadcast_weights(weight, mask.shape) * mask
 
 
 def total_and_count(
-    values: Any, weight: Any, mask: Any, values_mask: Any, dtype: str
-) -> tuple[Any, Any]:
+    values: jax.Array,
+    weight: jax.Array | None,
+    mask: jax.Array | None,
+    values_mask: jax.Array | None,
+    dtype: str,
+) -> tuple[jax.Array, jax.Array]:
     """Return the sums over samples of the (weighted) values and of the weights, each sample
     averaged first.
 
-    A sample is an entry of the first dimension. `values_mask` is the mask that travels with the
+    A sample is an entry of the first axis. `values_mask` is the mask that travels with the
     values themselves; like Keras, it only counts where weights or a mask of the predictions are
     there too.
     """
     values = values.astype(dtype)
-    weight = masked(weight, mask, dtype)
+    weight = apply_mask(weight, mask, dtype)
     if weight is None:
-        return jnp.sum(_by_sample(values)), jnp.asarray(
+        return jnp.sum(_mean_per_sample(values)), jnp.asarray(
             values.shape[0] if values.ndim else 1, dtype
         )
-    weight = masked(weight, values_mask, dtype)
+    if values_mask is not None:
+        weight = _multiply_aligned(weight, values_mask.astype(dtype))
     if values.ndim > weight.ndim:
         values = jnp.mean(values, axis=tuple(range(weight.ndim, values.ndim)))
-    weight = stretched(weight, values.shape)
-    return jnp.sum(_by_sample(weighted(values, weight))), jnp.sum(_by_sample(weight))
+    weight = broadcast_weights(weight, values.shape)
+    return jnp.sum(_mean_per_sample(multiply_weights(values, weight))), jnp.sum(
+        _mean_per_sample(weight)
+    )
 
 
-def weighted_total(values: Any, weight: Any, values_mask: Any, dtype: str) -> Any:
+def weighted_total(
+    values: jax.Array, weight: jax.Array | None, values_mask: jax.Array | None, dtype: str
+) -> jax.Array:
     """Return the sum of the (weighted) values."""
     values = values.astype(dtype)
     if weight is None:
         return jnp.sum(values)
-    return jnp.sum(weighted(values, stretched(masked(weight, values_mask, dtype), values.shape)))
+    weight = weight.astype(dtype)
+    if values_mask is not None:
+        weight = _multiply_aligned(weight, values_mask.astype(dtype))
+    return jnp.sum(multiply_weights(values, broadcast_weights(weight, values.shape)))
 
 
-def weighted(values: Any, weight: Any) -> Any:
+def multiply_weights(values: jax.Array, weight: jax.Array) -> jax.Array:
     """Multiply; a weight of zero leaves a value out even where it is not a number, such as that of
     a padded sample.
     """
     return jnp.where((weight == 0) & ~jnp.isfinite(values), jnp.zeros_like(values), values * weight)
 
 
-def ratio(part: Any, whole: Any) -> Any:
-    """Divide, with 0 where the whole is 0: nothing was seen yet."""
-    empty = whole == 0
-    return jnp.where(
-        empty, jnp.zeros_like(part), part / jnp.where(empty, jnp.ones_like(whole), whole)
-    )
+def divide_or_zero(numerator: jax.Array, denominator: jax.Array) -> jax.Array:
+    """Divide, with 0 where the denominator is 0, as before the first update."""
+    empty = denominator == 0
+    safe = jnp.where(empty, jnp.ones_like(denominator), denominator)
+    return jnp.where(empty, jnp.zeros_like(numerator), numerator / safe)
 
 
-def _by_sample(values: Any) -> Any:
+def _mean_per_sample(values: jax.Array) -> jax.Array:
     return values if values.ndim < 2 else jnp.mean(values, axis=tuple(range(1, values.ndim)))

@@ -1,8 +1,7 @@
-"""The position of the largest value, as metrics of classes ask for it at every step.
+"""The index of the largest value, which metrics of classes compute at every step.
 
-`jnp.argmax` computes the same by a reduction of pairs: slower on CPU, and JAX keeps something of
-each one that it compiles for as long as the process lives. The maximum is often at hand, as the
-loss has computed it.
+`jnp.argmax` computes the same by a reduction of pairs: slower on CPU, and JAX keeps memory for
+each compiled one until the process ends. The maximum is often computed by the loss as well.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ import jax
 import jax.numpy as jnp
 
 
-def position_of_largest(values: jax.Array, axis: int = -1) -> jax.Array:
-    """Return where the first of the largest values is, or the first NaN if there is one.
+def argmax(values: jax.Array, axis: int = -1) -> jax.Array:
+    """Return the index of the first of the largest values, or of the first NaN.
 
     Example:
-        >>> from podium.metrics._argmax import position_of_largest
-        >>> position_of_largest(jnp.array([[1.0, 3.0, 3.0], [5.0, 2.0, 4.0]])).tolist()
+        >>> from podium.metrics._argmax import argmax
+        >>> argmax(jnp.array([[1.0, 3.0, 3.0], [5.0, 2.0, 4.0]])).tolist()
         [1, 0]
     """
     largest = (values == jnp.max(values, axis, keepdims=True)) | (values != values)

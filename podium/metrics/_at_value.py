@@ -1,42 +1,48 @@
-"""The best of one rate where another reaches a wanted value: sensitivity at specificity and its
-siblings.
-"""
+"""The best of one rate where another reaches a required value: sensitivity at specificity etc."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
+from podium._typing import Config, DTypeLike
 from podium.core import Variable, dispatch
-from podium.metrics._alignment import ratio
+from podium.metrics._alignment import divide_or_zero
 from podium.metrics._confusion import KINDS, ConfusionCounter, ConfusionMetric
 
 
 class _BestAtValue(ConfusionMetric):
-    """The base of the four: counts at `num_thresholds` thresholds from 0 to 1."""
+    """The abstract base of the four: counts at `num_thresholds` thresholds from 0 to 1."""
 
     true_positives: Variable
     false_positives: Variable
     true_negatives: Variable
     false_negatives: Variable
     _direction = "up"
-    _wanted = ""  # the name of the rate that must reach the value; also that of the argument
-    _best = ""  # the name of the rate to return
+    _constraint = ""  # the rate that must reach the value; also the name of the argument
+    _objective = ""  # the rate to return
 
     def __init__(
-        self, value: float, num_thresholds: int, class_id: int | None, name: str | None, dtype: Any
+        self,
+        value: float,
+        num_thresholds: int,
+        class_id: int | None,
+        name: str | None,
+        dtype: DTypeLike | None,
     ):
         super().__init__(name, dtype)
         if not 0 <= value <= 1:
             raise ValueError(
-                f"{type(self).__name__} was given {self._wanted}={value!r}; a number from 0 to 1 "
+                f"{type(self).__name__} was given {self._constraint}={value!r}; a number from 0 "
+                "to 1 "
                 "was expected."
             )
         if num_thresholds < 1:
             raise ValueError(
-                f"{type(self).__name__} was given num_thresholds={num_thresholds!r}; a whole "
-                "number above zero was expected."
+                f"{type(self).__name__} was given num_thresholds={num_thresholds!r}; an int "
+                "above zero was expected."
             )
         self.value = value
         self.num_thresholds = num_thresholds
@@ -47,26 +53,26 @@ class _BestAtValue(ConfusionMetric):
         counter = ConfusionCounter(
             tuple(self.thresholds), num_thresholds > 1, self.dtype, class_id=class_id
         )
-        self._count_with(counter, KINDS, (num_thresholds,))
+        self._make_counts(counter, KINDS, (num_thresholds,))
 
     def result(self) -> Any:
-        """Return the best rate so far; 0 where no threshold reaches the wanted value."""
+        """Return the best rate so far; 0 where no threshold reaches the required value."""
         counts = (
             self.true_positives,
             self.false_positives,
             self.true_negatives,
             self.false_negatives,
         )
-        return dispatch(_best_rate, self._wanted, self._best, self.value, *counts)
+        return dispatch(_best_objective, self._constraint, self._objective, self.value, *counts)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
-        own = {
+        config = {
             "class_id": self.class_id,
             "num_thresholds": self.num_thresholds,
-            self._wanted: self.value,
+            self._constraint: self.value,
         }
-        return super().get_config() | own
+        return super().get_config() | config
 
 
 class SensitivityAtSpecificity(_BestAtValue):
@@ -74,11 +80,11 @@ class SensitivityAtSpecificity(_BestAtValue):
     is at least a value.
 
     Args:
-        specificity: The wanted specificity, from 0 to 1.
-        num_thresholds: How many thresholds to try.
-        class_id: Look at this class (entry of the last dimension) only.
-        name: A name.
-        dtype: The type of the counts.
+        specificity: The required specificity, from 0 to 1.
+        num_thresholds: The number of thresholds.
+        class_id: The only class (index of the last axis) to consider.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.SensitivityAtSpecificity(0.5)
@@ -86,7 +92,7 @@ class SensitivityAtSpecificity(_BestAtValue):
         0.5
     """
 
-    _wanted, _best = "specificity", "sensitivity"
+    _constraint, _objective = "specificity", "sensitivity"
 
     def __init__(
         self,
@@ -94,7 +100,7 @@ class SensitivityAtSpecificity(_BestAtValue):
         num_thresholds: int = 200,
         class_id: int | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(specificity, num_thresholds, class_id, name, dtype)
         self.specificity = specificity
@@ -105,11 +111,11 @@ class SpecificityAtSensitivity(_BestAtValue):
     is at least a value.
 
     Args:
-        sensitivity: The wanted sensitivity, from 0 to 1.
-        num_thresholds: How many thresholds to try.
-        class_id: Look at this class (entry of the last dimension) only.
-        name: A name.
-        dtype: The type of the counts.
+        sensitivity: The required sensitivity, from 0 to 1.
+        num_thresholds: The number of thresholds.
+        class_id: The only class (index of the last axis) to consider.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.SpecificityAtSensitivity(0.5)
@@ -117,7 +123,7 @@ class SpecificityAtSensitivity(_BestAtValue):
         0.6667
     """
 
-    _wanted, _best = "sensitivity", "specificity"
+    _constraint, _objective = "sensitivity", "specificity"
 
     def __init__(
         self,
@@ -125,7 +131,7 @@ class SpecificityAtSensitivity(_BestAtValue):
         num_thresholds: int = 200,
         class_id: int | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(sensitivity, num_thresholds, class_id, name, dtype)
         self.sensitivity = sensitivity
@@ -135,11 +141,11 @@ class PrecisionAtRecall(_BestAtValue):
     """The best precision where recall is at least a value.
 
     Args:
-        recall: The wanted recall, from 0 to 1.
-        num_thresholds: How many thresholds to try.
-        class_id: Look at this class (entry of the last dimension) only.
-        name: A name.
-        dtype: The type of the counts.
+        recall: The required recall, from 0 to 1.
+        num_thresholds: The number of thresholds.
+        class_id: The only class (index of the last axis) to consider.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.PrecisionAtRecall(0.5)
@@ -147,7 +153,7 @@ class PrecisionAtRecall(_BestAtValue):
         0.5
     """
 
-    _wanted, _best = "recall", "precision"
+    _constraint, _objective = "recall", "precision"
 
     def __init__(
         self,
@@ -155,7 +161,7 @@ class PrecisionAtRecall(_BestAtValue):
         num_thresholds: int = 200,
         class_id: int | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(recall, num_thresholds, class_id, name, dtype)
         self.recall = recall
@@ -165,11 +171,11 @@ class RecallAtPrecision(_BestAtValue):
     """The best recall where precision is at least a value.
 
     Args:
-        precision: The wanted precision, from 0 to 1.
-        num_thresholds: How many thresholds to try.
-        class_id: Look at this class (entry of the last dimension) only.
-        name: A name.
-        dtype: The type of the counts.
+        precision: The required precision, from 0 to 1.
+        num_thresholds: The number of thresholds.
+        class_id: The only class (index of the last axis) to consider.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.RecallAtPrecision(0.8)
@@ -177,7 +183,7 @@ class RecallAtPrecision(_BestAtValue):
         0.5
     """
 
-    _wanted, _best = "precision", "recall"
+    _constraint, _objective = "precision", "recall"
 
     def __init__(
         self,
@@ -185,14 +191,22 @@ class RecallAtPrecision(_BestAtValue):
         num_thresholds: int = 200,
         class_id: int | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(precision, num_thresholds, class_id, name, dtype)
         self.precision = precision
 
 
-def _best_rate(wanted: str, best: str, value: float, tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
-    """Return the largest `best` rate at a threshold where the `wanted` rate reaches the value."""
+def _best_objective(
+    constraint: str,
+    objective: str,
+    value: float,
+    tp: jax.Array,
+    fp: jax.Array,
+    tn: jax.Array,
+    fn: jax.Array,
+) -> jax.Array:
+    """Return the largest objective at a threshold where the constraint reaches the value."""
     rates = {
         "precision": (tp, fp),
         "recall": (tp, fn),
@@ -200,6 +214,7 @@ def _best_rate(wanted: str, best: str, value: float, tp: Any, fp: Any, tn: Any, 
         "specificity": (tn, fp),
     }
     reached, offered = (
-        ratio(right, right + mistakes) for right, mistakes in (rates[wanted], rates[best])
+        divide_or_zero(right, right + mistakes)
+        for right, mistakes in (rates[constraint], rates[objective])
     )
     return jnp.max(jnp.where(reached >= value, offered, jnp.zeros_like(offered)))

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import Variable, dispatch, epsilon, unknown_choice
 from podium.metrics._confusion import (
     KINDS,
     ConfusionCounter,
     ConfusionMetric,
-    checked_thresholds,
-    evenly_spread,
+    are_evenly_spaced,
+    check_thresholds,
 )
 from podium.metrics._confusion_area import area
 
@@ -26,19 +27,19 @@ SUMMATIONS = ("interpolation", "minoring", "majoring")
 class AUC(ConfusionMetric):
     """The area under the ROC or precision-recall curve, computed from counts at fixed thresholds.
 
-    Memory does not grow with the data. More thresholds come nearer to the true area; so do
-    thresholds that split the predictions evenly. `"minoring"` and `"majoring"` give a lower and an
-    upper bound.
+    Memory does not grow with the data. The result is more exact with more thresholds, and
+    with thresholds that split the predictions evenly. `"minoring"` and `"majoring"` return a lower
+    and an upper bound.
 
     Args:
         num_thresholds: How many thresholds, at least 2; ignored if `thresholds` is given.
         curve: `"ROC"`, `"PR"` (precision over recall) or `"PRGAIN"` (their gains).
         summation_method: `"interpolation"`, `"minoring"` or `"majoring"`.
-        name: A name.
-        dtype: The type of the counts.
-        thresholds: Thresholds of your own between 0 and 1; one below and one above all predictions
+        name: The name of the metric.
+        dtype: The dtype of the counts.
+        thresholds: Custom thresholds between 0 and 1; one below and one above all predictions
             are added.
-        multi_label: Whether to compute an area for each label (entry of the last dimension) and
+        multi_label: Whether to compute an area for each label (entry of the last axis) and
             average them.
         num_labels: How many labels, if `multi_label`; by default found at the first update.
         label_weights: A weight for each label: for the average if `multi_label`, for the counts
@@ -66,7 +67,7 @@ class AUC(ConfusionMetric):
         curve: str = "ROC",
         summation_method: str = "interpolation",
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         thresholds: Sequence[float] | None = None,
         multi_label: bool = False,
         num_labels: int | None = None,
@@ -74,12 +75,12 @@ class AUC(ConfusionMetric):
         from_logits: bool = False,
     ):
         super().__init__(name, dtype)
-        self.curve = _choice("curve", curve, CURVES)
-        self.summation_method = _choice("summation_method", summation_method, SUMMATIONS)
-        self._given_thresholds = (
-            None if thresholds is None else sorted(checked_thresholds(thresholds))
+        self.curve = _check_choice("curve", curve, CURVES)
+        self.summation_method = _check_choice("summation_method", summation_method, SUMMATIONS)
+        self._initial_thresholds = (
+            None if thresholds is None else sorted(check_thresholds(thresholds))
         )
-        self._thresholds, self._evenly = _with_ends(num_thresholds, self._given_thresholds)
+        self._thresholds, self._evenly = _add_end_points(num_thresholds, self._initial_thresholds)
         self.num_thresholds = len(self._thresholds)
         self.multi_label = multi_label
         self.num_labels = num_labels
@@ -110,13 +111,15 @@ class AUC(ConfusionMetric):
             "label_weights": weights,
             "from_logits": self._from_logits,
         }
-        self._count_with(
+        self._make_counts(
             ConfusionCounter(tuple(self._thresholds), self._evenly, self.dtype, **options),
             KINDS,
             shape,
         )
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Count a batch.
 
         Args:
@@ -139,16 +142,13 @@ class AUC(ConfusionMetric):
     def result(self) -> Any:
         """Return the area so far; 0 before the first batch."""
         if self._counter is None:
-            raise RuntimeError(
-                f"AUC {self.name!r} has seen nothing yet and knows no num_labels. Call "
-                "`update_state` first."
-            )
+            raise RuntimeError(f"AUC {self.name!r} has no state yet. Call `update_state` first.")
         weights = self.label_weights if self.multi_label else None
         return dispatch(area, self.curve, self.summation_method, weights, *self._counts.values())
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
-        own: dict[str, Any] = {
+        config: dict[str, Any] = super().get_config() | {
             "num_thresholds": self.num_thresholds,
             "curve": self.curve,
             "summation_method": self.summation_method,
@@ -157,27 +157,27 @@ class AUC(ConfusionMetric):
             "label_weights": None if self.label_weights is None else self.label_weights.tolist(),
             "from_logits": self._from_logits,
         }
-        if self._given_thresholds is not None:
-            own["thresholds"] = self._given_thresholds
-        return super().get_config() | own
+        if self._initial_thresholds is not None:
+            config["thresholds"] = self._initial_thresholds
+        return config
 
 
-def _choice(argument: str, given: Any, choices: Sequence[str]) -> str:
-    """Return the choice that is spelled like `given`, in any case of letters."""
+def _check_choice(argument: str, value: object, choices: Sequence[str]) -> str:
+    """Return the choice that equals `value`, ignoring case."""
     for choice in choices:
-        if str(given).lower() == choice.lower():
+        if str(value).lower() == choice.lower():
             return choice
-    raise unknown_choice(argument, given, choices)
+    raise unknown_choice(argument, value, choices)
 
 
-def _with_ends(number: int, given: list[float] | None) -> tuple[list[float], bool]:
+def _add_end_points(number: int, thresholds: list[float] | None) -> tuple[list[float], bool]:
     """Return the thresholds with one just below 0 and one just above 1, and whether they are evenly
     spread.
     """
-    if given is None and number < 2:
-        raise ValueError(
-            f"AUC was given num_thresholds={number!r}; a whole number above 1 was expected."
-        )
-    middle = [step / (number - 1) for step in range(1, number - 1)] if given is None else given
-    evenly = given is None or evenly_spread([0.0, *middle, 1.0])
+    if thresholds is None and number < 2:
+        raise ValueError(f"AUC was given num_thresholds={number!r}; an int above 1 was expected.")
+    middle = (
+        [step / (number - 1) for step in range(1, number - 1)] if thresholds is None else thresholds
+    )
+    evenly = thresholds is None or are_evenly_spaced([0.0, *middle, 1.0])
     return [-epsilon(), *middle, 1.0 + epsilon()], evenly

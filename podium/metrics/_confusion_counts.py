@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+
+from podium._typing import Config, DTypeLike
 from podium.core import Variable, dispatch
 from podium.metrics._confusion import (
     ConfusionCounter,
     ConfusionMetric,
-    checked_thresholds,
-    evenly_spread,
+    are_evenly_spaced,
+    check_thresholds,
 )
 
 
@@ -19,20 +22,22 @@ class _Count(ConfusionMetric):
     accumulator: Variable
     _kind = ""
 
-    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None):
+    def __init__(
+        self, thresholds: Any = None, name: str | None = None, dtype: DTypeLike | None = None
+    ):
         super().__init__(name, dtype)
         self.init_thresholds = thresholds
-        self.thresholds = checked_thresholds(thresholds)
+        self.thresholds = check_thresholds(thresholds)
         counter = ConfusionCounter(
-            tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype
+            tuple(self.thresholds), are_evenly_spaced(self.thresholds), self.dtype
         )
-        self._count_with(counter, [self._kind], (len(self.thresholds),), name="accumulator")
+        self._make_counts(counter, [self._kind], (len(self.thresholds),), name="accumulator")
 
     def result(self) -> Any:
         """Return the count so far: a number, or one for each of several thresholds."""
-        return dispatch(only_if_single, self.accumulator)
+        return dispatch(squeeze_single, self.accumulator)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return super().get_config() | {"thresholds": self.init_thresholds}
 
@@ -43,8 +48,8 @@ class TruePositives(_Count):
     Args:
         thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
             several.
-        name: A name.
-        dtype: The type of the count.
+        name: The name of the metric.
+        dtype: The dtype of the count.
 
     Example:
         >>> metric = podium.metrics.TruePositives()
@@ -61,8 +66,8 @@ class FalsePositives(_Count):
     Args:
         thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
             several.
-        name: A name.
-        dtype: The type of the count.
+        name: The name of the metric.
+        dtype: The dtype of the count.
 
     Example:
         >>> metric = podium.metrics.FalsePositives(thresholds=[0.2, 0.8])
@@ -79,8 +84,8 @@ class TrueNegatives(_Count):
     Args:
         thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
             several.
-        name: A name.
-        dtype: The type of the count.
+        name: The name of the metric.
+        dtype: The dtype of the count.
 
     Example:
         >>> metric = podium.metrics.TrueNegatives()
@@ -97,8 +102,8 @@ class FalseNegatives(_Count):
     Args:
         thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
             several.
-        name: A name.
-        dtype: The type of the count.
+        name: The name of the metric.
+        dtype: The dtype of the count.
 
     Example:
         >>> metric = podium.metrics.FalseNegatives()
@@ -109,6 +114,6 @@ class FalseNegatives(_Count):
     _kind = "false_negatives"
 
 
-def only_if_single(values: Any) -> Any:
+def squeeze_single(values: jax.Array) -> jax.Array:
     """Return the values, or the only one of them as a number."""
     return values[0] if len(values) == 1 else values * 1

@@ -4,18 +4,18 @@ correlation.
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import jax.numpy as jnp
 
+from podium._typing import Axis, DTypeLike
 from podium.core import epsilon
-from podium.metrics._alignment import same_shape
-from podium.metrics._function import metric_function, to_float
-from podium.metrics._reduction import MeanMetricWrapper
+from podium.metrics._alignment import match_shapes
+from podium.metrics._mean import MeanMetricWrapper
+from podium.metrics._metric_function import Values, metric_function, to_wide_float
 
 
 @metric_function
-def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
+def pearson_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> Values:
     """Return Pearson's correlation coefficient of targets and predictions, from -1 to 1.
 
     Args:
@@ -27,19 +27,22 @@ def pearson_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
         The coefficients, without these axes.
 
     Example:
-        >>> podium.metrics.pearson_correlation([[0, 1, 0.5], [1, 1, 0.2]], [[0.1, 0.9, 0.5], [1, 0.9, 0.2]]).numpy().round(4)
+        >>> y_true, y_pred = [[0, 1, 0.5], [1, 1, 0.2]], [[0.1, 0.9, 0.5], [1, 0.9, 0.2]]
+        >>> podium.metrics.pearson_correlation(y_true, y_pred).numpy().round(4)
         array([1.    , 0.9934], dtype=float32)
     """
     axis = tuple(axis) if isinstance(axis, list) else axis
-    true, pred = (_centred(y, axis) for y in same_shape(to_float(y_true), to_float(y_pred)))
+    true, pred = (
+        _center(y, axis) for y in match_shapes(to_wide_float(y_true), to_wide_float(y_pred))
+    )
     true, pred = (y / jnp.std(y, axis=axis, keepdims=True) for y in (true, pred))
     return jnp.mean(true * pred, axis=axis)
 
 
 @metric_function
-def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
-    """Return the concordance correlation coefficient, from -1 to 1: like Pearson's, but only equal
-    values give 1.
+def concordance_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> Values:
+    """Return the concordance correlation coefficient, from -1 to 1: like Pearson's, but 1 only for
+    equal values.
 
     Args:
         y_true: The targets.
@@ -55,7 +58,7 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
         array([0.9756, 0.9877], dtype=float32)
     """
     axis = tuple(axis) if isinstance(axis, list) else axis
-    y_true, y_pred = same_shape(to_float(y_true), to_float(y_pred))
+    y_true, y_pred = match_shapes(to_wide_float(y_true), to_wide_float(y_pred))
     means = [jnp.mean(y, axis=axis, keepdims=True) for y in (y_true, y_pred)]
     together = (y_true - means[1]) * (y_pred - means[1])
     apart = (
@@ -70,8 +73,8 @@ class PearsonCorrelation(MeanMetricWrapper):
     """The mean of Pearson's correlation coefficient over samples.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         axis: The axis or axes along which targets and predictions are compared.
 
     Example:
@@ -82,7 +85,12 @@ class PearsonCorrelation(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "pearson_correlation", dtype: Any = None, axis: Any = -1):
+    def __init__(
+        self,
+        name: str | None = "pearson_correlation",
+        dtype: DTypeLike | None = None,
+        axis: Axis = -1,
+    ):
         super().__init__(pearson_correlation, name, dtype, axis=axis)
         self.axis = axis
 
@@ -91,8 +99,8 @@ class ConcordanceCorrelation(MeanMetricWrapper):
     """The mean of the concordance correlation coefficient over samples.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         axis: The axis or axes along which targets and predictions are compared.
 
     Example:
@@ -104,11 +112,14 @@ class ConcordanceCorrelation(MeanMetricWrapper):
     _direction = "up"
 
     def __init__(
-        self, name: str | None = "concordance_correlation", dtype: Any = None, axis: Any = -1
+        self,
+        name: str | None = "concordance_correlation",
+        dtype: DTypeLike | None = None,
+        axis: Axis = -1,
     ):
         super().__init__(concordance_correlation, name, dtype, axis=axis)
         self.axis = axis
 
 
-def _centred(values: Any, axis: Any) -> Any:
+def _center(values: jax.Array, axis: Axis) -> jax.Array:
     return values - jnp.mean(values, axis=axis, keepdims=True)

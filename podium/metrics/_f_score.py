@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
+from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import Variable, dispatch, epsilon, unknown_choice
-from podium.metrics._alignment import same_shape, stretched
-from podium.metrics._metric import Metric, detached
+from podium.metrics._alignment import broadcast_weights, match_shapes
+from podium.metrics._metric import Metric, stop_gradient_of
 
 AVERAGES = ("micro", "macro", "weighted")
 _STATE = ("true_positives", "false_positives", "false_negatives", "intermediate_weights")
@@ -22,10 +24,10 @@ class FBetaScore(Metric):
         average: None for a score for each class; `"micro"` for one from all counts together,
             `"macro"` for the mean of the classes' scores, `"weighted"` for their mean weighted by
             how often each class occurs.
-        beta: How much recall counts beside precision.
+        beta: The weight of recall relative to precision.
         threshold: Predictions above it are positive; None for the largest of each sample.
-        name: A name.
-        dtype: The type of the counts.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.FBetaScore(beta=2.0, threshold=0.5)
@@ -47,7 +49,7 @@ class FBetaScore(Metric):
         beta: float = 1.0,
         threshold: float | None = None,
         name: str | None = "fbeta_score",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(dtype, name)
         if average is not None and average not in AVERAGES:
@@ -66,7 +68,9 @@ class FBetaScore(Metric):
         self.threshold = threshold
         self._built = False
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Count a batch.
 
         Args:
@@ -74,25 +78,28 @@ class FBetaScore(Metric):
             y_pred: The predictions, of the same shape.
             sample_weight: A weight for each sample.
         """
-        y_true, y_pred = detached(y_true), detached(y_pred)
-        if len(y_true.shape) != 2 or len(y_pred.shape) != 2:
+        targets, predictions = stop_gradient_of(y_true), stop_gradient_of(y_pred)
+        if len(targets.shape) != 2 or len(predictions.shape) != 2:
             raise ValueError(
                 f"{type(self).__name__} {self.name!r} was given y_true of shape "
-                f"{tuple(y_true.shape)} and y_pred of shape "
-                f"{tuple(y_pred.shape)}; (samples, classes) was expected for both. Make class "
-                "numbers one-hot first."
+                f"{tuple(targets.shape)} and y_pred of shape "
+                f"{tuple(predictions.shape)}; (samples, classes) was expected for both. Convert "
+                "class "
+                "indices with `podium.ops.one_hot` first."
             )
         if not self._built:
-            shape = () if self.average == "micro" else (y_pred.shape[1],)
+            shape = () if self.average == "micro" else (predictions.shape[1],)
             for name in _STATE:
                 setattr(self, name, self.add_variable(shape, name=name))
             self._built = True
-        parts = dispatch(self._count, y_true, y_pred, detached(sample_weight))
+        parts = dispatch(self._count, targets, predictions, stop_gradient_of(sample_weight))
         for name, part in zip(_STATE, parts, strict=True):
             getattr(self, name).assign_add(part)
 
-    def _count(self, y_true: Any, y_pred: Any, weight: Any) -> tuple[Any, ...]:
-        y_true, y_pred = same_shape(y_true.astype(self.dtype), y_pred.astype(self.dtype))
+    def _count(
+        self, y_true: jax.Array, y_pred: jax.Array, weight: jax.Array | None
+    ) -> tuple[jax.Array, ...]:
+        y_true, y_pred = match_shapes(y_true.astype(self.dtype), y_pred.astype(self.dtype))
         if self.threshold is None:
             largest = jnp.max(y_pred, axis=-1, keepdims=True)
             positive = (y_pred >= largest) & (
@@ -104,7 +111,7 @@ class FBetaScore(Metric):
         weight = (
             jnp.ones_like(y_true)
             if weight is None
-            else stretched(weight.astype(self.dtype), y_true.shape)
+            else broadcast_weights(weight.astype(self.dtype), y_true.shape)
         )
         axis = None if self.average == "micro" else 0
         counts = guess * y_true, guess * (1 - y_true), (1 - guess) * y_true, y_true
@@ -114,14 +121,13 @@ class FBetaScore(Metric):
         """Return the score so far: a number, or one for each class if there is no `average`."""
         if not self._built:
             raise RuntimeError(
-                f"{type(self).__name__} {self.name!r} has seen nothing yet. Call `update_state` "
-                "first."
+                f"{type(self).__name__} {self.name!r} has no state yet. Call `update_state` first."
             )
         return dispatch(
             _f_score, *[getattr(self, name) for name in _STATE], self.beta, self.average
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return super().get_config() | {
             "average": self.average,
@@ -137,8 +143,8 @@ class F1Score(FBetaScore):
         average: None for a score for each class; `"micro"`, `"macro"` or `"weighted"` for one
             score; see `FBetaScore`.
         threshold: Predictions above it are positive; None for the largest of each sample.
-        name: A name.
-        dtype: The type of the counts.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.F1Score(average="macro", threshold=0.5)
@@ -153,18 +159,25 @@ class F1Score(FBetaScore):
         average: str | None = None,
         threshold: float | None = None,
         name: str | None = "f1_score",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(average, 1.0, threshold, name, dtype)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         config = super().get_config()
         del config["beta"]
         return config
 
 
-def _f_score(tp: Any, fp: Any, fn: Any, support: Any, beta: float, average: str | None) -> Any:
+def _f_score(
+    tp: jax.Array,
+    fp: jax.Array,
+    fn: jax.Array,
+    support: jax.Array,
+    beta: float,
+    average: str | None,
+) -> jax.Array:
     tiny, square = epsilon(), float(beta) ** 2
     precision = tp / (tp + fp + tiny)
     recall = tp / (tp + fn + tiny)

@@ -1,19 +1,18 @@
-"""Running hinge figures: how far predictions are from the right side of a margin."""
+"""Hinge metrics: the running means of the hinge losses."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from podium._typing import DTypeLike
 from podium.losses import categorical_hinge, hinge, squared_hinge
-from podium.metrics._reduction import MeanMetricWrapper
+from podium.metrics._mean import MeanMetricWrapper
 
 
 class Hinge(MeanMetricWrapper):
     """The mean of `max(1 - y_true · y_pred, 0)`; targets are -1 or 1 (0 is taken as -1).
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.Hinge()
@@ -23,7 +22,7 @@ class Hinge(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "hinge", dtype: Any = None):
+    def __init__(self, name: str | None = "hinge", dtype: DTypeLike | None = None):
         super().__init__(hinge, name, dtype)
 
 
@@ -31,8 +30,8 @@ class SquaredHinge(MeanMetricWrapper):
     """The mean of `max(1 - y_true · y_pred, 0)²`; targets are -1 or 1 (0 is taken as -1).
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.SquaredHinge()
@@ -42,7 +41,7 @@ class SquaredHinge(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "squared_hinge", dtype: Any = None):
+    def __init__(self, name: str | None = "squared_hinge", dtype: DTypeLike | None = None):
         super().__init__(squared_hinge, name, dtype)
 
 
@@ -50,8 +49,8 @@ class CategoricalHinge(MeanMetricWrapper):
     """The mean of how far the right class is from leading all others by one.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.CategoricalHinge()
@@ -61,5 +60,5 @@ class CategoricalHinge(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "categorical_hinge", dtype: Any = None):
+    def __init__(self, name: str | None = "categorical_hinge", dtype: DTypeLike | None = None):
         super().__init__(categorical_hinge, name, dtype)

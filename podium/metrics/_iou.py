@@ -12,10 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import dispatch, epsilon
-from podium.metrics._alignment import same_shape, stretched
-from podium.metrics._argmax import position_of_largest
-from podium.metrics._metric import Metric, detached
+from podium.metrics._alignment import broadcast_weights, match_shapes
+from podium.metrics._argmax import argmax
+from podium.metrics._metric import Metric, stop_gradient_of
 
 
 class IoU(Metric):
@@ -23,18 +24,18 @@ class IoU(Metric):
 
     The IoU of a class is `true_positives / (true_positives + false_positives + false_negatives)`,
     counted in a confusion matrix of `num_classes` by `num_classes`. Classes that never occur are
-    left out of the mean, and class numbers outside of `num_classes` are left out of the count.
+    left out of the mean, and class indices outside of `num_classes` are left out of the count.
 
     Args:
         num_classes: How many classes there are.
         target_class_ids: The classes whose IoU is averaged.
-        name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+        name: The name of the metric.
+        dtype: The dtype of the matrix, int32 by default. For weights that are not integers pass
             `"float32"`.
-        ignore_class: A class number; targets with it are not counted.
-        sparse_y_true: Whether targets are class numbers; otherwise the largest entry along `axis`
+        ignore_class: A class index; targets with it are not counted.
+        sparse_y_true: Whether targets are class indices; otherwise the largest entry along `axis`
             is taken.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+        sparse_y_pred: Whether predictions are class indices; otherwise the largest entry along
             `axis` is taken.
         axis: The dimension of the classes where there is one.
 
@@ -51,7 +52,7 @@ class IoU(Metric):
         num_classes: int,
         target_class_ids: Sequence[int],
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         ignore_class: int | None = None,
         sparse_y_true: bool = True,
         sparse_y_pred: bool = True,
@@ -76,7 +77,9 @@ class IoU(Metric):
         self._warned = False
         self.total_cm = self.add_variable((num_classes, num_classes), name="total_confusion_matrix")
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Count a batch.
 
         Args:
@@ -84,7 +87,7 @@ class IoU(Metric):
             y_pred: The predictions, of the same shape up to the dimension of the classes.
             sample_weight: A weight for each sample, or for each entry.
         """
-        weight = detached(sample_weight)
+        weight = stop_gradient_of(sample_weight)
         if (
             weight is not None
             and "int" in self.dtype
@@ -98,21 +101,19 @@ class IoU(Metric):
                 'cut off. Make it with dtype="float32" to keep them.',
                 stacklevel=2,
             )
-        self.total_cm.assign_add(dispatch(self._count, detached(y_true), detached(y_pred), weight))
-
-    def _guess(self, y_pred: Any) -> Any:
-        """Return the class numbers that predictions mean."""
-        return (y_pred if self.sparse_y_pred else position_of_largest(y_pred, self.axis)).astype(
-            "int32"
+        self.total_cm.assign_add(
+            dispatch(self._count, stop_gradient_of(y_true), stop_gradient_of(y_pred), weight)
         )
 
-    def _count(self, y_true: Any, y_pred: Any, weight: Any) -> Any:
-        true = (y_true if self.sparse_y_true else position_of_largest(y_true, self.axis)).astype(
-            "int32"
-        )
-        true, guess = same_shape(true, self._guess(y_pred))
+    def _predicted_classes(self, y_pred: jax.Array) -> jax.Array:
+        """Return the class indices that predictions mean."""
+        return (y_pred if self.sparse_y_pred else argmax(y_pred, self.axis)).astype("int32")
+
+    def _count(self, y_true: jax.Array, y_pred: jax.Array, weight: jax.Array | None) -> jax.Array:
+        true = (y_true if self.sparse_y_true else argmax(y_true, self.axis)).astype("int32")
+        true, guess = match_shapes(true, self._predicted_classes(y_pred))
         weight = jnp.ones((), self.dtype) if weight is None else weight.astype(self.dtype)
-        weight = stretched(weight, true.shape)
+        weight = broadcast_weights(weight, true.shape)
         known = (true >= 0) & (true < self.num_classes) & (guess >= 0) & (guess < self.num_classes)
         if self.ignore_class is not None:
             known &= true != self.ignore_class
@@ -126,7 +127,7 @@ class IoU(Metric):
         """Return the mean over the target classes that occurred; 0 if none did."""
         return dispatch(_mean_iou, self.total_cm, tuple(self.target_class_ids))
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return super().get_config() | {
             "num_classes": self.num_classes,
@@ -148,8 +149,8 @@ class BinaryIoU(IoU):
     Args:
         target_class_ids: The classes whose IoU is averaged: `[0]`, `[1]` or `[0, 1]`.
         threshold: Predictions at or above it mean class 1.
-        name: A name.
-        dtype: The type of the matrix, int32 by default.
+        name: The name of the metric.
+        dtype: The dtype of the matrix, int32 by default.
 
     Example:
         >>> metric = podium.metrics.BinaryIoU(threshold=0.3)
@@ -162,15 +163,15 @@ class BinaryIoU(IoU):
         target_class_ids: Sequence[int] = (0, 1),
         threshold: float = 0.5,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(2, target_class_ids, name, dtype)
         self.threshold = threshold
 
-    def _guess(self, y_pred: Any) -> Any:
+    def _predicted_classes(self, y_pred: jax.Array) -> jax.Array:
         return (y_pred.astype("float32") >= self.threshold).astype("int32")
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         base = self._config_without(
             "num_classes", "ignore_class", "sparse_y_true", "sparse_y_pred", "axis"
@@ -183,13 +184,13 @@ class MeanIoU(IoU):
 
     Args:
         num_classes: How many classes there are.
-        name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+        name: The name of the metric.
+        dtype: The dtype of the matrix, int32 by default. For weights that are not integers pass
             `"float32"`.
-        ignore_class: A class number; targets with it are not counted.
-        sparse_y_true: Whether targets are class numbers; otherwise the largest entry along `axis`
+        ignore_class: A class index; targets with it are not counted.
+        sparse_y_true: Whether targets are class indices; otherwise the largest entry along `axis`
             is taken.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+        sparse_y_pred: Whether predictions are class indices; otherwise the largest entry along
             `axis` is taken.
         axis: The dimension of the classes where there is one.
 
@@ -203,7 +204,7 @@ class MeanIoU(IoU):
         self,
         num_classes: int,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         ignore_class: int | None = None,
         sparse_y_true: bool = True,
         sparse_y_pred: bool = True,
@@ -220,7 +221,7 @@ class MeanIoU(IoU):
             axis,
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return self._config_without("target_class_ids")
 
@@ -231,11 +232,11 @@ class OneHotIoU(IoU):
     Args:
         num_classes: How many classes there are.
         target_class_ids: The classes whose IoU is averaged.
-        name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+        name: The name of the metric.
+        dtype: The dtype of the matrix, int32 by default. For weights that are not integers pass
             `"float32"`.
-        ignore_class: A class number; targets with it are not counted.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+        ignore_class: A class index; targets with it are not counted.
+        sparse_y_pred: Whether predictions are class indices; otherwise the largest entry along
             `axis` is taken.
         axis: The dimension of the classes.
 
@@ -252,7 +253,7 @@ class OneHotIoU(IoU):
         num_classes: int,
         target_class_ids: Sequence[int],
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         ignore_class: int | None = None,
         sparse_y_pred: bool = False,
         axis: int = -1,
@@ -261,7 +262,7 @@ class OneHotIoU(IoU):
             num_classes, target_class_ids, name, dtype, ignore_class, False, sparse_y_pred, axis
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return self._config_without("sparse_y_true")
 
@@ -271,11 +272,11 @@ class OneHotMeanIoU(MeanIoU):
 
     Args:
         num_classes: How many classes there are.
-        name: A name.
-        dtype: The type of the matrix, int32 by default. For weights that are not whole numbers give
+        name: The name of the metric.
+        dtype: The dtype of the matrix, int32 by default. For weights that are not integers pass
             `"float32"`.
-        ignore_class: A class number; targets with it are not counted.
-        sparse_y_pred: Whether predictions are class numbers; otherwise the largest entry along
+        ignore_class: A class index; targets with it are not counted.
+        sparse_y_pred: Whether predictions are class indices; otherwise the largest entry along
             `axis` is taken.
         axis: The dimension of the classes.
 
@@ -289,23 +290,23 @@ class OneHotMeanIoU(MeanIoU):
         self,
         num_classes: int,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         ignore_class: int | None = None,
         sparse_y_pred: bool = False,
         axis: int = -1,
     ):
         super().__init__(num_classes, name, dtype, ignore_class, False, sparse_y_pred, axis)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return self._config_without("target_class_ids", "sparse_y_true")
 
 
-def _mean_iou(matrix: Any, classes: tuple[int, ...]) -> Any:
+def _mean_iou(matrix: jax.Array, classes: tuple[int, ...]) -> jax.Array:
     right = jnp.diagonal(matrix)
     union = jnp.sum(matrix, axis=0) + jnp.sum(matrix, axis=1) - right
-    wanted = np.array(classes)
-    right, union = right[wanted].astype("float32"), union[wanted].astype("float32")
+    class_indices = np.array(classes)
+    right, union = right[class_indices].astype("float32"), union[class_indices].astype("float32")
     occurs = union > 1e-9
     iou = jnp.where(occurs, right / (union + epsilon()), jnp.zeros_like(union))
     return jnp.sum(iou) / (jnp.sum(occurs.astype("float32")) + epsilon())

@@ -1,17 +1,19 @@
-"""Metric: the base of all figures that are updated batch by batch.
+"""Metric: the base of all metrics.
 
-It owns the state (Variables), resetting, configs and the stateless forms. What is counted and how
-it becomes a figure is up to the subclasses in the files beside it.
+It owns the state (Variables), resetting, configs and the stateless forms. Updates and results are
+defined by the subclasses in the other files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
+import jax
 import jax.numpy as jnp
 
 from podium import initializers
+from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import (
     Variable,
     auto_name,
@@ -23,19 +25,19 @@ from podium.core import (
     stop_gradient,
 )
 from podium.core.internal import VariableScope, context, override, unwrap_result
-from podium.metrics._metric_result import noting
+from podium.metrics._marked_results import mark_result
 
 
 class Metric:
-    """A figure that is updated batch by batch and read at the end.
+    """The base class of metrics: values that are updated batch by batch.
 
-    A subclass makes its state in `__init__` with `add_weight`, changes it in `update_state` and
-    computes the figure, or a dictionary of figures, in `result`. It works eagerly and inside
+    A subclass creates its state in `__init__` with `add_weight`, updates it in `update_state` and
+    computes the value, or a dictionary of values, in `result`. It works eagerly and inside
     `podium.function`.
 
     Args:
-        dtype: The type of its state, by default the default float type.
-        name: A name; it is the key in logs.
+        dtype: The dtype of its state, by default the default float dtype.
+        name: The name; it is the key in logs.
 
     Example:
         >>> class Count(podium.metrics.Metric):
@@ -51,40 +53,39 @@ class Metric:
         (6.0, 10.0)
     """
 
-    _direction: str | None = (
-        None  # "up" or "down": which way is better; callbacks with mode="auto" ask
-    )
+    # "up" or "down": which direction is better, for callbacks with mode="auto".
+    _direction: str | None = None
 
     def __init_subclass__(cls, **kwargs: Any):
         super().__init_subclass__(**kwargs)
         if "result" in vars(cls):
-            cls.result = noting(cls.result)  # type: ignore[method-assign]
+            cls.result = mark_result(cls.result)  # type: ignore[method-assign]
 
-    def __init__(self, dtype: Any = None, name: str | None = None):
+    def __init__(self, dtype: DTypeLike | None = None, name: str | None = None):
         self.name = name or auto_name(snake_case(type(self).__name__))
         self._dtype_policy = get_dtype_policy(floatx() if dtype is None else dtype)
         self._variables: list[Variable] = []
         self._resetting = False
 
-    # --- its state
+    # --- state
 
     @property
     def dtype(self) -> str:
-        """The type of its state."""
+        """The dtype of the state."""
         return self._dtype_policy.variable_dtype
 
     @property
     def variables(self) -> list[Variable]:
         """All of its state, metrics inside it (also in lists and dictionaries) included."""
-        own = {id(variable): variable for variable in self._variables}
+        variables = {id(variable): variable for variable in self._variables}
         for value in vars(self).values():
             if value is not self._variables and isinstance(value, _HOLDERS):
-                own.update(
+                variables.update(
                     (id(variable), variable)
                     for variable in _variables_in(value)
-                    if id(variable) not in own
+                    if id(variable) not in variables
                 )
-        return list(own.values())
+        return list(variables.values())
 
     @property
     def weights(self) -> list[Variable]:
@@ -95,18 +96,18 @@ class Metric:
         self,
         shape: Any = (),
         initializer: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         aggregation: str = "sum",
         name: str | None = None,
     ) -> Variable:
-        """Make a state Variable, zero by default.
+        """Create a state Variable, zero by default.
 
         Args:
-            shape: Its shape.
-            initializer: How it starts: a name, an initializer or a function of the shape.
-            dtype: Its type, by default the metric's.
+            shape: The shape.
+            initializer: The initial value: a name, an initializer or a function of the shape.
+            dtype: The dtype, by default that of the metric.
             aggregation: How replicas combine it.
-            name: Its name.
+            name: The name.
         """
         if "_variables" not in vars(self):
             raise RuntimeError(
@@ -130,7 +131,7 @@ class Metric:
 
     def add_weight(self, *args: Any, **kwargs: Any) -> Variable:
         """The same as `add_variable`; Keras 2's order, `add_weight(name, shape, ...)`, is
-        understood too.
+        accepted too.
         """
         if args and isinstance(args[0], str):
             kwargs["name"], args = args[0], args[1:]
@@ -152,14 +153,14 @@ class Metric:
         """The same as `reset_state`, under Keras 2's name."""
         self.reset_state()
 
-    # --- what it measures
+    # --- updates and results
 
     def update_state(self, *args: Any, **kwargs: Any) -> None:
-        """Take a batch into account. Override it."""
+        """Update the state with a batch. Override it."""
         raise NotImplementedError(f"{type(self).__name__} has no `update_state`: define it.")
 
     def result(self) -> Any:
-        """Return the figure so far. Override it."""
+        """Return the value so far. Override it."""
         raise NotImplementedError(f"{type(self).__name__} has no `result`: define it.")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -167,12 +168,12 @@ class Metric:
         self.update_state(*args, **kwargs)
         return self.result()
 
-    # --- the pure forms: values in, values out, for raw JAX transformations
+    # --- stateless forms, for raw JAX transformations
 
     def stateless_update_state(
-        self, metric_variables: Sequence[Any], *args: Any, **kwargs: Any
-    ) -> list[Any]:
-        """Return the values that `update_state` would give to `variables`, starting from
+        self, metric_variables: Sequence[TensorLike], *args: Any, **kwargs: Any
+    ) -> list[jax.Array]:
+        """Return the values of `variables` after `update_state`, starting from
         `metric_variables`.
         """
         scope = self._scope_with(metric_variables)
@@ -180,19 +181,19 @@ class Metric:
             self.update_state(*args, **kwargs)
         return [scope.read(variable) for variable in self.variables]
 
-    def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
+    def stateless_result(self, metric_variables: Sequence[TensorLike]) -> Any:
         """Return the result for the given values of `variables`."""
         with override(scope=self._scope_with(metric_variables), tapes=()):
             return unwrap_result(self.result())
 
-    def stateless_reset_state(self) -> list[Any]:
-        """Return the values that `reset_state` would give to `variables`."""
+    def stateless_reset_state(self) -> list[jax.Array]:
+        """Return the values of `variables` after `reset_state`."""
         scope = VariableScope(parent=context.scope)
         with override(scope=scope, tapes=()):
             self.reset_state()
         return [scope.read(variable) for variable in self.variables]
 
-    def _scope_with(self, values: Sequence[Any]) -> VariableScope:
+    def _scope_with(self, values: Sequence[TensorLike]) -> VariableScope:
         variables = self.variables
         if len(values) != len(variables):
             raise ValueError(
@@ -206,12 +207,12 @@ class Metric:
 
     # --- configs
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Metric:
+    def from_config(cls, config: Config) -> Self:
         """Make a metric from `get_config`'s result."""
         return cls(**config)
 
@@ -219,7 +220,7 @@ class Metric:
         return f"<{type(self).__name__} name={self.name}>"
 
 
-def _variables_in(value: Any) -> Iterable[Variable]:
+def _variables_in(value: object) -> Iterable[Variable]:
     """Yield the Variables of an attribute that is a Variable, a Metric or a container of them."""
     if isinstance(value, Variable):
         yield value
@@ -234,6 +235,6 @@ def _variables_in(value: Any) -> Iterable[Variable]:
 _HOLDERS = (Variable, Metric, list, tuple, dict)  # what may be or hold Variables
 
 
-def detached(value: Any) -> Any:
-    """Return a value as a Tensor that no gradient passes through; None stays None."""
+def stop_gradient_of(value: TensorLike | None) -> Any:
+    """Return a value as a Tensor without a gradient; None is returned as None."""
     return None if value is None else stop_gradient(convert_to_tensor(value))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium._typing import Config, DTypeLike
 from podium.core import Variable, dispatch
-from podium.metrics._alignment import ratio
+from podium.metrics._alignment import divide_or_zero
 from podium.metrics._confusion import (
-    NOTHING,
+    BELOW_ALL_THRESHOLDS,
     ConfusionCounter,
     ConfusionMetric,
-    checked_thresholds,
-    evenly_spread,
+    are_evenly_spaced,
+    check_thresholds,
 )
-from podium.metrics._confusion_counts import only_if_single
+from podium.metrics._confusion_counts import squeeze_single
 
 
 class _ShareOfRight(ConfusionMetric):
@@ -29,17 +30,19 @@ class _ShareOfRight(ConfusionMetric):
         top_k: int | None = None,
         class_id: int | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(name, dtype)
         self.init_thresholds = thresholds
         self.top_k = top_k
         self.class_id = class_id
-        self.thresholds = checked_thresholds(thresholds, default=0.5 if top_k is None else NOTHING)
-        counter = ConfusionCounter(
-            tuple(self.thresholds), evenly_spread(self.thresholds), self.dtype, top_k, class_id
+        self.thresholds = check_thresholds(
+            thresholds, default=0.5 if top_k is None else BELOW_ALL_THRESHOLDS
         )
-        self._count_with(counter, ["true_positives", self._mistakes], (len(self.thresholds),))
+        counter = ConfusionCounter(
+            tuple(self.thresholds), are_evenly_spaced(self.thresholds), self.dtype, top_k, class_id
+        )
+        self._make_counts(counter, ["true_positives", self._mistakes], (len(self.thresholds),))
 
     def result(self) -> Any:
         """Return the share so far: a number, or one for each of several thresholds; 0 where there
@@ -47,10 +50,14 @@ class _ShareOfRight(ConfusionMetric):
         """
         return dispatch(_share, self.true_positives, getattr(self, self._mistakes))
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
-        own = {"thresholds": self.init_thresholds, "top_k": self.top_k, "class_id": self.class_id}
-        return super().get_config() | own
+        config = {
+            "thresholds": self.init_thresholds,
+            "top_k": self.top_k,
+            "class_id": self.class_id,
+        }
+        return super().get_config() | config
 
 
 class Precision(_ShareOfRight):
@@ -60,15 +67,16 @@ class Precision(_ShareOfRight):
         thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
             several. For logits, 0.
         top_k: Count only the `k` largest predictions of each sample as positive.
-        class_id: Look at this class (entry of the last dimension) only.
-        name: A name.
-        dtype: The type of the counts.
+        class_id: The only class (index of the last axis) to consider.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.Precision()
         >>> round(float(metric([0, 1, 1, 1], [1, 0, 1, 1])), 4)
         0.6667
-        >>> float(podium.metrics.Precision(top_k=1)([[0, 1, 0], [0, 0, 1]], [[0.1, 0.4, 0.2], [0.1, 0.4, 0.3]]))
+        >>> metric = podium.metrics.Precision(top_k=1)
+        >>> float(metric([[0, 1, 0], [0, 0, 1]], [[0.1, 0.4, 0.2], [0.1, 0.4, 0.3]]))
         0.5
     """
 
@@ -83,9 +91,9 @@ class Recall(_ShareOfRight):
         thresholds: Predictions above it are positive: a number from 0 to 1 (0.5 by default), or
             several. For logits, 0.
         top_k: Count only the `k` largest predictions of each sample as positive.
-        class_id: Look at this class (entry of the last dimension) only.
-        name: A name.
-        dtype: The type of the counts.
+        class_id: The only class (index of the last axis) to consider.
+        name: The name of the metric.
+        dtype: The dtype of the counts.
 
     Example:
         >>> metric = podium.metrics.Recall(thresholds=[0.2, 0.8])
@@ -98,4 +106,4 @@ class Recall(_ShareOfRight):
 
 
 def _share(right: Any, mistakes: Any) -> Any:
-    return only_if_single(ratio(right, right + mistakes))
+    return squeeze_single(divide_or_zero(right, right + mistakes))

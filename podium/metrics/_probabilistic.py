@@ -1,11 +1,8 @@
-"""Running figures of predicted probabilities: crossentropies, Kullback-Leibler divergence,
-Poisson.
-"""
+"""Probabilistic metrics: the running means of crossentropies, KL divergence and Poisson loss."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from podium._typing import DTypeLike
 from podium.losses import (
     binary_crossentropy,
     categorical_crossentropy,
@@ -13,15 +10,15 @@ from podium.losses import (
     poisson,
     sparse_categorical_crossentropy,
 )
-from podium.metrics._reduction import MeanMetricWrapper
+from podium.metrics._mean import MeanMetricWrapper
 
 
 class KLDivergence(MeanMetricWrapper):
     """The mean Kullback-Leibler divergence `y_true · log(y_true / y_pred)`.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.KLDivergence()
@@ -31,7 +28,7 @@ class KLDivergence(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "kl_divergence", dtype: Any = None):
+    def __init__(self, name: str | None = "kl_divergence", dtype: DTypeLike | None = None):
         super().__init__(kl_divergence, name, dtype)
 
 
@@ -39,8 +36,8 @@ class Poisson(MeanMetricWrapper):
     """The mean of `y_pred - y_true · log(y_pred)`.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.Poisson()
@@ -50,7 +47,7 @@ class Poisson(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "poisson", dtype: Any = None):
+    def __init__(self, name: str | None = "poisson", dtype: DTypeLike | None = None):
         super().__init__(poisson, name, dtype)
 
 
@@ -58,8 +55,8 @@ class BinaryCrossentropy(MeanMetricWrapper):
     """The mean crossentropy of targets 0 and 1.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         from_logits: Whether predictions are logits.
         label_smoothing: How far, from 0 to 1, targets are moved towards one half.
 
@@ -74,7 +71,7 @@ class BinaryCrossentropy(MeanMetricWrapper):
     def __init__(
         self,
         name: str | None = "binary_crossentropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         from_logits: bool = False,
         label_smoothing: float = 0,
     ):
@@ -93,8 +90,8 @@ class CategoricalCrossentropy(MeanMetricWrapper):
     """The mean crossentropy of one-hot targets.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         from_logits: Whether predictions are logits.
         label_smoothing: How far, from 0 to 1, targets are moved towards even shares.
         axis: The dimension of the classes.
@@ -110,7 +107,7 @@ class CategoricalCrossentropy(MeanMetricWrapper):
     def __init__(
         self,
         name: str | None = "categorical_crossentropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         from_logits: bool = False,
         label_smoothing: float = 0,
         axis: int = -1,
@@ -123,13 +120,13 @@ class CategoricalCrossentropy(MeanMetricWrapper):
 
 
 class SparseCategoricalCrossentropy(MeanMetricWrapper):
-    """The mean crossentropy of targets that are class numbers.
+    """The mean crossentropy of targets that are class indices.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         from_logits: Whether predictions are logits.
-        ignore_class: A class number whose targets count as 0.
+        ignore_class: A class index whose targets count as 0.
         axis: The dimension of the classes.
 
     Example:
@@ -143,7 +140,7 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
     def __init__(
         self,
         name: str | None = "sparse_categorical_crossentropy",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         from_logits: bool = False,
         ignore_class: int | None = None,
         axis: int = -1,

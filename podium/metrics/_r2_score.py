@@ -6,9 +6,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import Variable, dispatch, unknown_choice
-from podium.metrics._alignment import same_shape, stretched
-from podium.metrics._metric import Metric, detached
+from podium.metrics._alignment import broadcast_weights, match_shapes
+from podium.metrics._metric import Metric, stop_gradient_of
 
 AGGREGATIONS = ("uniform_average", "variance_weighted_average")
 
@@ -20,10 +21,10 @@ class R2Score(Metric):
     Args:
         class_aggregation: How the scores of several outputs are put together: `"uniform_average"`,
             `"variance_weighted_average"`, or None for a score for each.
-        num_regressors: For the adjusted score: how many inputs the predictions were made of. With
-            as many as there are samples, or more, the plain score is returned.
-        name: A name.
-        dtype: The type of the sums.
+        num_regressors: For the adjusted score: the number of independent regressors. If it
+            is not below the number of samples, the unadjusted score is returned.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.R2Score()
@@ -43,7 +44,7 @@ class R2Score(Metric):
         class_aggregation: str | None = "uniform_average",
         num_regressors: int = 0,
         name: str | None = "r2_score",
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ):
         super().__init__(dtype, name)
         if class_aggregation is not None and class_aggregation not in AGGREGATIONS:
@@ -57,7 +58,9 @@ class R2Score(Metric):
         self.num_samples = self.add_variable(name="num_samples")
         self._built = False
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Take a batch into account.
 
         Args:
@@ -66,7 +69,11 @@ class R2Score(Metric):
             sample_weight: A weight for each sample, or for each entry.
         """
         sums = dispatch(
-            _sums, detached(y_true), detached(y_pred), detached(sample_weight), self.dtype
+            _sums,
+            stop_gradient_of(y_true),
+            stop_gradient_of(y_pred),
+            stop_gradient_of(sample_weight),
+            self.dtype,
         )
         if not self._built:
             shape = tuple(sums[0].shape)
@@ -82,30 +89,35 @@ class R2Score(Metric):
         self.num_samples.assign_add(sums[-1])
 
     def result(self) -> Any:
-        """Return the score so far."""
+        """Return the R2 score so far."""
         if not self._built:
             raise RuntimeError(
-                f"R2Score {self.name!r} has seen nothing yet. Call `update_state` first."
+                f"R2Score {self.name!r} has no state yet. Call `update_state` first."
             )
         sums = self.squared_sum, self.sum, self.total_mse, self.count, self.num_samples
         return dispatch(_score, *sums, self.class_aggregation, self.num_regressors)
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
-        own = {"class_aggregation": self.class_aggregation, "num_regressors": self.num_regressors}
-        return super().get_config() | own
+        config = {
+            "class_aggregation": self.class_aggregation,
+            "num_regressors": self.num_regressors,
+        }
+        return super().get_config() | config
 
 
 def _sums(y_true: Any, y_pred: Any, weight: Any, dtype: str) -> tuple[Any, ...]:
-    given = y_true.shape, y_pred.shape
-    y_true, y_pred = same_shape(y_true.astype(dtype), y_pred.astype(dtype))
+    shapes = y_true.shape, y_pred.shape
+    y_true, y_pred = match_shapes(y_true.astype(dtype), y_pred.astype(dtype))
     if y_true.ndim != 2:
         raise ValueError(
-            f"R2Score was given y_true of shape {given[0]} and y_pred of shape {given[1]}; "
+            f"R2Score was given y_true of shape {shapes[0]} and y_pred of shape {shapes[1]}; "
             "(samples, outputs) was expected."
         )
     weight = (
-        jnp.ones_like(y_true) if weight is None else stretched(weight.astype(dtype), y_true.shape)
+        jnp.ones_like(y_true)
+        if weight is None
+        else broadcast_weights(weight.astype(dtype), y_true.shape)
     )
     parts = y_true * (y_true * weight), y_true * weight, (y_true - y_pred) ** 2 * weight, weight
     # Keras counts every entry here, not every row; the adjusted score of several outputs depends on

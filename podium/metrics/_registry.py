@@ -31,10 +31,11 @@ from podium.metrics._confusion_counts import (
 )
 from podium.metrics._correlation import ConcordanceCorrelation, PearsonCorrelation
 from podium.metrics._f_score import F1Score, FBetaScore
-from podium.metrics._family import function_named_by, functions_by_name, metrics_by_name
 from podium.metrics._hinge import CategoricalHinge, Hinge, SquaredHinge
 from podium.metrics._iou import BinaryIoU, IoU, MeanIoU, OneHotIoU, OneHotMeanIoU
+from podium.metrics._mean import Mean, MeanMetricWrapper, MeanTensor, Sum
 from podium.metrics._metric import Metric
+from podium.metrics._metric_registry import function_name_of, functions_by_name, metrics_by_name
 from podium.metrics._precision_recall import Precision, Recall
 from podium.metrics._probabilistic import (
     BinaryCrossentropy,
@@ -44,7 +45,6 @@ from podium.metrics._probabilistic import (
     SparseCategoricalCrossentropy,
 )
 from podium.metrics._r2_score import R2Score
-from podium.metrics._reduction import Mean, MeanMetricWrapper, MeanTensor, Sum
 from podium.metrics._regression import (
     CosineSimilarity,
     LogCoshError,
@@ -69,14 +69,45 @@ _ALIASES: dict[type[Metric], tuple[str, ...]] = {
     MeanSquaredLogarithmicError: ("msle", "MSLE"),
     RootMeanSquaredError: ("rmse", "RMSE"),
 }
-_PLAIN = (
-    AUC, BinaryAccuracy, BinaryIoU, CategoricalAccuracy, CategoricalCrossentropy, CategoricalHinge, ConcordanceCorrelation,
-    F1Score, FBetaScore, FalseNegatives, FalsePositives, Hinge, IoU, Mean, MeanIoU, MeanMetricWrapper, MeanRelativeError,
-    MeanTensor, OneHotIoU, OneHotMeanIoU, PearsonCorrelation, Poisson, Precision, PrecisionAtRecall, R2Score, Recall,
-    RecallAtPrecision, SensitivityAtSpecificity, SparseCategoricalAccuracy, SparseCategoricalCrossentropy,
-    SparseTopKCategoricalAccuracy, SpecificityAtSensitivity, SquaredHinge, Sum, TopKCategoricalAccuracy, TrueNegatives,
+_CLASSES = (
+    AUC,
+    BinaryAccuracy,
+    BinaryIoU,
+    CategoricalAccuracy,
+    CategoricalCrossentropy,
+    CategoricalHinge,
+    ConcordanceCorrelation,
+    F1Score,
+    FBetaScore,
+    FalseNegatives,
+    FalsePositives,
+    Hinge,
+    IoU,
+    Mean,
+    MeanIoU,
+    MeanMetricWrapper,
+    MeanRelativeError,
+    MeanTensor,
+    OneHotIoU,
+    OneHotMeanIoU,
+    PearsonCorrelation,
+    Poisson,
+    Precision,
+    PrecisionAtRecall,
+    R2Score,
+    Recall,
+    RecallAtPrecision,
+    SensitivityAtSpecificity,
+    SparseCategoricalAccuracy,
+    SparseCategoricalCrossentropy,
+    SparseTopKCategoricalAccuracy,
+    SpecificityAtSensitivity,
+    SquaredHinge,
+    Sum,
+    TopKCategoricalAccuracy,
+    TrueNegatives,
     TruePositives,
-)  # fmt: skip
+)
 _FUNCTIONS = (
     _accuracy_functions.accuracy,
     _accuracy_functions.binary_accuracy,
@@ -108,8 +139,8 @@ _FUNCTIONS = (
 for _function in _FUNCTIONS:
     functions_by_name.add(_function.__name__, _function)
     metrics_by_name.add(_function.__name__, _function)  # a class of this name takes its place below
-for _plain in _PLAIN:
-    metrics_by_name.add_class(_plain)
+for _metric_class in _CLASSES:
+    metrics_by_name.add_class(_metric_class)
 for _class, _names in _ALIASES.items():
     metrics_by_name.add_class(_class, *_names)
 
@@ -128,10 +159,10 @@ def resolve_accuracy(
     shapes.
 
     Predictions with one number for each sample are binary. Otherwise targets with fewer dimensions
-    than predictions, or with a last one of length one, are class numbers; all others are one-hot.
+    than predictions, or with a last one of length one, are class indices; all others are one-hot.
 
     Args:
-        name: The word, in any case of letters.
+        name: The word, in upper or lower case.
         y_true_shape: The shape of the targets, None for unknown lengths.
         y_pred_shape: The shape of the predictions, None for unknown lengths.
 
@@ -183,7 +214,7 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(metric: Any) -> Any:
-    """Return a config that `deserialize` turns back into the metric.
+    """Return a config that `deserialize` converts back to the metric.
 
     Example:
         >>> podium.metrics.serialize(podium.metrics.BinaryAccuracy(threshold=0.3))["config"]
@@ -204,14 +235,15 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
         custom_objects: Your own classes and functions by name.
 
     Example:
-        >>> podium.metrics.deserialize(podium.metrics.serialize(podium.metrics.Precision(top_k=3))).top_k
+        >>> config = podium.metrics.serialize(podium.metrics.Precision(top_k=3))
+        >>> podium.metrics.deserialize(config).top_k
         3
     """
-    function = function_named_by(config)
+    function = function_name_of(config)
     name = config if isinstance(config, str) else function
-    own = None if name is None else get_registered_object(name, custom_objects)
-    if own is not None:
-        return own() if isinstance(own, type) else own
+    registered = None if name is None else get_registered_object(name, custom_objects)
+    if registered is not None:
+        return registered() if isinstance(registered, type) else registered
     return (
         functions_by_name.get(function)
         if function

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import dispatch, epsilon
 from podium.losses import (
     log_cosh,
@@ -18,18 +19,18 @@ from podium.losses import (
     mean_squared_error,
     mean_squared_logarithmic_error,
 )
-from podium.metrics._alignment import ratio, same_shape, total_and_count
-from podium.metrics._function import metric_function, to_float
-from podium.metrics._metric import detached
-from podium.metrics._reduction import Mean, MeanMetricWrapper
+from podium.metrics._alignment import divide_or_zero, match_shapes, total_and_count
+from podium.metrics._mean import Mean, MeanMetricWrapper
+from podium.metrics._metric import stop_gradient_of
+from podium.metrics._metric_function import Values, metric_function, to_wide_float
 
 
 class MeanSquaredError(MeanMetricWrapper):
     """The mean of the squared errors.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.MeanSquaredError()
@@ -39,7 +40,7 @@ class MeanSquaredError(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "mean_squared_error", dtype: Any = None):
+    def __init__(self, name: str | None = "mean_squared_error", dtype: DTypeLike | None = None):
         super().__init__(mean_squared_error, name, dtype)
 
 
@@ -47,8 +48,8 @@ class MeanAbsoluteError(MeanMetricWrapper):
     """The mean of the absolute errors.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.MeanAbsoluteError()
@@ -58,7 +59,7 @@ class MeanAbsoluteError(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "mean_absolute_error", dtype: Any = None):
+    def __init__(self, name: str | None = "mean_absolute_error", dtype: DTypeLike | None = None):
         super().__init__(mean_absolute_error, name, dtype)
 
 
@@ -66,8 +67,8 @@ class MeanAbsolutePercentageError(MeanMetricWrapper):
     """The mean of the absolute errors, as a percentage of the targets.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.MeanAbsolutePercentageError()
@@ -77,7 +78,9 @@ class MeanAbsolutePercentageError(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "mean_absolute_percentage_error", dtype: Any = None):
+    def __init__(
+        self, name: str | None = "mean_absolute_percentage_error", dtype: DTypeLike | None = None
+    ):
         super().__init__(mean_absolute_percentage_error, name, dtype)
 
 
@@ -85,8 +88,8 @@ class MeanSquaredLogarithmicError(MeanMetricWrapper):
     """The mean of the squared differences of `log(1 + y)`.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.MeanSquaredLogarithmicError()
@@ -96,7 +99,9 @@ class MeanSquaredLogarithmicError(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "mean_squared_logarithmic_error", dtype: Any = None):
+    def __init__(
+        self, name: str | None = "mean_squared_logarithmic_error", dtype: DTypeLike | None = None
+    ):
         super().__init__(mean_squared_logarithmic_error, name, dtype)
 
 
@@ -104,8 +109,8 @@ class LogCoshError(MeanMetricWrapper):
     """The mean of `log(cosh(error))`: squared for small errors, absolute for large ones.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.LogCoshError()
@@ -115,7 +120,7 @@ class LogCoshError(MeanMetricWrapper):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "logcosh", dtype: Any = None):
+    def __init__(self, name: str | None = "logcosh", dtype: DTypeLike | None = None):
         super().__init__(log_cosh, name, dtype)
 
 
@@ -123,8 +128,8 @@ class RootMeanSquaredError(Mean):
     """The root of the mean of the squared errors of all batches together.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.RootMeanSquaredError()
@@ -134,14 +139,22 @@ class RootMeanSquaredError(Mean):
 
     _direction = "down"
 
-    def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None):
+    def __init__(
+        self, name: str | None = "root_mean_squared_error", dtype: DTypeLike | None = None
+    ):
         super().__init__(name, dtype)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+    def update_state(  # type: ignore[override]
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Take a batch into the mean."""
-        self._grow(
+        self._accumulate(
             *dispatch(
-                _squares, detached(y_true), detached(y_pred), detached(sample_weight), self.dtype
+                _sum_squared_errors,
+                stop_gradient_of(y_true),
+                stop_gradient_of(y_pred),
+                stop_gradient_of(sample_weight),
+                self.dtype,
             )
         )
 
@@ -156,8 +169,8 @@ class MeanRelativeError(Mean):
     Args:
         normalizer: The numbers to divide by, of the predictions' shape; where one is 0 the error
             counts as 0.
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
 
     Example:
         >>> metric = podium.metrics.MeanRelativeError(normalizer=[1, 3, 2, 3])
@@ -167,36 +180,45 @@ class MeanRelativeError(Mean):
 
     _direction = "down"
 
-    def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None):
+    def __init__(self, normalizer: Any, name: str | None = None, dtype: DTypeLike | None = None):
         super().__init__(name, dtype)
         self.normalizer = np.asarray(normalizer, self.dtype)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+    def update_state(  # type: ignore[override]
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
         """Take a batch into the mean."""
-        self._grow(
-            *dispatch(self._relative, detached(y_true), detached(y_pred), detached(sample_weight))
+        self._accumulate(
+            *dispatch(
+                self._sum_relative_errors,
+                stop_gradient_of(y_true),
+                stop_gradient_of(y_pred),
+                stop_gradient_of(sample_weight),
+            )
         )
 
-    def _relative(self, y_true: Any, y_pred: Any, weight: Any) -> tuple[Any, Any]:
-        y_true, y_pred = same_shape(y_true.astype(self.dtype), y_pred.astype(self.dtype))
-        unit, y_pred = same_shape(
+    def _sum_relative_errors(
+        self, y_true: jax.Array, y_pred: jax.Array, weight: jax.Array | None
+    ) -> tuple[jax.Array, jax.Array]:
+        y_true, y_pred = match_shapes(y_true.astype(self.dtype), y_pred.astype(self.dtype))
+        unit, y_pred = match_shapes(
             jnp.asarray(self.normalizer), y_pred, "`normalizer` must have the predictions' shape."
         )
         return total_and_count(
-            ratio(jnp.abs(y_true.reshape(y_pred.shape) - y_pred), unit),
+            divide_or_zero(jnp.abs(y_true.reshape(y_pred.shape) - y_pred), unit),
             weight,
             None,
             None,
             self.dtype,
         )
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the arguments that make this metric again."""
         return super().get_config() | {"normalizer": self.normalizer.tolist()}
 
 
 @metric_function
-def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+def cosine_similarity(y_true: Values, y_pred: Values, axis: int = -1) -> Values:
     """Return the cosine of the angle between targets and predictions: 1 for the same direction, -1
     for the opposite.
 
@@ -212,7 +234,10 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
         >>> podium.metrics.CosineSimilarity()([[0.0, 1.0]], [[0.0, -2.0]]).numpy()
         array(-1., dtype=float32)
     """
-    true, pred = (_unit(y, axis) for y in same_shape(to_float(y_true), to_float(y_pred)))
+    true, pred = (
+        _normalize_length(y, axis)
+        for y in match_shapes(to_wide_float(y_true), to_wide_float(y_pred))
+    )
     return jnp.sum(true * pred, axis=axis)
 
 
@@ -220,8 +245,8 @@ class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine of the angle between targets and predictions: 1 for the same direction.
 
     Args:
-        name: A name.
-        dtype: The type of the sums.
+        name: The name of the metric.
+        dtype: The dtype of the sums.
         axis: The axis along which targets and predictions are vectors.
 
     Example:
@@ -232,20 +257,24 @@ class CosineSimilarity(MeanMetricWrapper):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "cosine_similarity", dtype: Any = None, axis: int = -1):
+    def __init__(
+        self, name: str | None = "cosine_similarity", dtype: DTypeLike | None = None, axis: int = -1
+    ):
         super().__init__(cosine_similarity, name, dtype, axis=axis)
         self.axis = axis
 
 
-def _squares(y_true: Any, y_pred: Any, weight: Any, dtype: str) -> tuple[Any, Any]:
-    y_true, y_pred = same_shape(y_true.astype(dtype), y_pred.astype(dtype))
+def _sum_squared_errors(
+    y_true: jax.Array, y_pred: jax.Array, weight: jax.Array | None, dtype: str
+) -> tuple[jax.Array, jax.Array]:
+    y_true, y_pred = match_shapes(y_true.astype(dtype), y_pred.astype(dtype))
     return total_and_count((y_pred - y_true) ** 2, weight, None, None, dtype)
 
 
-def _root_of_ratio(total: Any, count: Any) -> Any:
-    return jnp.sqrt(ratio(total, count))
+def _root_of_ratio(total: jax.Array, count: jax.Array) -> jax.Array:
+    return jnp.sqrt(divide_or_zero(total, count))
 
 
-def _unit(values: Any, axis: int) -> Any:
+def _normalize_length(values: jax.Array, axis: int) -> jax.Array:
     length = jnp.sum(values**2, axis=axis, keepdims=True)
     return values * jnp.minimum(jax.lax.rsqrt(length), 1 / epsilon())

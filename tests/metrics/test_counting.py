@@ -8,7 +8,7 @@ import pytest
 
 import podium
 from podium import metrics
-from podium.metrics._confusion import KINDS, ConfusionCounter, evenly_spread
+from podium.metrics._confusion import KINDS, ConfusionCounter, are_evenly_spaced
 
 RANDOM = np.random.RandomState(0)
 
@@ -29,7 +29,7 @@ def test_buckets_count_like_comparing_with_every_threshold(thresholds):
     y_true, y_pred = RANDOM.randint(0, 2, 50), RANDOM.rand(50).astype("float32")
     y_pred[:4] = [0.0, 1.0, 0.5, 0.3]
     weight = RANDOM.rand(50).astype("float32")
-    counter = ConfusionCounter(tuple(thresholds), evenly_spread(thresholds), "float32")
+    counter = ConfusionCounter(tuple(thresholds), are_evenly_spaced(thresholds), "float32")
     counts = counter(y_true, y_pred, weight)
     for kind, expected in zip(KINDS, by_hand(y_true, y_pred, weight, thresholds), strict=True):
         ours = counts[kind]
@@ -87,7 +87,7 @@ def test_auc_in_a_function_is_that_of_eager_calls():
 )
 def test_state_made_at_the_first_update_may_be_made_in_a_function(make):
     eager, compiled = make(), make()
-    with pytest.raises(RuntimeError, match="has seen nothing yet"):
+    with pytest.raises(RuntimeError, match="has no state yet"):
         eager.result()
     step = podium.function(lambda y, p: compiled(y, p))
     for _ in range(2):
@@ -159,7 +159,7 @@ def test_targets_of_another_width_are_never_stretched(cls, y_true, y_pred):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: metrics.AUC(num_thresholds=1), "num_thresholds=1; a whole number above 1"),
+        (lambda: metrics.AUC(num_thresholds=1), "num_thresholds=1; an int above 1"),
         (lambda: metrics.AUC(summation_method="middle"), "Unknown summation_method 'middle'"),
         (lambda: metrics.AUC(num_labels=3), "only counts with `multi_label=True`"),
         (lambda: metrics.AUC(thresholds=[0.5, 1.5]), r"which \[1.5\] are not"),
@@ -170,7 +170,7 @@ def test_targets_of_another_width_are_never_stretched(cls, y_true, y_pred):
         (lambda: metrics.RecallAtPrecision(1.2), "precision=1.2; a number from 0 to 1"),
         (
             lambda: metrics.PrecisionAtRecall(0.5, num_thresholds=0),
-            "num_thresholds=0; a whole number above zero",
+            "num_thresholds=0; an int above zero",
         ),
         (lambda: metrics.FBetaScore(beta=0.0), "beta=0.0; a number above zero"),
         (lambda: metrics.F1Score(threshold=2.0), "threshold=2.0; 0 < threshold <= 1"),

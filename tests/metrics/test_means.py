@@ -123,7 +123,7 @@ def test_own_functions_compute_in_the_metrics_type():
 
 def test_mean_tensor_averages_entry_by_entry():
     mean = metrics.MeanTensor()
-    with pytest.raises(RuntimeError, match="has seen nothing yet"):
+    with pytest.raises(RuntimeError, match="has no state yet"):
         mean.result()
     mean.update_state([0.0, 1.0, 2.0, 3.0])
     mean.update_state([4.0, 5.0, 6.0, 7.0], sample_weight=[0, 0.2, 0.5, 1])

@@ -11,7 +11,7 @@ from typing import Any
 
 from podium._typing import Tree
 from podium.core import Variable, map_structure
-from podium.metrics import noting_results
+from podium.metrics import mark_results
 from podium.models.predict._output_collector import as_output
 from podium.models.training._running_means import RunningMeans
 
@@ -51,7 +51,7 @@ def make_logged_step(
 
     def run_step(data: Tree) -> dict[str, dict[str, Any]]:
         __tracebackhide__ = True
-        with noting_results() as results:
+        with mark_results() as results:
             logs = step(data)
         counter.assign_add(1)
         return means.collect(logs, results, data)

@@ -14,7 +14,7 @@ functions_by_name = NameRegistry(
 )  # a name may mean a class above and a function here
 
 
-def function_named_by(config: Any) -> str | None:
+def function_name_of(config: Any) -> str | None:
     """Return the name in a config that Keras 3 wrote for a function; None if it is none."""
     if not isinstance(config, Mapping) or config.get("class_name") != "function":
         return None

@@ -1,5 +1,4 @@
-"""Which values come from a metric's `result()`: those are figures of the whole epoch, not of one
-batch.
+"""Marks of values that a metric's `result()` returned: they describe the epoch, not one batch.
 
 While a step runs, what `result()` returns is marked, and so is what is computed from marked values
 alone (`ops.sqrt(mse.result())`). Outside of steps nothing is marked.
@@ -16,29 +15,29 @@ from podium.core import tree_leaves
 from podium.core.internal import context, override, read_aggregated
 
 
-def noting(result: Callable) -> Callable:
+def mark_result(result: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a `result` method so that what it returns is marked."""
 
     @functools.wraps(result)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if context.replica_axes is None:
-            made = result(self, *args, **kwargs)
-        else:  # on one of several replicas: a figure of all of them
+            value = result(self, *args, **kwargs)
+        else:  # on one of several replicas: a value of all of them
             with read_aggregated(self.variables):
-                made = result(self, *args, **kwargs)
+                value = result(self, *args, **kwargs)
         if context.metric_values is not None:
-            context.metric_values.update((id(value), value) for value in tree_leaves(made))
-        return made
+            context.metric_values.update((id(leaf), leaf) for leaf in tree_leaves(value))
+        return value
 
     return wrapper
 
 
-def noting_results() -> contextlib.AbstractContextManager[dict[int, Any]]:
-    """Mark results while the `with` block runs, which gets the marked values by `id`.
+def mark_results() -> contextlib.AbstractContextManager[dict[int, Any]]:
+    """Mark results inside the `with` block, which receives the marked values by `id`.
 
     Example:
         >>> mean = podium.metrics.Mean()
-        >>> with podium.metrics.noting_results() as results:
+        >>> with podium.metrics.mark_results() as results:
         ...     value = mean(2.0)
         ...     root = podium.ops.sqrt(value)
         ...     other = root + podium.ops.ones(())

@@ -1,23 +1,26 @@
-"""`metric_function`: makes a public function on Tensors of a pure one on arrays."""
+"""`metric_function`: makes a public function on Tensors from a pure one on arrays."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import jax.numpy as jnp
 
 from podium.core import convert_to_tensor, dispatch, floatx
 
+# A value as callers of a metric function pass it (`TensorLike`); `metric_function` converts it to a
+# `jax.Array` before the body runs.
+Values: TypeAlias = Any
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def metric_function(pure: F) -> F:
-    """Make a public function of a pure one of `(y_true, y_pred, ...)`.
+    """Make a public function from a pure one of `(y_true, y_pred, ...)`.
 
-    The pure one stays reachable as `raw`, so that the class form can sum up within the same
-    operation.
+    The pure one is available as `raw`, so that the class form can sum in the same operation.
     """
 
     @functools.wraps(pure)
@@ -28,6 +31,6 @@ def metric_function(pure: F) -> F:
     return cast(F, public)
 
 
-def to_float(values: Any) -> Any:
-    """Return floats of 32 bits at least, so that thresholds are compared as written."""
+def to_wide_float(values: Any) -> Any:
+    """Return floats of at least 32 bits, so that thresholds are compared exactly."""
     return values if values.dtype in (jnp.float32, jnp.float64) else values.astype(floatx())
