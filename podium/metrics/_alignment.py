@@ -42,8 +42,8 @@ def broadcast_weights(weight: jax.Array, shape: tuple[int, ...]) -> jax.Array:
         if all(actual in (1, size) for actual, size in zip(weight.shape, shape, strict=True)):
             return jnp.broadcast_to(weight, shape)
     raise ValueError(
-        f"sample_weight (or the mask) has shape {weight_shape} for values of shape {shape}; a number "
-        f"was expected, or a shape that starts like theirs, such as {shape[:1]}."
+        f"sample_weight (or the mask) has shape {weight_shape} for values of shape {shape}; a "
+        f"number was expected, or a shape that starts like theirs, such as {shape[:1]}."
     )
 
 

@@ -40,7 +40,7 @@ def check_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
 
 
 def are_evenly_spaced(thresholds: Sequence[float]) -> bool:
-    """Return whether thresholds are evenly spaced from 0 to 1: then buckets are computed directly."""
+    """Return whether thresholds are evenly spaced from 0 to 1: buckets need no search."""
     if len(thresholds) < 3:
         return False
     return np.allclose(thresholds, np.linspace(0.0, 1.0, len(thresholds)), atol=epsilon())

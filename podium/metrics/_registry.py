@@ -1,4 +1,4 @@
-"""Which string means which metric; `"accuracy"` and `"crossentropy"` need the shapes to tell."""
+"""The registry of metrics and metric functions by name; "accuracy" is resolved by shapes."""
 
 from __future__ import annotations
 
