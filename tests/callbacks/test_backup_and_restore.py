@@ -484,7 +484,7 @@ def soak(*arguments):
 
 @pytest.mark.slow
 def test_killed_processes_end_with_the_same_files():
-    code, said, errors = soak("4", "--kills", "1", "--variants", "three at once")
+    code, said, errors = soak("4", "--kills", "1", "--variants", "three fused steps")
     assert (
         code == 0 and "4 of 4 runs end bit for bit equal to the uninterrupted one, after" in said
     ), said + errors
@@ -492,6 +492,6 @@ def test_killed_processes_end_with_the_same_files():
 
 @pytest.mark.slow
 def test_processes_that_are_asked_to_end_save_and_leave_with_a_code_of_their_own():
-    code, said, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three at once")
+    code, said, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three fused steps")
     assert code == 0 and "2 of 2 runs end bit for bit" in said, said + errors
     assert "0 of them were asked" not in said, said

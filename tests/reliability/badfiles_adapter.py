@@ -1,8 +1,7 @@
-"""What a corpus of hostile files asks of a library: to save a small model, and to load whatever it
-is handed.
+"""The functions that a corpus of malicious files calls: saving a small model, loading any file.
 
-Run with the harness that builds the files: `PYTHONPATH=tests/reliability python badfiles.py
---adapter badfiles_adapter`.
+The harness that builds the files defines the names and calls them:
+`PYTHONPATH=tests/reliability python badfiles.py --adapter badfiles_adapter`.
 """
 
 import json
@@ -19,23 +18,23 @@ ext, wext, config, weights = ".keras", ".weights.h5", "config.json", "model.weig
 
 def model():
     podium.utils.set_random_seed(0)
-    made = podium.Sequential(
+    network = podium.Sequential(
         [
             podium.layers.Input((4,)),
             podium.layers.Dense(3, name="d"),
             podium.layers.Dense(2, name="e"),
         ]
     )
-    made.compile("sgd", "mse")
-    return made
+    network.compile("sgd", "mse")
+    return network
 
 
-def save(made, path):
-    made.save(path)
+def save(network, path):
+    network.save(path)
 
 
-def save_weights(made, path):
-    made.save_weights(path)
+def save_weights(network, path):
+    network.save_weights(path)
 
 
 def load_model(path):
@@ -43,9 +42,9 @@ def load_model(path):
 
 
 def load_weights(path):
-    made = model()
-    made.load_weights(path)
-    return made
+    network = model()
+    network.load_weights(path)
+    return network
 
 
 load_legacy_h5 = load_npz_model = load_model
@@ -53,7 +52,7 @@ load_legacy_weights = load_safetensors = load_weights
 
 
 def extract(path, folder):
-    extract_archive(pathlib.Path(path), pathlib.Path(folder) / "whole")
+    extract_archive(pathlib.Path(path), pathlib.Path(folder) / "extracted")
 
 
 def layer_from_config(path):
@@ -69,13 +68,13 @@ def model_from_json(path):
 def restore_backup(folder):
     if not hasattr(podium.callbacks, "BackupAndRestore"):
         raise NotImplementedError
-    made = model()
+    network = model()
     backup = podium.callbacks.BackupAndRestore(folder, delete_checkpoint=False)
-    made.fit(
+    network.fit(
         np.zeros((8, 4), "float32"),
         np.zeros((8, 2), "float32"),
         epochs=2,
         verbose=0,
         callbacks=[backup],
     )
-    return made
+    return network

@@ -1,10 +1,9 @@
-"""Flip single bits of files that we wrote, and load them: each is refused, or gives the very same
-weights.
+"""Flips single bits of saved files: loading raises an error or gives the same weights.
 
     python tests/reliability/flip_bits.py --count 1000
 
-Prints for each format how many were refused and how many loaded alike; fails if one loaded other
-weights, or if an error is not one that names the file.
+Prints the outcomes for each format; fails if a file loads other weights, or if an error does not
+name the file.
 """
 
 import argparse
@@ -22,12 +21,12 @@ NAMES = ("m.keras", "m.h5", "w.weights.h5", "w.h5", "w.safetensors")
 
 
 def small_model():
-    made = podium.Sequential(
+    model = podium.Sequential(
         [podium.Input((4,)), podium.layers.Dense(6, name="d"), podium.layers.Dense(2, name="e")],
         name="small",
     )
-    made.compile(podium.optimizers.Adam(0.01), "mse")
-    return made
+    model.compile(podium.optimizers.Adam(0.01), "mse")
+    return model
 
 
 def save(model, path):
@@ -43,45 +42,46 @@ def load(path):
     return model
 
 
-def bits_of(model):
-    """All that counts: the weights, and what is done with them."""
+def state_of(model):
+    """Return the configs of the layers and the bytes of the weights."""
     layers = [layer.get_config() for layer in model.layers]
     return [layers, *(value.tobytes() for value in model.get_weights())]
 
 
-def check(name, count, folder, seed=0):
-    """Flip `count` bits of a fresh file, one at a time; return how often what happened."""
+def count_outcomes(name, count, directory, seed=0):
+    """Flip `count` bits of a new file, one at a time; return the number of each outcome."""
     podium.utils.set_random_seed(3)
     model = small_model()
-    path = folder / name
+    path = directory / name
     save(model, path)
-    content, wanted = path.read_bytes(), bits_of(model)
-    draw, found = random.Random(seed), collections.Counter()
+    content, expected = path.read_bytes(), state_of(model)
+    generator, outcomes = random.Random(seed), collections.Counter()
     for _ in range(count):
-        place, bit = draw.randrange(len(content)), draw.randrange(8)
-        damaged = bytearray(content)
-        damaged[place] ^= 1 << bit
-        path.write_bytes(damaged)
+        position, bit = generator.randrange(len(content)), generator.randrange(8)
+        corrupt = bytearray(content)
+        corrupt[position] ^= 1 << bit
+        path.write_bytes(corrupt)
         try:
-            same = bits_of(load(path)) == wanted
-            found["the same weights" if same else f"OTHER WEIGHTS, byte {place} bit {bit}"] += 1
+            same = state_of(load(path)) == expected
+            outcome = "the same weights" if same else f"OTHER WEIGHTS, byte {position} bit {bit}"
         except (ValueError, OSError) as error:
-            found["refused" if str(path) in str(error) else f"UNCLEAR: {error}"] += 1
+            outcome = "error" if str(path) in str(error) else f"UNCLEAR: {error}"
         except Exception as error:
-            found[f"{type(error).__name__.upper()}: {error}"] += 1
-    return found
+            outcome = f"{type(error).__name__.upper()}: {error}"
+        outcomes[outcome] += 1
+    return outcomes
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="bits of each format")
-    count, good = parser.parse_args().count, True
-    with tempfile.TemporaryDirectory() as folder:
+    count, passed = parser.parse_args().count, True
+    with tempfile.TemporaryDirectory() as directory:
         for name in NAMES:
-            found = check(name, count, pathlib.Path(folder))
-            good &= set(found) <= {"refused", "the same weights"}
-            print(f"{name:16}", dict(found), flush=True)
-    sys.exit(not good)
+            outcomes = count_outcomes(name, count, pathlib.Path(directory))
+            passed &= set(outcomes) <= {"error", "the same weights"}
+            print(f"{name:16}", dict(outcomes), flush=True)
+    sys.exit(not passed)
 
 
 if __name__ == "__main__":

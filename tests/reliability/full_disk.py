@@ -1,8 +1,9 @@
-"""Save, with every writer, where no file can grow beyond a limit, as on a full disk; run as a
-process of its own.
+"""Saves in every format with a limit on the file size, as on a full disk.
 
-The error must name the path, the old file must load as it was, no other file may be left, and
-training must go on.
+Runs as a separate process.
+
+The error must name the path, the previous file must load unchanged, no other file may be left, and
+training must continue.
 """
 
 import os
@@ -11,34 +12,34 @@ import resource
 import sys
 
 import numpy as np
-from flip_bits import NAMES, bits_of, load, save, small_model
+from flip_bits import NAMES, load, save, small_model, state_of
 
 
-def main(folder):
+def main(directory):
     x, y = np.ones((8, 4), "float32"), np.ones((8, 2), "float32")
     model = small_model()
     model.fit(x, y, verbose=0)
     for name in NAMES:
-        save(model, folder / name)
-    before = {name: (folder / name).read_bytes() for name in NAMES}
-    weights = bits_of(model)[1:]
+        save(model, directory / name)
+    contents = {name: (directory / name).read_bytes() for name in NAMES}
+    weights = state_of(model)[1:]
     model.fit(x, y, verbose=0)
-    _, hardest = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hardest))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, hard_limit))
     for name in NAMES:
         try:
-            save(model, folder / name)
+            save(model, directory / name)
         except OSError as error:
-            assert str(folder / name) in str(error) and "File too large" in str(error), error
+            assert str(directory / name) in str(error) and "File too large" in str(error), error
             assert "The file that was there is unchanged" in str(error), error
         else:
             raise AssertionError(f"{name} was saved")
-        assert (folder / name).read_bytes() == before[name]
-        assert bits_of(load(folder / name))[1:] == weights, name
+        assert (directory / name).read_bytes() == contents[name]
+        assert state_of(load(directory / name))[1:] == weights, name
         model.fit(x, y, verbose=0)
-    assert sorted(os.listdir(folder)) == sorted(NAMES), os.listdir(folder)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hardest, hardest))
-    print("all files are whole, and training went on")
+    assert sorted(os.listdir(directory)) == sorted(NAMES), os.listdir(directory)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard_limit, hard_limit))
+    print("all files are complete, and training continued")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""Kill a process with SIGKILL in the middle of back-to-back saves, many times: the file always
-loads, whole.
+"""Kills processes during repeated saves with SIGKILL: the file always loads completely.
 
     python tests/reliability/kill_saves.py --count 200
 
-One process after another saves models of known numbers to the same path, with each writer in turn,
-and is killed at a random instant. Each time the file must load, and hold one of the saved models in
-all of its parts.
+Processes save models with known values to the same path, in each format in turn, and are killed at
+a random time. Each time the file must load and contain exactly one of the saved models.
 """
 
 import argparse
@@ -20,7 +18,7 @@ import time
 
 import numpy as np
 
-WRITERS = ("m.keras", "w.weights.h5", "w.safetensors", "m.h5", "w.h5")
+FILE_NAMES = ("m.keras", "w.weights.h5", "w.safetensors", "m.h5", "w.h5")
 WIDTH = 400
 
 
@@ -33,23 +31,21 @@ def small_model():
     return podium.Sequential([podium.Input((WIDTH,)), *layers], name="small")
 
 
-def save_for_ever(path):
-    """Save models whose numbers are all 0, all 1, ... one after the other; tell when the first file
-    is there.
-    """
+def save_repeatedly(path):
+    """Save models whose weights are all 0, all 1, ...; print when the first file exists."""
     model = small_model()
     save = model.save if path.name.startswith("m.") else model.save_weights
-    for number in range(1_000_000):
+    for value in range(1_000_000):
         model.set_weights(
-            [np.full(value.shape, number, "float32") for value in model.get_weights()]
+            [np.full(weight.shape, value, "float32") for weight in model.get_weights()]
         )
         save(path)
-        if number == 0:
+        if value == 0:
             print("started", flush=True)
 
 
-def number_in(path, reader):
-    """Load a file; return the number that all weights have."""
+def load_value(path, reader):
+    """Load a file; return the value that all weights have."""
     import podium
 
     model = reader
@@ -57,19 +53,17 @@ def number_in(path, reader):
         model = podium.saving.load_model(path)
     else:
         reader.load_weights(path)
-    found = {number for value in model.get_weights() for number in np.unique(value).tolist()}
-    if len(found) != 1:
-        raise AssertionError(f"{path} holds parts of several models: {sorted(found)[:5]}")
-    return found.pop()
+    values = {value for weight in model.get_weights() for value in np.unique(weight).tolist()}
+    if len(values) != 1:
+        raise AssertionError(f"{path} holds parts of several models: {sorted(values)[:5]}")
+    return values.pop()
 
 
-def run(count, folder, seed=0, longest_seconds=0.25, say=lambda text: None):
-    """Kill `count` times; return how many files loaded whole. A process is started anew after each
-    kill.
-    """
-    draw, reader, restorable = random.Random(seed), small_model(), 0
-    for turn in range(count):
-        path = folder / WRITERS[turn % len(WRITERS)]
+def run_kills(count, directory, seed=0, max_delay=0.25, report=lambda text: None):
+    """Kill `count` processes; return the number of files that loaded completely."""
+    generator, reader, restorable = random.Random(seed), small_model(), 0
+    for iteration in range(count):
+        path = directory / FILE_NAMES[iteration % len(FILE_NAMES)]
         process = subprocess.Popen(
             [sys.executable, __file__, "--save", str(path)],
             stdout=subprocess.PIPE,
@@ -77,14 +71,14 @@ def run(count, folder, seed=0, longest_seconds=0.25, say=lambda text: None):
         )
         try:
             assert process.stdout.readline() == b"started\n"
-            time.sleep(draw.uniform(0, longest_seconds))
+            time.sleep(generator.uniform(0, max_delay))
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait()
             process.stdout.close()
-        number = number_in(path, reader)
+        value = load_value(path, reader)
         restorable += 1
-        say(f"{turn + 1:4} {path.name:14} killed, holds number {number:.0f}")
+        report(f"{iteration + 1:4} {path.name:14} killed, holds value {value:.0f}")
     return restorable
 
 
@@ -92,12 +86,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--save", type=pathlib.Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.save:
-        save_for_ever(given.save)
-    with tempfile.TemporaryDirectory() as folder:
-        restorable = run(given.count, pathlib.Path(folder), say=print)
-    print(f"{restorable} of {given.count} restorable")
+    arguments = parser.parse_args()
+    if arguments.save:
+        save_repeatedly(arguments.save)
+    with tempfile.TemporaryDirectory() as directory:
+        restorable = run_kills(arguments.count, pathlib.Path(directory), report=print)
+    print(f"{restorable} of {arguments.count} restorable")
 
 
 if __name__ == "__main__":

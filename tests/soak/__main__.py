@@ -1,13 +1,13 @@
-"""`make soak`: runs killed at random instants, also inside a save, and started again; all must end
-as if nothing had happened.
+"""`make soak`: runs that are killed at random times, also during a save, and resumed; all must end
+like an uninterrupted run.
 
     python -m tests.soak [RUNS] [--seed N] [--kills N] [--sigterm] [--variants ...]
 
-Each process is forked from this one, which has imported everything and computed nothing. Most kills
-come from outside, at a random time after training began or the process was started; the others come
-from inside, at a random one of the calls that a save is made of. A run may be killed several times.
-In the end all its files are compared, byte by byte, with those of a run that was never interrupted:
-models, logs, History, and that nothing else is left.
+Each process is forked from this one, which has imported everything and computed nothing. Most
+processes are killed from outside, at a random time after the start of the process or of training;
+the others kill themselves at a random system call of a save. A run may be killed several times. At
+the end all its files are compared, byte by byte, with those of an uninterrupted run: models, logs,
+History, and no other files.
 """
 
 import argparse
@@ -25,7 +25,8 @@ import traceback
 
 from tests.soak.job import VARIANTS, train
 
-_INSIDE = (
+# Functions of `os` that a save calls, and the code after it.
+_KILL_POINTS = (
     "fsync",
     "rename",
     "replace",
@@ -34,12 +35,14 @@ _INSIDE = (
     "unlink",
     "open",
     "close",
-)  # of a save, and of what comes after it
+)
 
 
-def start(folder, variant, kill_inside=None):
-    """Fork a process that trains; returns its id, and a descriptor that can be read from when
-    training has begun.
+def start(directory, variant, kill_point=None):
+    """Fork a process that trains.
+
+    Returns:
+        Its id, and a file descriptor that becomes readable when training starts.
     """
     reading, writing = os.pipe()
     process = os.fork()
@@ -49,12 +52,12 @@ def start(folder, variant, kill_inside=None):
     code = 1
     try:
         os.close(reading)
-        if kill_inside is not None:
-            _kill_at(*kill_inside)
-        train(folder, variant, begun=lambda: os.write(writing, b"."))
+        if kill_point is not None:
+            _kill_at(*kill_point)
+        train(directory, variant, on_begin=lambda: os.write(writing, b"."))
         code = 0
-    except SystemExit as left:
-        code = left.code
+    except SystemExit as error:
+        code = error.code
     except BaseException:
         traceback.print_exc()
     finally:
@@ -62,29 +65,28 @@ def start(folder, variant, kill_inside=None):
 
 
 def _kill_at(name, count):
-    """Have this process killed at some call of a function of `os`, before or after it takes
-    effect.
-    """
-    real, left = getattr(os, name), [count]
+    """Kill this process at the given call of a function of `os`, before or after its effect."""
+    original, remaining_calls = getattr(os, name), count
 
-    def counted(*arguments, **options):
-        left[0] -= 1
-        if left[0] == 0 and count % 2:
+    def call_and_count(*arguments, **options):
+        nonlocal remaining_calls
+        remaining_calls -= 1
+        if remaining_calls == 0 and count % 2:
             os.kill(os.getpid(), signal.SIGKILL)
-        result = real(*arguments, **options)
-        if left[0] == 0:
+        result = original(*arguments, **options)
+        if remaining_calls == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    setattr(os, name, counted)
+    setattr(os, name, call_and_count)
 
 
-def ended(process, reading=None, seconds=300):
-    """Wait for a process; returns its exit code, negative for a signal."""
+def wait(process, reading=None, seconds=300):
+    """Wait for a process and return its exit code, negative for a signal."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        done, status = os.waitpid(process, os.WNOHANG)
-        if done:
+        finished, status = os.waitpid(process, os.WNOHANG)
+        if finished:
             if reading is not None:
                 os.close(reading)
             return os.waitstatus_to_exitcode(status)
@@ -93,63 +95,59 @@ def ended(process, reading=None, seconds=300):
     raise TimeoutError(f"a run did not end within {seconds} seconds")
 
 
-def files_of(folder):
-    """Return a digest of each file in a folder, by its path; of checkpoints, which have numbers,
-    only whether there are any.
-    """
-    found = {}
-    for root, folders, names in os.walk(folder):
+def file_digests(directory):
+    """Return a digest of each file in a directory, by path; numbered checkpoints are left out."""
+    digests = {}
+    for root, subdirectories, names in os.walk(directory):
         if os.path.basename(root) == "backup" and all(
-            name.startswith("checkpoint-") for name in folders
+            name.startswith("checkpoint-") for name in subdirectories
         ):
-            folders.clear()
-        for name in [
-            *names,
-            *(f"{one}/" for one in folders if not os.listdir(os.path.join(root, one))),
-        ]:
+            subdirectories.clear()
+        empty = [name for name in subdirectories if not os.listdir(os.path.join(root, name))]
+        for name in [*names, *(f"{name}/" for name in empty)]:
             path = os.path.join(root, name)
             content = b"" if name.endswith("/") else pathlib.Path(path).read_bytes()
-            found[os.path.relpath(path, folder)] = hashlib.sha256(content).hexdigest()
-    return found
+            digests[os.path.relpath(path, directory)] = hashlib.sha256(content).hexdigest()
+    return digests
 
 
-def reference(variant):
-    """Run a variant without interruption; returns its files, and how long it took to train."""
-    with tempfile.TemporaryDirectory() as folder:
-        process, reading = start(folder, variant)
+def run_uninterrupted(variant):
+    """Run a variant without interruption; return its files and the training time."""
+    with tempfile.TemporaryDirectory() as directory:
+        process, reading = start(directory, variant)
         select.select([reading], [], [], 300)
-        began = time.monotonic()
-        if ended(process, reading) != 0:
+        start_time = time.monotonic()
+        if wait(process, reading) != 0:
             raise RuntimeError(f"The uninterrupted run of {variant!r} failed.")
-        return files_of(folder), time.monotonic() - began
+        return file_digests(directory), time.monotonic() - start_time
 
 
-def one_run(variant, seconds, dice, kills, sigterm):
-    """Train, being killed once or more, up to `kills` times; returns the files in the end, and what
-    ended each process.
-    """
+def run_with_kills(variant, seconds, generator, kills, sigterm):
+    """Train and be killed between once and `kills` times; return the files and the exits."""
     while True:
-        found, story = _one_attempt(variant, seconds, dice, kills, sigterm)
-        if not story[0].endswith(" 0"):  # else it was over before the first kill
-            return found, story
+        digests, exits = _attempt_run(variant, seconds, generator, kills, sigterm)
+        if not exits[0].endswith(" 0"):  # otherwise it ended before the first kill
+            return digests, exits
 
 
-def _one_attempt(variant, seconds, dice, kills, sigterm):
-    folder, story = tempfile.mkdtemp(), []
+def _attempt_run(variant, seconds, generator, kills, sigterm):
+    directory, exits = tempfile.mkdtemp(), []
     try:
-        for _ in range(dice.randint(1, kills)):
-            way = "term" if sigterm else dice.choice(["time", "time", "inside", "inside", "start"])
-            inside = (dice.choice(_INSIDE), dice.randint(1, 60)) if way == "inside" else None
-            process, reading = start(folder, variant, inside)
-            if way != "inside":
-                if way != "start":
+        for _ in range(generator.randint(1, kills)):
+            kill_modes = ["time", "time", "inside", "inside", "start"]
+            mode = "term" if sigterm else generator.choice(kill_modes)
+            kill_point = None
+            if mode == "inside":
+                kill_point = (generator.choice(_KILL_POINTS), generator.randint(1, 60))
+            process, reading = start(directory, variant, kill_point)
+            if mode != "inside":
+                if mode != "start":
                     select.select([reading], [], [], 300)
-                time.sleep(
-                    dice.random() * seconds * (0.5 if sigterm else 1.0)
-                )  # asked to end while `fit` runs
+                # SIGTERM is sent while `fit` runs.
+                time.sleep(generator.random() * seconds * (0.5 if sigterm else 1.0))
                 os.kill(process, signal.SIGTERM if sigterm else signal.SIGKILL)
-            code = ended(process, reading)
-            story.append(f"{way} {inside or ''} {code}")
+            code = wait(process, reading)
+            exits.append(f"{mode} {kill_point or ''} {code}")
             if code == 0:
                 break
             if code not in (
@@ -157,59 +155,55 @@ def _one_attempt(variant, seconds, dice, kills, sigterm):
                 75 if sigterm else None,
                 -signal.SIGTERM if sigterm else None,
             ):
-                return {}, story
+                return {}, exits
         else:
-            story.append(str(ended(*start(folder, variant))))
-        return files_of(folder), story
+            exits.append(str(wait(*start(directory, variant))))
+        return file_digests(directory), exits
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(directory)
 
 
 def main(runs, seed, variants, kills, sigterm):
-    """Run the soak; returns how many runs ended as they should."""
-    dice = random.Random(seed)
-    known = {variant: reference(variant) for variant in variants}
-    good = killed = inside = asked = 0
-    for number in range(runs):
-        variant = variants[number % len(variants)]
-        expected, seconds = known[variant]
-        found, story = one_run(variant, seconds, dice, kills, sigterm)
-        killed += sum(not entry.endswith(" 0") for entry in story if " " in entry)
-        inside += sum(entry.startswith("inside") and not entry.endswith(" 0") for entry in story)
-        asked += sum(entry.endswith(" 75") for entry in story)
-        good += found == expected
-        if found != expected:
-            wrong = sorted(
+    """Run the soak test; return the number of runs that end like the uninterrupted one."""
+    generator = random.Random(seed)
+    references = {variant: run_uninterrupted(variant) for variant in variants}
+    num_equal = num_kills = num_inside = num_terminated = 0
+    for index in range(runs):
+        variant = variants[index % len(variants)]
+        expected, seconds = references[variant]
+        digests, exits = run_with_kills(variant, seconds, generator, kills, sigterm)
+        kill_exits = [entry for entry in exits if " " in entry and not entry.endswith(" 0")]
+        num_kills += len(kill_exits)
+        num_inside += sum(entry.startswith("inside") for entry in kill_exits)
+        num_terminated += sum(entry.endswith(" 75") for entry in exits)
+        num_equal += digests == expected
+        if digests != expected:
+            different = sorted(
                 name
-                for name in found.keys() | expected.keys()
-                if found.get(name) != expected.get(name)
+                for name in digests.keys() | expected.keys()
+                if digests.get(name) != expected.get(name)
             )
-            print(f"run {number} ({variant}) differs: {wrong}; {story}", flush=True)
-        elif number % 10 == 9:
-            print(f"{number + 1} runs, {good} equal, {killed} kills", flush=True)
+            print(f"run {index} ({variant}) differs: {different}; {exits}", flush=True)
+        elif index % 10 == 9:
+            print(f"{index + 1} runs, {num_equal} equal, {num_kills} kills", flush=True)
     print(
-        f"soak: {good} of {runs} runs end bit for bit equal to the uninterrupted one, after "
-        f"{killed} kills",
+        f"soak: {num_equal} of {runs} runs end bit for bit equal to the uninterrupted one, after "
+        f"{num_kills} kills",
         flush=True,
     )
-    print(f"{inside} of the kills came inside a save or between its parts", flush=True)
+    print(f"{num_inside} of the kills were inside a save or between its parts", flush=True)
     if sigterm:
-        print(f"{asked} of them were asked to end, and saved and left with code 75", flush=True)
-    return good
+        print(f"{num_terminated} of them saved after SIGTERM and exited with code 75", flush=True)
+    return num_equal
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("runs", type=int, nargs="?", default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kills", type=int, default=3, help="at most, for one run")
-    parser.add_argument(
-        "--sigterm", action="store_true", help="ask runs to end instead of killing them"
-    )
+    parser.add_argument("--kills", type=int, default=3, help="maximum per run")
+    parser.add_argument("--sigterm", action="store_true", help="send SIGTERM instead of SIGKILL")
     parser.add_argument("--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
-    given = parser.parse_args()
-    sys.exit(
-        0
-        if main(given.runs, given.seed, given.variants, given.kills, given.sigterm) == given.runs
-        else 1
-    )
+    args = parser.parse_args()
+    num_equal = main(args.runs, args.seed, args.variants, args.kills, args.sigterm)
+    sys.exit(0 if num_equal == args.runs else 1)
