@@ -1,9 +1,8 @@
-"""Podium trains as tf_keras does: the same curves, logs, evaluations, predictions, and the same
-events for callbacks.
+"""Podium trains like tf_keras: the same curves, logs, evaluations, predictions and callback calls.
 
-Needs no TensorFlow: what tf_keras gave lies in `fixtures/training.*` (README.md says how to record
-it again). Where Podium differs on purpose, `RUNS_THAT_DIFFER` and `EVENTS_THAT_DIFFER` turn the
-record into what Podium shall do, with the reason.
+Needs no TensorFlow: the results of tf_keras are in `fixtures/training.*` (README.md documents how
+to record them again). Where Podium differs on purpose, `RUNS_THAT_DIFFER` and `EVENTS_THAT_DIFFER`
+convert the record to the expected behavior of Podium, with the reason.
 """
 
 import json
@@ -45,19 +44,17 @@ PODIUM = Library(
 
 
 @cache
-def record():
-    """Everything that was recorded: {"runs": {name: ...}, "events": {name/k: ...}}."""
-    found = json.loads((FIXTURES / "training.json").read_text())
+def load_record():
+    """Return the recorded results: {"runs": {name: ...}, "events": {name/k: ...}}."""
+    recorded = json.loads((FIXTURES / "training.json").read_text())
     with np.load(FIXTURES / "training.npz") as arrays:
         for key in arrays.files:
-            found["runs"][key.split("/")[0]].setdefault("predict", []).append(arrays[key])
-    return found
+            recorded["runs"][key.split("/")[0]].setdefault("predict", []).append(arrays[key])
+    return recorded
 
 
 def differences(ours, theirs, where=""):
-    """Sentences for everything that differs: floats within the tolerance, all else exactly, dicts
-    in their order.
-    """
+    """Describe all differences: floats within the tolerance, all else exactly, dicts in order."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         order = (
             []
@@ -71,8 +68,7 @@ def differences(ours, theirs, where=""):
     if isinstance(theirs, list) and isinstance(ours, list):
         if len(ours) != len(theirs):
             return [
-                f"{where}: Podium has {len(ours)} of them, tf_keras "
-                f"{len(theirs)}:\n{ours}\n{theirs}"
+                f"{where}: Podium has {len(ours)} items, tf_keras {len(theirs)}:\n{ours}\n{theirs}"
             ]
         pairs = enumerate(zip(ours, theirs, strict=True))
         return [text for i, (a, b) in pairs for text in differences(a, b, f"{where}[{i}]")]
@@ -89,9 +85,7 @@ def differences(ours, theirs, where=""):
 
 
 def mean_over_batches(run, sizes):
-    """The run with the History that Podium keeps of raw values: means over epochs, weighted by the
-    size of batches.
-    """
+    """Return the run with Podium's History of raw values: means over the batches of an epoch."""
     raw = run["batches"]
     means = {
         name: [float(np.average([logs[name] for logs in epoch], weights=sizes)) for epoch in raw]
@@ -100,11 +94,11 @@ def mean_over_batches(run, sizes):
     return {**run, "history": means}
 
 
-# name -> (the recorded run as Podium shall give it, why)
+# name -> (function from the recorded to the expected run, reason)
 RUNS_THAT_DIFFER = {
     "gan": (
         lambda run: mean_over_batches(run, [8, 8, 4]),
-        "tf_keras keeps the raw value of the last batch; in Podium the bar and History "
+        "tf_keras keeps the raw value of the last batch; in Podium the progress bar and History "
         "agree on the mean of the epoch",
     ),
     "vae": (
@@ -116,7 +110,7 @@ RUNS_THAT_DIFFER = {
 
 
 def expected_run(name):
-    run = record()["runs"][name]
+    run = load_record()["runs"][name]
     return RUNS_THAT_DIFFER[name][0](run) if name in RUNS_THAT_DIFFER else run
 
 
@@ -125,9 +119,9 @@ def test_run_equals_tf_keras(name):
     assert not differences(CASES[name](PODIUM), expected_run(name), name)
 
 
-def test_weights_of_classes_and_samples_are_multiplied_by_the_user():
-    """tf_keras multiplies them itself, and fails at that with a partial batch; Podium, as Keras 3,
-    asks for the product.
+def test_class_weight_and_sample_weight_together_raise():
+    """tf_keras multiplies them, and fails with a partial batch; Podium, like Keras 3, requires the
+    product.
     """
     name = "class_and_sample_weights"
     with pytest.raises(ValueError, match="class_weight and sample_weight were both given"):
@@ -136,96 +130,90 @@ def test_weights_of_classes_and_samples_are_multiplied_by_the_user():
 
 
 @pytest.mark.parametrize(("name", "k"), [("regression", None), ("regression", 3), ("gan", 3)])
-def test_run_without_listeners_equals_tf_keras(name, k):
-    """Nobody listens to batches: the curves are those of single steps, however many go into an
-    execution.
-    """
-    ours, theirs = CASES[name](PODIUM, k=k, listen=False), expected_run(name)
+def test_run_without_batch_callbacks_equals_tf_keras(name, k):
+    """Without batch callbacks, the curves are those of single steps for any steps per execution."""
+    ours, theirs = CASES[name](PODIUM, k=k, log_batches=False), expected_run(name)
     assert not differences(ours, {**theirs, "batches": []}, name)
 
 
 # --- events
 
 
-def ends_what_has_begun(name, k):
-    """Every callback hears the end of what it heard the begin of, before the exception reaches the
-    caller.
-    """
-    heard = record()["events"][f"{name}/{k}"]
-    *events, raised = heard["events"]
+def add_end_events(name, k):
+    """Each begin hook is followed by its end hook, before the exception reaches the caller."""
+    recorded = load_record()["events"][f"{name}/{k}"]
+    *events, raised = recorded["events"]
     for mode in ("test", "train", "predict"):  # validation is inside training
         if f"first on_{mode}_begin" in events and not any(
             line.startswith(f"first on_{mode}_end") for line in events
         ):
             events += [f"{callback} on_{mode}_end" for callback in ("first", "raiser", "last")]
-    return {**heard, "events": [*events, raised]}
+    return {**recorded, "events": [*events, raised]}
 
 
-def no_step_without_data(name, k):
-    """A step begins when there is data for it, so that all that begins also ends; executions of k
-    as with known lengths.
-    """
-    heard = record()["events"][f"{name}/1"]
+def drop_steps_without_data(name, k):
+    """A step begins only if there is data, so every step also ends; executions have k steps."""
+    recorded = load_record()["events"][f"{name}/1"]
     events = [
         line
-        for line, after in pairwise([*heard["events"], ""])
+        for line, after in pairwise([*recorded["events"], ""])
         if "batch_begin" not in line or after.startswith(line.replace("begin", "end"))
     ]
     return {
-        **heard,
-        "events": in_executions(events, k),
-        "iterations": heard["steps"]["_train_counter"],
+        **recorded,
+        "events": merge_executions(events, k),
+        "iterations": recorded["steps"]["_train_counter"],
     }
 
 
-def no_epoch_without_data(name, k):
-    """As before, and no epoch of nothing: tf_keras logs a loss of 0.0 for it."""
-    heard = no_step_without_data(name, k)
+def drop_epochs_without_data(name, k):
+    """As before, and no epoch without data: tf_keras logs a loss of 0.0 for it."""
+    recorded = drop_steps_without_data(name, k)
     events = [
         line
-        for line in heard["events"]
+        for line in recorded["events"]
         if line.split()[:2] not in (["on_epoch_begin", "1"], ["on_epoch_end", "1"])
     ]
     return {
-        **heard,
+        **recorded,
         "events": events,
         "epochs": [0],
-        "history": {key: [v[0]] for key, v in heard["history"].items()},
+        "history": {key: [v[0]] for key, v in recorded["history"].items()},
     }
 
 
-def in_executions(events, k):
-    """The events of single steps, when k steps go into an execution."""
+def merge_executions(events, k):
+    """Return the events of executions of k steps from those of single steps."""
     kept = []
     for line, after in pairwise([*events, ""]):
         hook, index = (*line.split(), "0")[:2]
         inside = hook.endswith("batch_begin") and int(index) % k
-        goes_on = hook.endswith("batch_end") and (int(index) + 1) % k and "batch_begin" in after
-        if not inside and not goes_on:
+        continues = hook.endswith("batch_end") and (int(index) + 1) % k and "batch_begin" in after
+        if not inside and not continues:
             kept.append(line)
     return kept
 
 
-# pattern of names -> (what Podium shall do, why)
+# pattern of names -> (function that returns the expected events, reason)
 EVENTS_THAT_DIFFER = {
     "exception_*": (
-        ends_what_has_begun,
-        "files, threads and bars of callbacks are closed even when training breaks off",
+        add_end_events,
+        "callbacks close files, threads and progress bars also after an exception",
     ),
     "generator_of_unknown_length": (
-        no_step_without_data,
+        drop_steps_without_data,
         "tf_keras begins a step to find out that data has ended",
     ),
     "generator_in_evaluate": (
-        no_step_without_data,
+        drop_steps_without_data,
         "tf_keras begins a step to find out that data has ended",
     ),
     "dataset_that_runs_out": (
-        no_step_without_data,
+        drop_steps_without_data,
         "tf_keras begins a step to find out, and loses the end of others",
     ),
     "generator_that_is_spent": (
-        no_epoch_without_data,
+        drop_epochs_without_data,
         "tf_keras begins an epoch to find out that data has ended",
     ),
 }
@@ -234,11 +222,11 @@ EVENTS_THAT_DIFFER = {
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_events_equal_tf_keras(name, k):
-    theirs = record()["events"][f"{name}/{k}"]
-    for pattern, (what_podium_does, _) in EVENTS_THAT_DIFFER.items():
+    theirs = load_record()["events"][f"{name}/{k}"]
+    for pattern, (expected_events, _) in EVENTS_THAT_DIFFER.items():
         if fnmatch(name, pattern):
-            assert what_podium_does(name, k) != theirs
-            theirs = what_podium_does(name, k)
+            assert expected_events(name, k) != theirs
+            theirs = expected_events(name, k)
     ours = SCENARIOS[name](PODIUM, k)
     assert "\n".join(ours["events"]) == "\n".join(theirs["events"])
     assert not differences(ours, theirs, name)
@@ -247,14 +235,14 @@ def test_events_equal_tf_keras(name, k):
 # --- the tables
 
 
-def test_every_case_was_recorded_and_every_record_has_a_case():
-    assert set(record()["runs"]) == set(CASES)
-    assert set(record()["events"]) == {f"{name}/{k}" for name in SCENARIOS for k in (1, 3)}
+def test_recorded_cases_equal_the_current_cases():
+    assert set(load_record()["runs"]) == set(CASES)
+    assert set(load_record()["events"]) == {f"{name}/{k}" for name in SCENARIOS for k in (1, 3)}
 
 
-def test_tf_keras_refuses_executions_of_unknown_length():
-    """So that what Podium does there is derived from the record of single steps."""
-    refused = {key for key, heard in record()["events"].items() if "refused" in heard}
-    assert refused == {
+def test_tf_keras_rejects_executions_of_unknown_length():
+    """Therefore the expected events are derived from the record of single steps."""
+    rejected = {key for key, recorded in load_record()["events"].items() if "refused" in recorded}
+    assert rejected == {
         f"generator_{name}/3" for name in ("of_unknown_length", "that_is_spent", "in_evaluate")
     }

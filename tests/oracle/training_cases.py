@@ -5,7 +5,16 @@ evaluation, predictions and weights. Steps that are written by the user are in `
 """
 
 import numpy as np
-from training_library import Draws, Table, answers, judge, norms, numbers, one_hot, train
+from training_library import (
+    RandomValues,
+    Table,
+    evaluate_model,
+    norms,
+    one_hot,
+    predict_model,
+    to_floats,
+    train,
+)
 
 COMPILED = Table()
 
@@ -14,23 +23,23 @@ COMPILED = Table()
 
 
 @COMPILED.add
-def regression(library, k=1, listen=True):
+def regression(library, k=1, log_batches=True):
     """Labels of one axis, a penalty on weights, a partial last batch, validation."""
-    keras, draws = library.keras, Draws("regression")
-    x, y = draws.normal(50, 4), draws.normal(50)
+    keras, values = library.keras, RandomValues("regression")
+    x, y = values.normal(50, 4), values.normal(50)
     inputs = keras.Input((4,))
     hidden = keras.layers.Dense(
         6, activation="tanh", kernel_regularizer=keras.regularizers.L2(0.01)
     )(inputs)
     model = keras.Model(inputs, keras.layers.Dense(1)(hidden))
-    draws.weights(model)
+    values.weights(model)
     model.compile(
         optimizer=keras.optimizers.Adam(learning_rate=0.02),
         loss="mse",
         metrics=["mae", keras.metrics.RootMeanSquaredError(name="rmse")],
         steps_per_execution=k,
     )
-    validation = (draws.normal(18, 4), draws.normal(18))
+    validation = (values.normal(18, 4), values.normal(18))
     run = train(
         library,
         model,
@@ -40,9 +49,13 @@ def regression(library, k=1, listen=True):
         epochs=3,
         shuffle=False,
         validation_data=validation,
-        listen=listen,
+        log_batches=log_batches,
     )
-    return {**run, **judge(model, x, y, batch_size=8), **answers(model, x[:11], batch_size=4)}
+    return {
+        **run,
+        **evaluate_model(model, x, y, batch_size=8),
+        **predict_model(model, x[:11], batch_size=4),
+    }
 
 
 @COMPILED.add
@@ -56,7 +69,7 @@ def regression_fused(library):
 @COMPILED.add
 def validation_split(library):
     """The last part of the arrays is held back; the loss is a function of the user."""
-    keras, draws = library.keras, Draws("validation_split")
+    keras, values = library.keras, RandomValues("validation_split")
 
     def cubic(y_true, y_pred):
         return library.mean(library.square(y_true - y_pred) * (y_true - y_pred + 4.0), axis=-1)
@@ -64,9 +77,9 @@ def validation_split(library):
     model = keras.Sequential(
         [keras.Input((3,)), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)]
     )
-    draws.weights(model)
+    values.weights(model)
     model.compile(optimizer=keras.optimizers.SGD(0.01), loss=cubic, metrics=[cubic])
-    x, y = draws.normal(43, 3), draws.normal(43, 2)
+    x, y = values.normal(43, 3), values.normal(43, 2)
     run = train(
         library,
         model,
@@ -78,15 +91,15 @@ def validation_split(library):
         validation_split=0.25,
         validation_freq=2,
     )
-    return {**run, **judge(model, x[:8], y[:8]), **answers(model, x[:4])}
+    return {**run, **evaluate_model(model, x[:8], y[:8]), **predict_model(model, x[:4])}
 
 
 # --- classification, with each cross-entropy
 
 
-def classify(library, draws, y, units, activation, loss, optimizer, metrics):
+def classify(library, values, y, units, activation, loss, optimizer, metrics):
     keras = library.keras
-    x = draws.normal(len(y), 5)
+    x = values.normal(len(y), 5)
     model = keras.Sequential(
         [
             keras.Input((5,)),
@@ -94,7 +107,7 @@ def classify(library, draws, y, units, activation, loss, optimizer, metrics):
             keras.layers.Dense(units, activation=activation),
         ]
     )
-    draws.weights(model)
+    values.weights(model)
     model.compile(optimizer=optimizer, loss=loss, metrics=metrics)
     run = train(
         library,
@@ -106,60 +119,67 @@ def classify(library, draws, y, units, activation, loss, optimizer, metrics):
         shuffle=False,
         validation_data=(x[:16], y[:16]),
     )
-    return {**run, **judge(model, x, y, batch_size=16), **answers(model, x[:16])}
+    return {**run, **evaluate_model(model, x, y, batch_size=16), **predict_model(model, x[:16])}
 
 
 @COMPILED.add
 def binary_probabilities(library):
-    keras, draws = library.keras, Draws("binary_probabilities")
+    keras, values = library.keras, RandomValues("binary_probabilities")
     metrics = ["accuracy", keras.metrics.Precision(name="precision"), keras.metrics.AUC(name="auc")]
     optimizer = keras.optimizers.RMSprop(0.01)
     return classify(
-        library, draws, draws.labels(2, 48), 1, "sigmoid", "binary_crossentropy", optimizer, metrics
+        library,
+        values,
+        values.labels(2, 48),
+        1,
+        "sigmoid",
+        "binary_crossentropy",
+        optimizer,
+        metrics,
     )
 
 
 @COMPILED.add
 def binary_logits(library):
-    keras, draws = library.keras, Draws("binary_logits")
+    keras, values = library.keras, RandomValues("binary_logits")
     loss = keras.losses.BinaryCrossentropy(from_logits=True, label_smoothing=0.1)
     metrics = [
         keras.metrics.BinaryAccuracy(threshold=0.0),
         keras.metrics.BinaryCrossentropy(from_logits=True, name="bce"),
     ]
-    labels = draws.labels(2, 48, 1).astype("float32")
-    return classify(library, draws, labels, 1, None, loss, keras.optimizers.Adagrad(0.1), metrics)
+    labels = values.labels(2, 48, 1).astype("float32")
+    return classify(library, values, labels, 1, None, loss, keras.optimizers.Adagrad(0.1), metrics)
 
 
 @COMPILED.add
 def categorical_probabilities(library):
-    keras, draws = library.keras, Draws("categorical_probabilities")
-    labels = one_hot(draws.labels(3, 48), 3)
+    keras, values = library.keras, RandomValues("categorical_probabilities")
+    labels = one_hot(values.labels(3, 48), 3)
     optimizer = keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True)
     return classify(
-        library, draws, labels, 3, "softmax", "categorical_crossentropy", optimizer, ["accuracy"]
+        library, values, labels, 3, "softmax", "categorical_crossentropy", optimizer, ["accuracy"]
     )
 
 
 @COMPILED.add
 def categorical_logits(library):
-    keras, draws = library.keras, Draws("categorical_logits")
-    labels = one_hot(draws.labels(3, 48), 3)
+    keras, values = library.keras, RandomValues("categorical_logits")
+    labels = one_hot(values.labels(3, 48), 3)
     loss = keras.losses.CategoricalCrossentropy(from_logits=True)
     optimizer = keras.optimizers.AdamW(0.02, weight_decay=0.05)
-    return classify(library, draws, labels, 3, None, loss, optimizer, ["categorical_accuracy"])
+    return classify(library, values, labels, 3, None, loss, optimizer, ["categorical_accuracy"])
 
 
 @COMPILED.add
 def sparse_probabilities(library):
-    keras, draws = library.keras, Draws("sparse_probabilities")
+    keras, values = library.keras, RandomValues("sparse_probabilities")
     rate = keras.optimizers.schedules.ExponentialDecay(0.05, decay_steps=4, decay_rate=0.8)
     metrics = ["accuracy", keras.metrics.SparseTopKCategoricalAccuracy(k=2, name="top2")]
     loss = "sparse_categorical_crossentropy"
     return classify(
         library,
-        draws,
-        draws.labels(4, 48),
+        values,
+        values.labels(4, 48),
         4,
         "softmax",
         loss,
@@ -170,20 +190,20 @@ def sparse_probabilities(library):
 
 @COMPILED.add
 def sparse_logits(library):
-    keras, draws = library.keras, Draws("sparse_logits")
+    keras, values = library.keras, RandomValues("sparse_logits")
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     metrics = [
         "accuracy",
         keras.metrics.SparseCategoricalCrossentropy(from_logits=True, name="entropy"),
     ]
     optimizer = keras.optimizers.Adam(0.02, clipnorm=0.5)
-    return classify(library, draws, draws.labels(4, 48, 1), 4, None, loss, optimizer, metrics)
+    return classify(library, values, values.labels(4, 48, 1), 4, None, loss, optimizer, metrics)
 
 
 # --- several outputs
 
 
-def two_outputs(library, draws):
+def two_outputs(library, values):
     keras = library.keras
     left, right = keras.Input((3,), name="left"), keras.Input((2,), name="right")
     joined = keras.layers.Concatenate()([left, right])
@@ -191,19 +211,19 @@ def two_outputs(library, draws):
     position = keras.layers.Dense(2, name="position")(hidden)
     kind = keras.layers.Dense(3, activation="softmax", name="kind")(hidden)
     model = keras.Model([left, right], [position, kind])
-    draws.weights(model)
+    values.weights(model)
     return (
         model,
-        {"left": draws.normal(32, 3), "right": draws.normal(32, 2)},
-        [draws.normal(32, 2), draws.labels(3, 32)],
+        {"left": values.normal(32, 3), "right": values.normal(32, 2)},
+        [values.normal(32, 2), values.labels(3, 32)],
     )
 
 
 @COMPILED.add
 def outputs_by_name(library):
     """Inputs, labels, losses, their weights and metrics in dicts."""
-    keras, draws = library.keras, Draws("outputs_by_name")
-    model, x, (position, kind) = two_outputs(library, draws)
+    keras, values = library.keras, RandomValues("outputs_by_name")
+    model, x, (position, kind) = two_outputs(library, values)
     model.compile(
         optimizer=keras.optimizers.Adam(0.02),
         loss={"kind": "sparse_categorical_crossentropy", "position": "mse"},
@@ -214,16 +234,16 @@ def outputs_by_name(library):
     run = train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, validation_data=(x, y))
     return {
         **run,
-        **judge(model, x, y, batch_size=8),
-        **answers(model, {name: value[:3] for name, value in x.items()}),
+        **evaluate_model(model, x, y, batch_size=8),
+        **predict_model(model, {name: value[:3] for name, value in x.items()}),
     }
 
 
 @COMPILED.add
 def outputs_in_order(library):
     """The same in lists, and one weight of samples for each output."""
-    keras, draws = library.keras, Draws("outputs_in_order")
-    model, x, y = two_outputs(library, draws)
+    keras, values = library.keras, RandomValues("outputs_in_order")
+    model, x, y = two_outputs(library, values)
     model.compile(
         optimizer=keras.optimizers.Adam(0.02),
         loss=["mae", keras.losses.SparseCategoricalCrossentropy()],
@@ -232,7 +252,7 @@ def outputs_in_order(library):
         weighted_metrics=[["mae"], []],
     )
     x = [x["left"], x["right"]]
-    weights = [draws.uniform(32), draws.uniform(32)]
+    weights = [values.uniform(32), values.uniform(32)]
     run = train(
         library,
         model,
@@ -244,7 +264,11 @@ def outputs_in_order(library):
         sample_weight=weights,
         validation_data=(x, y),
     )
-    return {**run, **judge(model, x, y, batch_size=8), **answers(model, [value[:3] for value in x])}
+    return {
+        **run,
+        **evaluate_model(model, x, y, batch_size=8),
+        **predict_model(model, [value[:3] for value in x]),
+    }
 
 
 # --- weights of samples and classes
@@ -253,18 +277,18 @@ def outputs_in_order(library):
 @COMPILED.add
 def sample_weights(library):
     """Plain metrics do not see the weights, weighted ones do; validation has weights too."""
-    keras, draws = library.keras, Draws("sample_weights")
+    keras, values = library.keras, RandomValues("sample_weights")
     model = keras.Sequential(
         [keras.Input((3,)), keras.layers.Dense(5, activation="relu"), keras.layers.Dense(1)]
     )
-    draws.weights(model)
+    values.weights(model)
     model.compile(
         optimizer=keras.optimizers.SGD(0.05),
         loss="mse",
         metrics=["mae"],
         weighted_metrics=["mse", "mae"],
     )
-    x, y, weights = draws.normal(30, 3), draws.normal(30, 1), draws.uniform(30)
+    x, y, weights = values.normal(30, 3), values.normal(30, 1), values.uniform(30)
     validation = (x[:14], y[:14], weights[:14])
     run = train(
         library,
@@ -279,27 +303,27 @@ def sample_weights(library):
     )
     return {
         **run,
-        **judge(model, x, y, sample_weight=weights, batch_size=8),
-        **answers(model, x[:3]),
+        **evaluate_model(model, x, y, sample_weight=weights, batch_size=8),
+        **predict_model(model, x[:3]),
     }
 
 
-def three_classes(library, draws):
+def three_classes(library, values):
     keras = library.keras
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")])
-    draws.weights(model)
+    values.weights(model)
     loss = "sparse_categorical_crossentropy"
     model.compile(
         keras.optimizers.Adam(0.05), loss, metrics=["accuracy"], weighted_metrics=["accuracy"]
     )
-    return model, draws.normal(32, 4), draws.labels(3, 32), {0: 1.0, 1: 3.0, 2: 0.25}
+    return model, values.normal(32, 4), values.labels(3, 32), {0: 1.0, 1: 3.0, 2: 0.25}
 
 
 @COMPILED.add
 def class_weights(library):
-    model, x, y, by_class = three_classes(library, Draws("class_weights"))
+    model, x, y, by_class = three_classes(library, RandomValues("class_weights"))
     run = train(library, model, x, y, batch_size=12, epochs=3, shuffle=False, class_weight=by_class)
-    return {**run, **judge(model, x, y), **answers(model, x[:3])}
+    return {**run, **evaluate_model(model, x, y), **predict_model(model, x[:3])}
 
 
 @COMPILED.add
@@ -307,9 +331,9 @@ def class_and_sample_weights(library, multiplied=False):
     """Weights by class times weights by sample, multiplied by the library or before (tf_keras fails
     on a partial batch).
     """
-    draws = Draws("class_and_sample_weights")
-    model, x, y, by_class = three_classes(library, draws)
-    weights = draws.uniform(32)
+    values = RandomValues("class_and_sample_weights")
+    model, x, y, by_class = three_classes(library, values)
+    weights = values.uniform(32)
     options = {"class_weight": by_class, "sample_weight": weights}
     if multiplied:
         options = {"sample_weight": weights * np.array([by_class[label] for label in y], "float32")}
@@ -322,7 +346,7 @@ def class_and_sample_weights(library, multiplied=False):
 @COMPILED.add
 def batch_norm(library):
     """Statistics of batches in training, moving ones in validation and prediction."""
-    keras, draws = library.keras, Draws("batch_norm")
+    keras, values = library.keras, RandomValues("batch_norm")
     layers = [
         keras.layers.Dense(6),
         keras.layers.BatchNormalization(momentum=0.8),
@@ -331,9 +355,9 @@ def batch_norm(library):
         keras.layers.Dense(2),
     ]
     model = keras.Sequential([keras.Input((4,)), *layers])
-    draws.weights(model)
+    values.weights(model)
     model.compile(optimizer=keras.optimizers.SGD(0.05, momentum=0.8), loss="mse", metrics=["mae"])
-    x, y = draws.normal(44, 4), draws.normal(44, 2)
+    x, y = values.normal(44, 4), values.normal(44, 2)
     run = train(
         library,
         model,
@@ -344,7 +368,7 @@ def batch_norm(library):
         shuffle=False,
         validation_data=(x[:12] + 1, y[:12]),
     )
-    return {**run, **judge(model, x, y, batch_size=8), **answers(model, x[:3])}
+    return {**run, **evaluate_model(model, x, y, batch_size=8), **predict_model(model, x[:3])}
 
 
 @COMPILED.add
@@ -352,15 +376,15 @@ def masked_sequences(library):
     """An answer for each step: padding counts neither in the loss nor in the metrics, with weights
     for steps as well.
     """
-    keras, draws = library.keras, Draws("masked_sequences")
+    keras, values = library.keras, RandomValues("masked_sequences")
     inputs = keras.Input((6,), dtype="int32")
     embedded = keras.layers.Embedding(9, 4, mask_zero=True)(inputs)
     states = keras.layers.LSTM(5, return_sequences=True)(embedded)
     model = keras.Model(inputs, keras.layers.Dense(3, activation="softmax")(states))
-    draws.weights(model)
-    tokens = draws.labels(8, 22, 6) + 1
-    tokens[np.arange(6)[None] >= draws.labels(6, 22, 1) + 1] = 0
-    labels, weights = draws.labels(3, 22, 6), draws.uniform(22, 6)
+    values.weights(model)
+    tokens = values.labels(8, 22, 6) + 1
+    tokens[np.arange(6)[None] >= values.labels(6, 22, 1) + 1] = 0
+    labels, weights = values.labels(3, 22, 6), values.uniform(22, 6)
     model.compile(
         optimizer=keras.optimizers.Adam(0.02),
         loss="sparse_categorical_crossentropy",
@@ -381,18 +405,22 @@ def masked_sequences(library):
         library, model, tokens, labels, batch_size=8, epochs=2, shuffle=False, sample_weight=weights
     )
     run["history"] |= {f"plain_{name}": values for name, values in plain["history"].items()}
-    return {**run, **judge(model, tokens, labels, batch_size=8), **answers(model, tokens[:3])}
+    return {
+        **run,
+        **evaluate_model(model, tokens, labels, batch_size=8),
+        **predict_model(model, tokens[:3]),
+    }
 
 
 @COMPILED.add
 def masked_summary(library):
     """One answer for a sequence: the last step that is not padding."""
-    keras, draws = library.keras, Draws("masked_summary")
+    keras, values = library.keras, RandomValues("masked_summary")
     layers = [keras.layers.Masking(), keras.layers.GRU(4), keras.layers.Dense(1)]
     model = keras.Sequential([keras.Input((5, 3)), *layers])
-    draws.weights(model)
-    x, y = draws.normal(20, 5, 3), draws.normal(20, 1)
-    x[np.arange(5)[None] >= draws.labels(5, 20, 1) + 1] = 0
+    values.weights(model)
+    x, y = values.normal(20, 5, 3), values.normal(20, 1)
+    x[np.arange(5)[None] >= values.labels(5, 20, 1) + 1] = 0
     model.compile(optimizer=keras.optimizers.RMSprop(0.02), loss="mse", metrics=["mae"])
     run = train(
         library,
@@ -404,7 +432,7 @@ def masked_summary(library):
         shuffle=False,
         validation_data=(x[:12], y[:12]),
     )
-    return {**run, **judge(model, x, y, batch_size=8), **answers(model, x[:3])}
+    return {**run, **evaluate_model(model, x, y, batch_size=8), **predict_model(model, x[:3])}
 
 
 # --- one batch at a time
@@ -413,11 +441,11 @@ def masked_summary(library):
 @COMPILED.add
 def on_batch(library):
     """train_on_batch, test_on_batch and predict_on_batch, each by itself."""
-    keras, draws = library.keras, Draws("on_batch")
+    keras, values = library.keras, RandomValues("on_batch")
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
-    draws.weights(model)
+    values.weights(model)
     model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse", metrics=["mae"])
-    x, y, weights = draws.normal(24, 3), draws.normal(24, 2), draws.uniform(8)
+    x, y, weights = values.normal(24, 3), values.normal(24, 2), values.uniform(8)
     trained = [model.train_on_batch(x[i : i + 8], y[i : i + 8]) for i in (0, 8)]
     trained.append(model.train_on_batch(x[16:], y[16:], sample_weight=weights))
     model.reset_metrics()
@@ -427,7 +455,7 @@ def on_batch(library):
     return {
         "trained": [[float(value) for value in values] for values in trained],
         "tested": [[float(value) for value in values] for values in tested],
-        "evaluate_dict": numbers(as_dict),
+        "evaluate_dict": to_floats(as_dict),
         "trainable": norms(model.trainable_weights),
         "predict": [np.asarray(model.predict_on_batch(x[:4]))],
     }

@@ -5,7 +5,7 @@ the data. Each function of `CUSTOM` takes a `Library` and returns what a run gav
 `training_cases.py`.
 """
 
-from training_library import Draws, Table, answers, judge, train
+from training_library import RandomValues, Table, evaluate_model, predict_model, train
 
 CUSTOM = Table()
 
@@ -15,13 +15,13 @@ CUSTOM = Table()
 
 def custom(library, name, model_class, **options):
     """A model of the given class on one Dense layer, with its data."""
-    keras, draws = library.keras, Draws(name)
+    keras, values = library.keras, RandomValues(name)
     inputs = keras.Input((6,))
     model = model_class(inputs, keras.layers.Dense(1)(inputs))
-    draws.weights(model)
-    x, y = draws.uniform(45, 6).astype("float64"), draws.uniform(45, 1).astype("float64")
+    values.weights(model)
+    x, y = values.uniform(45, 6).astype("float64"), values.uniform(45, 1).astype("float64")
     model.compile(**options)
-    return model, x, y, draws
+    return model, x, y, values
 
 
 @CUSTOM.add
@@ -45,7 +45,7 @@ def custom_step(library):
     )
     return {
         **train(library, model, x, y, batch_size=8, epochs=3, shuffle=False),
-        **judge(model, x, y, batch_size=8),
+        **evaluate_model(model, x, y, batch_size=8),
     }
 
 
@@ -101,7 +101,7 @@ def custom_step_weighted(library):
         "metrics": ["mae"],
         "weighted_metrics": ["mae"],
     }
-    model, x, y, draws = custom(library, "custom_step_weighted", CustomModel, **options)
+    model, x, y, values = custom(library, "custom_step_weighted", CustomModel, **options)
     return train(
         library,
         model,
@@ -110,7 +110,7 @@ def custom_step_weighted(library):
         batch_size=8,
         epochs=3,
         shuffle=False,
-        sample_weight=draws.uniform(45, 1),
+        sample_weight=values.uniform(45, 1),
     )
 
 
@@ -147,7 +147,7 @@ def custom_step_newer(library):
         shuffle=False,
         validation_data=(x[:13], y[:13]),
     )
-    return {**run, **judge(model, x, y, batch_size=8)}
+    return {**run, **evaluate_model(model, x, y, batch_size=8)}
 
 
 # --- GAN and VAE
@@ -185,7 +185,7 @@ def networks_of_gan(library):
 
 
 @CUSTOM.add
-def gan(library, k=1, listen=True):
+def gan(library, k=1, log_batches=True):
     """Two optimizers, two tapes, raw losses returned; the noise comes with the images."""
     keras = library.keras
 
@@ -229,10 +229,10 @@ def gan(library, k=1, listen=True):
             )
             return {"d_loss": d_loss, "g_loss": g_loss}
 
-    draws = Draws("gan")
+    values = RandomValues("gan")
     model = GAN(*networks_of_gan(library))
-    draws.weights(model.discriminator)
-    draws.weights(model.generator)
+    values.weights(model.discriminator)
+    values.weights(model.generator)
     model.compile(
         d_optimizer=keras.optimizers.Adam(learning_rate=0.003),
         g_optimizer=keras.optimizers.Adam(learning_rate=0.003),
@@ -240,15 +240,19 @@ def gan(library, k=1, listen=True):
         steps_per_execution=k,
     )
     arrays = (
-        draws.uniform(20, 8, 8, 1),
-        draws.normal(20, 5),
-        draws.normal(20, 5),
-        draws.uniform(20, 2),
+        values.uniform(20, 8, 8, 1),
+        values.normal(20, 5),
+        values.normal(20, 5),
+        values.uniform(20, 2),
     )
     run = train(
-        library, model, library.Dataset.from_tensor_slices(arrays).batch(8), epochs=2, listen=listen
+        library,
+        model,
+        library.Dataset.from_tensor_slices(arrays).batch(8),
+        epochs=2,
+        log_batches=log_batches,
     )
-    return {**run, **answers(model.generator, arrays[1][:2])}
+    return {**run, **predict_model(model.generator, arrays[1][:2])}
 
 
 @CUSTOM.add
@@ -292,7 +296,7 @@ def vae(library):
                 "kl_loss": self.kl_loss_tracker.result(),
             }
 
-    draws = Draws("vae")
+    values = RandomValues("vae")
     images = keras.Input((4, 4, 1))
     hidden = layers.Conv2D(3, 3, activation="relu", strides=2, padding="same")(images)
     hidden = layers.Dense(6, activation="relu")(layers.Flatten()(hidden))
@@ -303,9 +307,9 @@ def vae(library):
     shown = layers.Reshape((2, 2, 3))(layers.Dense(12, activation="relu")(code))
     shown = layers.Conv2DTranspose(1, 3, activation="sigmoid", strides=2, padding="same")(shown)
     model = VAE(encoder, keras.Model(code, shown))
-    draws.weights(encoder)
-    draws.weights(model.decoder)
+    values.weights(encoder)
+    values.weights(model.decoder)
     model.compile(optimizer=keras.optimizers.Adam(0.01))
-    arrays = (draws.uniform(30, 4, 4, 1), draws.normal(30, 2))
+    arrays = (values.uniform(30, 4, 4, 1), values.normal(30, 2))
     run = train(library, model, library.Dataset.from_tensor_slices(arrays).batch(8), epochs=3)
-    return {**run, **answers(model.encoder, arrays[0][:3])}
+    return {**run, **predict_model(model.encoder, arrays[0][:3])}

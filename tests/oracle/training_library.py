@@ -1,9 +1,7 @@
-"""What the training cases share: the names that differ between libraries, the data, and the noting
-down of results.
+"""Shared by the training cases: names that differ between libraries, data, and results.
 
-Imports neither TensorFlow nor Podium: a case gets a `Library` and is run by either. Nothing is
-drawn from a library's generator: weights, data and even the noise of the GAN and the VAE come from
-NumPy.
+Imports neither TensorFlow nor Podium: a case gets a `Library` and is run by either. No library's
+random generator is used: weights, data and the noise of the GAN and the VAE are from NumPy.
 """
 
 import zlib
@@ -24,9 +22,7 @@ class Table(dict):
 
 @dataclass(frozen=True)
 class Library:
-    """What a case needs: the Keras-shaped module, and the tensor functions that TensorFlow and
-    Podium name differently.
-    """
+    """A module with Keras's API, and tensor functions whose names differ in TensorFlow."""
 
     keras: Any
     GradientTape: Any
@@ -44,10 +40,8 @@ class Library:
 # --- data and weights
 
 
-class Draws:
-    """Values for one case, the same in every process: NumPy has frozen the stream of
-    RandomState.
-    """
+class RandomValues:
+    """Random values for one case, the same in every process: RandomState's stream is frozen."""
 
     def __init__(self, name):
         self.random = np.random.RandomState(zlib.crc32(name.encode()))
@@ -62,7 +56,7 @@ class Draws:
         return self.random.randint(0, classes, size=shape).astype("int32")
 
     def weights(self, model, scale=0.4):
-        """Gives every trainable weight a value; statistics keep their initial zeros and ones."""
+        """Assigns every trainable weight; statistics keep their initial zeros and ones."""
         for weight in model.trainable_weights:
             weight.assign(scale * self.normal(*weight.shape))
 
@@ -71,15 +65,15 @@ def one_hot(labels, classes):
     return np.eye(classes, dtype="float32")[labels]
 
 
-# --- running and noting down
+# --- running and recording
 
 
-def numbers(logs):
+def to_floats(logs):
     return {name: float(np.asarray(value)) for name, value in logs.items()}
 
 
 def batch_logs(library):
-    """A callback and the list that it fills: the logs of every batch, epoch by epoch."""
+    """Return a callback and the list that it fills: the logs of every batch, by epoch."""
     epochs = []
 
     class BatchLogs(library.keras.callbacks.Callback):
@@ -87,19 +81,17 @@ def batch_logs(library):
             epochs.append([])
 
         def on_train_batch_end(self, batch, logs=None):
-            epochs[-1].append(numbers(logs))
+            epochs[-1].append(to_floats(logs))
 
     return BatchLogs(), epochs
 
 
-def train(library, model, *args, listen=True, **options):
-    """Fits without shuffling; returns History, the logs of batches, the steps done and the weights'
-    norms.
-    """
-    listener, epochs = batch_logs(library)
-    callbacks = (
-        [listener, *options.pop("callbacks", [])] if listen else options.pop("callbacks", [])
-    )
+def train(library, model, *args, log_batches=True, **options):
+    """Fits without shuffling; returns History, the logs of batches and the norms of weights."""
+    batch_logger, epochs = batch_logs(library)
+    callbacks = options.pop("callbacks", [])
+    if log_batches:
+        callbacks = [batch_logger, *callbacks]
     history = model.fit(*args, verbose=0, callbacks=callbacks, **options)
     return {
         "epochs": list(history.epoch),
@@ -113,25 +105,25 @@ def train(library, model, *args, listen=True, **options):
 
 
 def norms(weights):
-    """Shape and length of every weight."""
+    """Return shape and norm of every weight."""
     return [
         [list(w.shape), float(np.linalg.norm(np.asarray(w.numpy(), "float64")))] for w in weights
     ]
 
 
-def judge(model, *args, **options):
-    """What evaluate returns, as list and as dict."""
+def evaluate_model(model, *args, **options):
+    """Return the results of `evaluate`, as list and as dict."""
     return {
         "evaluate": [float(x) for x in np.atleast_1d(model.evaluate(*args, verbose=0, **options))],
-        "evaluate_dict": numbers(model.evaluate(*args, verbose=0, return_dict=True, **options)),
+        "evaluate_dict": to_floats(model.evaluate(*args, verbose=0, return_dict=True, **options)),
     }
 
 
-def answers(model, *args, **options):
-    """What predict returns: one array or a list."""
-    found = model.predict(*args, verbose=0, **options)
+def predict_model(model, *args, **options):
+    """Return the results of `predict` as a list."""
+    predictions = model.predict(*args, verbose=0, **options)
     return {
-        "predict": [np.asarray(x) for x in found]
-        if isinstance(found, (list, tuple))
-        else [np.asarray(found)]
+        "predict": [np.asarray(x) for x in predictions]
+        if isinstance(predictions, (list, tuple))
+        else [np.asarray(predictions)]
     }
