@@ -14,7 +14,7 @@ import podium
 ORACLE = Path(__file__).parents[1] / "oracle"
 sys.path.insert(0, str(ORACLE))
 
-from data_cases import PIPELINES, WALKS, walk  # noqa: E402
+from data_cases import HANDLER_CASES, PIPELINES, read_handler  # noqa: E402
 
 FOUND = json.loads((ORACLE / "fixtures" / "data.json").read_text())
 UNKNOWN = podium.data.UNKNOWN_CARDINALITY
@@ -60,7 +60,7 @@ def test_pipelines_equal_tf_data(name):
 
 
 def test_handler_reads_arrays_as_tf_keras_does():
-    for case, expected in zip(WALKS, FOUND["walks"], strict=True):
+    for case, expected in zip(HANDLER_CASES, FOUND["walks"], strict=True):
         samples, batch_size, k, epochs, steps = case
         holder = podium.data.StepsPerExecution(k)
         handler = podium.data.DataHandler(
@@ -74,5 +74,5 @@ def test_handler_reads_arrays_as_tf_keras_does():
         def read(_, iterator, holder=holder):
             return [float(batch[0]) for batch in iterator.next_group(int(holder))]
 
-        assert walk(handler, read) == expected, case
+        assert read_handler(handler, read) == expected, case
         assert holder.value == k

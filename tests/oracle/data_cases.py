@@ -1,5 +1,6 @@
-"""Pipelines written once and run by tf.data and by Podium, and walks of tf_keras's DataHandler; see
-`record_data.py`.
+"""Pipelines written once and run by tf.data and by Podium, and cases of tf_keras's DataHandler.
+
+`record_data.py` records the results.
 """
 
 import numpy as np
@@ -61,9 +62,8 @@ PIPELINES = {
     "prefetch": lambda D: D.range(4).batch(3).prefetch(2),
 }
 
-# samples, batch size, steps per execution, epochs, steps per epoch -> what tf_keras's DataHandler
-# walks.
-WALKS = [
+# Samples, batch size, steps per execution, epochs and steps per epoch of tf_keras's DataHandler.
+HANDLER_CASES = [
     (samples, batch_size, k, epochs, steps)
     for samples in (1, 7, 12)
     for batch_size in (1, 5)
@@ -71,14 +71,15 @@ WALKS = [
     for epochs in (1, 2)
     for steps in (None, 1, 2)
     if steps is None
-    or steps
-    <= -(-samples // batch_size)  # with more, tf_keras counts a second pass to the same epoch
+    or steps <= -(-samples // batch_size)  # with more, tf_keras continues the same epoch
 ]
 
 
-def walk(handler, elements_of):
-    """Walk a DataHandler the way `fit` does; returns epochs of `(first step, last step, first
-    numbers of the batches)`.
+def read_handler(handler, read_elements):
+    """Iterate over a DataHandler like `fit`.
+
+    Returns:
+        Epochs of `(first step, last step, first elements of the batches)`.
     """
     epochs = []
     for epoch, iterator in handler.enumerate_epochs():
@@ -86,7 +87,7 @@ def walk(handler, elements_of):
         with handler.catch_stop_iteration():
             for step in handler.steps():
                 executions.append(
-                    [step, step + handler.step_increment, elements_of(handler, iterator)]
+                    [step, step + handler.step_increment, read_elements(handler, iterator)]
                 )
         epochs.append([epoch, executions])
     return epochs

@@ -1,10 +1,10 @@
-"""Drives the callbacks of tf_keras (Keras 2) with scripted figures and a scripted clock, and
-records what they do.
+"""Calls the callbacks of tf_keras (Keras 2) with scripted logs and a scripted clock, and records
+the results.
 
     python tests/oracle/record_callbacks.py --out tests/oracle/fixtures      (in the tf_keras
     environment)
 
-`callbacks.json` holds, for each case, its script and what came of it: when training stopped, the
+`callbacks.json` holds, for each case, its script and the results: when training stopped, the
 learning rates, the text of the progress bar, the file of CSVLogger.
 """
 
@@ -140,8 +140,8 @@ PROGBAR = [
     ({"target": 3, "verbose": 0}, [(0.2, 3, [["loss", 3.0]], None)]),
 ]
 
-# Whole runs: parameters, then the figures of each batch of each epoch, then what the epoch ends
-# with.
+# Complete runs: parameters, the losses of each batch of each epoch, and the logs at the end of each
+# epoch.
 RUNS = [
     (
         {"verbose": 1, "epochs": 2, "steps": 3},
@@ -193,30 +193,30 @@ class Clock:
 
 
 @contextlib.contextmanager
-def printed(clock=None):
-    """Yield a list that fills with what is printed."""
-    texts, real = [], generic_utils.time
-    kept = io_utils.print_msg
+def capture_output(clock=None):
+    """Yield a list that receives the printed texts."""
+    texts, original_time = [], generic_utils.time
+    original_print = io_utils.print_msg
     io_utils.print_msg = lambda message, line_break=True: texts.append(message + "\n" * line_break)
-    generic_utils.time = clock or real
+    generic_utils.time = clock or original_time
     try:
         yield texts
     finally:
-        io_utils.print_msg, generic_utils.time = kept, real
+        io_utils.print_msg, generic_utils.time = original_print, original_time
 
 
-def visible(texts):
-    """Return what remains on the screen of each drawing."""
+def visible_text(texts):
+    """Return the text on the screen after each update."""
     return [text.replace("\b", "").replace("\r", "").rstrip(" ") for text in texts]
 
 
-def run_early_stopping(arguments, figures):
+def run_early_stopping(arguments, values):
     callback, model = tf_keras.callbacks.EarlyStopping(**arguments), FakeModel()
     model.restored = None
     callback.set_model(model)
-    with printed() as texts:
+    with capture_output() as texts:
         callback.on_train_begin()
-        for epoch, value in enumerate(figures):
+        for epoch, value in enumerate(values):
             model.epoch = epoch
             callback.on_epoch_end(epoch, {arguments["monitor"]: value})
             if model.stop_training:
@@ -236,13 +236,13 @@ def run_early_stopping(arguments, figures):
     }
 
 
-def run_reduce_lr(arguments, figures):
+def run_reduce_lr(arguments, values):
     callback, model = tf_keras.callbacks.ReduceLROnPlateau(**arguments), FakeModel()
     callback.set_model(model)
     rates = []
-    with printed() as texts:
+    with capture_output() as texts:
         callback.on_train_begin()
-        for epoch, value in enumerate(figures):
+        for epoch, value in enumerate(values):
             callback.on_epoch_end(epoch, {arguments["monitor"]: value})
             rates.append(float(model.optimizer.lr.numpy()))
     return {"rates": rates, "printed": texts}
@@ -250,19 +250,19 @@ def run_reduce_lr(arguments, figures):
 
 def run_progbar(arguments, steps):
     clock, drawn = Clock(), []
-    with printed(clock) as texts:
+    with capture_output(clock) as texts:
         bar = generic_utils.Progbar(**arguments)
         for seconds, current, values, finalize in steps:
             clock.now += seconds
             bar.update(current, values, finalize=finalize)
-            drawn.append(visible(texts))
+            drawn.append(visible_text(texts))
             texts.clear()
     return {"drawn": drawn}
 
 
-def run_run(params, epochs, ends):
+def run_fit(params, epochs, ends):
     clock, model = Clock(), FakeModel()
-    with printed(clock) as texts:
+    with capture_output(clock) as texts:
         callbacks = tf_keras.callbacks.CallbackList(None, add_progbar=True, model=model, **params)
         callbacks.on_train_begin()
         for epoch, (batches, end) in enumerate(zip(epochs, ends, strict=True)):
@@ -275,12 +275,12 @@ def run_run(params, epochs, ends):
                 model._train_counter.assign_add(1)
             callbacks.on_epoch_end(epoch, {"loss": batches[-1], **end})
         callbacks.on_train_end()
-    return {"drawn": visible(texts)}
+    return {"drawn": visible_text(texts)}
 
 
 def run_csv(arguments, epochs):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "log.csv")
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "log.csv")
         callback = tf_keras.callbacks.CSVLogger(path, **arguments)
         callback.on_train_begin()
         for epoch, logs in enumerate(epochs):
@@ -295,7 +295,7 @@ def run_scheduler():
         FakeModel(),
     )
     callback.set_model(model)
-    with printed() as texts:
+    with capture_output() as texts:
         for epoch in range(3):
             callback.on_epoch_begin(epoch)
     return texts
@@ -317,7 +317,7 @@ def main():
         "early_stopping": cases(EARLY_STOPPING, run_early_stopping),
         "reduce_lr": cases(REDUCE_LR, run_reduce_lr),
         "progbar": cases(PROGBAR, run_progbar),
-        "runs": cases(RUNS, run_run),
+        "runs": cases(RUNS, run_fit),
         "csv": cases(CSV, run_csv),
         "scheduler": run_scheduler(),
     }

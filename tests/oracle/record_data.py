@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import tensorflow as tf
-from data_cases import PIPELINES, WALKS, walk
+from data_cases import HANDLER_CASES, PIPELINES, read_handler
 from tf_keras.src.engine.data_adapter import DataHandler
 
-MOST = 40  # elements of an endless pipeline
+MAX_ELEMENTS = 40  # elements of an endless pipeline
 
 
 def plain(value):
@@ -44,11 +44,11 @@ def pipeline(make):
     return {
         "cardinality": int(dataset.cardinality()),
         "shapes": shapes(dataset.element_spec),
-        "elements": [plain(element) for element in dataset.take(MOST).as_numpy_iterator()],
+        "elements": [plain(element) for element in dataset.take(MAX_ELEMENTS).as_numpy_iterator()],
     }
 
 
-def handler_walk(samples, batch_size, k, epochs, steps):
+def record_handler(samples, batch_size, k, epochs, steps):
     variable = tf.Variable(k)
     handler = DataHandler(
         np.arange(float(samples)),
@@ -61,7 +61,7 @@ def handler_walk(samples, batch_size, k, epochs, steps):
     def read(_, iterator):
         return [float(next(iterator)[0]) for _ in range(int(variable.numpy()))]
 
-    return walk(handler, read)
+    return read_handler(handler, read)
 
 
 def main():
@@ -69,11 +69,11 @@ def main():
     parser.add_argument("--out", required=True)
     out = Path(parser.parse_args().out)
     tf.data.Dataset.ones = staticmethod(lambda n: tf.ones((n,)))
-    found = {
+    results = {
         "pipelines": {name: pipeline(make) for name, make in PIPELINES.items()},
-        "walks": [handler_walk(*case) for case in WALKS],
+        "walks": [record_handler(*case) for case in HANDLER_CASES],
     }
-    (out / "data.json").write_text(json.dumps(found))
+    (out / "data.json").write_text(json.dumps(results))
 
 
 if __name__ == "__main__":

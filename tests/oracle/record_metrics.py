@@ -33,7 +33,7 @@ def make_batch(kind, r, n):
         return r.randint(0, 2, n), r.rand(n).astype("float32")
     if kind == "column":
         return r.randint(0, 2, (n,)), r.rand(n, 1).astype("float32")
-    if kind == "tenths":  # many predictions lie on thresholds
+    if kind == "tenths":  # many predictions equal thresholds
         return r.randint(0, 2, n), (r.randint(0, 11, n) / 10).astype("float32")
     if kind == "logits":
         return r.randint(0, 2, n), (3 * r.randn(n)).astype("float32")

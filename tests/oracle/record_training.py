@@ -43,28 +43,28 @@ LIBRARY = Library(
 )
 
 
-class AsWarning(logging.Handler):
-    """TensorFlow logs what Python code would warn of."""
+class WarningHandler(logging.Handler):
+    """Turns log messages of TensorFlow into warnings."""
 
     def emit(self, record):
         warnings.warn(record.getMessage(), stacklevel=2)
 
 
-def heard(scenario, k):
-    """What a scenario gives, or why tf_keras refuses it."""
+def run_scenario(scenario, k):
+    """Return the result of a scenario, or the error of tf_keras."""
     try:
         return scenario(LIBRARY, k)
     except ValueError as error:
         return {"refused": str(error)}
 
 
-def shorter(value):
-    """Floats with the digits that float32 has."""
+def round_floats(value):
+    """Round floats to the precision of float32."""
     if isinstance(value, float):
         return float(f"{value:.8g}")
     if isinstance(value, dict):
-        return {key: shorter(item) for key, item in value.items()}
-    return [shorter(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: round_floats(item) for key, item in value.items()}
+    return [round_floats(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def main():
@@ -73,26 +73,26 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     tf.get_logger().setLevel("WARNING")
-    tf.get_logger().addHandler(AsWarning())
+    tf.get_logger().addHandler(WarningHandler())
     runs, events, arrays = {}, {}, {}
     for name, case in (COMPILED | CUSTOM).items():
         if options.only in name:
             run = case(LIBRARY)
             for i, array in enumerate(run.pop("predict", [])):
                 arrays[f"{name}/{i}"] = np.asarray(array, "float32")
-            runs[name] = shorter(run)
+            runs[name] = round_floats(run)
     for name, scenario in SCENARIOS.items():
         if options.only in name:
-            events |= {f"{name}/{k}": shorter(heard(scenario, k)) for k in (1, 3)}
+            events |= {f"{name}/{k}": round_floats(run_scenario(scenario, k)) for k in (1, 3)}
     about = f"tf_keras {tf_keras.__version__} on tensorflow {tf.__version__}"
     if options.only:
         print(json.dumps({**runs, **events}, indent=1))
         return
     out = Path(options.out)
     lines = [f'"about": {json.dumps(about)}']
-    for part, found in (("runs", runs), ("events", events)):
+    for part, results in (("runs", runs), ("events", events)):
         inner = ",\n".join(
-            f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()
+            f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()
         )
         lines.append(f'"{part}": {{\n{inner}\n}}')
     (out / "training.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -38,7 +38,7 @@ from utils_cases import (
 )
 
 
-def told(array):
+def describe_array(array):
     array = np.asarray(array)
     return {"values": array.tolist(), "dtype": array.dtype.name, "shape": list(array.shape)}
 
@@ -47,8 +47,8 @@ def pads():
     cases = [{**case, "dtype": object} if case.get("dtype") == "object" else case for case in PADS]
     return [
         {
-            "keras": told(keras.utils.pad_sequences(**case)),
-            "tf_keras": told(tf_keras.utils.pad_sequences(**case)),
+            "keras": describe_array(keras.utils.pad_sequences(**case)),
+            "tf_keras": describe_array(tf_keras.utils.pad_sequences(**case)),
         }
         for case in cases
     ]
@@ -139,11 +139,15 @@ def main():
     facts = {
         "pads": pads(),
         "categorical": [
-            [told(keras.utils.to_categorical(*case)), told(tf_keras.utils.to_categorical(*case))]
+            [
+                describe_array(keras.utils.to_categorical(*case)),
+                describe_array(tf_keras.utils.to_categorical(*case)),
+            ]
             for case in CATEGORICAL
         ],
         "normalize": [
-            told(tf_keras.utils.normalize(np.array(x), axis, order)) for x, axis, order in NORMALIZE
+            describe_array(tf_keras.utils.normalize(np.array(x), axis, order))
+            for x, axis, order in NORMALIZE
         ],
         "timeseries": [timeseries(case) for case in TIMESERIES],
         "splits": [split(*case) for case in SPLITS],

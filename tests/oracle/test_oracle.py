@@ -1,7 +1,7 @@
-"""Podium equals Keras 3.15 on every case of `cases.py`: forward, gradients, masks, state, shapes,
+"""Podium equals Keras 3.15 on every case of `cases.py`: outputs, gradients, masks, state, shapes,
 weights, configs.
 
-Needs no Keras: what Keras computed lies in `fixtures/` (README.md says how to record it again).
+Needs no Keras: its results are in `fixtures/` (README.md documents how to record them again).
 """
 
 import sys
@@ -19,13 +19,15 @@ from compare import DEVIATIONS, compare, deviations, oracle
 def test_podium_equals_keras(case):
     problems = compare(case).problems
     for parts, reason in deviations(case):
-        met = [p for p in problems if p.startswith(parts)]
-        assert met, f"the deviation {parts} ({reason}) no longer happens: remove it from DEVIATIONS"
-        problems = [p for p in problems if p not in met]
+        expected = [p for p in problems if p.startswith(parts)]
+        assert expected, (
+            f"the deviation {parts} ({reason}) no longer happens: remove it from DEVIATIONS"
+        )
+        problems = [p for p in problems if p not in expected]
     assert not problems, "\n".join(problems)
 
 
-def test_every_case_was_recorded_and_every_record_has_a_case():
+def test_recorded_cases_equal_the_current_cases():
     assert set(oracle().cases) == {case.id for case in CASES}
 
 
