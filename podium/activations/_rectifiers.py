@@ -222,7 +222,7 @@ def squareplus(x: TensorLike, b: float = 4) -> Tensor:
 
     Args:
         x: Input tensor.
-        b: Smoothness, zero or more; 0 gives relu.
+        b: Smoothness, zero or more; 0 means relu.
 
     Example:
         >>> podium.activations.squareplus(podium.convert_to_tensor([-1.5, 0.0, 1.5])).numpy()

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from podium._typing import Config, TensorLike
-from podium.constraints._constraint import Constraint
-from podium.constraints._norm_constraints import MaxNorm, MinMaxNorm, NonNeg, UnitNorm
+from podium.constraints._constraints import Constraint, MaxNorm, MinMaxNorm, NonNeg, UnitNorm
 from podium.core import NameRegistry
 
 ConstraintFunction: TypeAlias = Callable[[Any], TensorLike]

@@ -1,4 +1,4 @@
-"""Arguments that many operations share: axes, dtypes, data formats and sizes per axis.
+"""Arguments that many operations share: axes, dtypes, data formats, sizes, images and matrices.
 
 Converts them to the form that JAX takes, and validates them.
 """
@@ -13,6 +13,7 @@ from jax import Array
 
 from podium._typing import DType, DTypeLike
 from podium.core import check_choice, floatx, image_data_format, standardize_dtype
+from podium.ops._promotion import to_float
 
 FORMATS = ("channels_last", "channels_first")
 PADDINGS = ("valid", "same")
@@ -89,3 +90,23 @@ def sizes_per_axis(name: str, value: int | Sequence[int], rank: int) -> tuple[in
             f"`{name}` must be an int of at least {minimum}, or a tuple of {rank} of them."
         )
     return values
+
+
+def check_images(images: Array, name: str = "images") -> None:
+    """Raise unless `images` is one image or a batch of images."""
+    if images.ndim not in (3, 4):
+        raise ValueError(
+            f"`{name}` must be one image (3D) or a batch of images (4D), and the shape is "
+            f"{images.shape}."
+        )
+
+
+def as_matrix(x: Array, square: bool = False, name: str = "x") -> Array:
+    """Return a matrix, or a batch of matrices, of floats; raise if the shape is another one."""
+    if x.ndim < 2:
+        raise ValueError(
+            f"`{name}` must be a matrix or a batch of matrices, and its shape is {x.shape}."
+        )
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"`{name}` must be square, and its shape is {x.shape}.")
+    return to_float(x)

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 from jax import Array
 
-from podium._typing import DType, DTypeLike, SymbolicShape, TensorLike
+from podium._typing import DType, DTypeLike, Shape, TensorLike
 from podium.core import Tensor, convert_to_tensor, standardize_dtype
 from podium.ops._operation import array_function, dispatch, operation
 
@@ -70,8 +70,8 @@ def saturate_cast(x: TensorLike, dtype: DTypeLike) -> Tensor:
     return dispatch(_saturate_cast, x, dtype)
 
 
-def shape(x: TensorLike) -> SymbolicShape:
-    """Return the shape as a tuple, with `None` for unknown sizes of a symbolic tensor.
+def shape(x: TensorLike) -> Shape:
+    """Return the shape as a tuple; unknown sizes of a symbolic tensor are `None`.
 
     Args:
         x: A tensor, Variable, symbolic tensor, array or list.
@@ -80,7 +80,7 @@ def shape(x: TensorLike) -> SymbolicShape:
         >>> ops.shape([[1, 2, 3]])
         (1, 3)
     """
-    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
+    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)  # type: ignore[arg-type]
 
 
 def dtype(x: TensorLike) -> DType:

@@ -1,11 +1,5 @@
 """Penalties on weights and activations, under the names of `keras.regularizers`."""
 
-from podium.regularizers._l1_l2 import L1 as L1
-from podium.regularizers._l1_l2 import L1 as l1
-from podium.regularizers._l1_l2 import L1L2 as L1L2
-from podium.regularizers._l1_l2 import L1L2 as l1_l2
-from podium.regularizers._l1_l2 import L2 as L2
-from podium.regularizers._l1_l2 import L2 as l2
 from podium.regularizers._orthogonal_regularizer import (
     OrthogonalRegularizer as OrthogonalRegularizer,
 )
@@ -15,4 +9,10 @@ from podium.regularizers._orthogonal_regularizer import (
 from podium.regularizers._registry import deserialize as deserialize
 from podium.regularizers._registry import get as get
 from podium.regularizers._registry import serialize as serialize
-from podium.regularizers._regularizer import Regularizer as Regularizer
+from podium.regularizers._regularizers import L1 as L1
+from podium.regularizers._regularizers import L1 as l1
+from podium.regularizers._regularizers import L1L2 as L1L2
+from podium.regularizers._regularizers import L1L2 as l1_l2
+from podium.regularizers._regularizers import L2 as L2
+from podium.regularizers._regularizers import L2 as l2
+from podium.regularizers._regularizers import Regularizer as Regularizer

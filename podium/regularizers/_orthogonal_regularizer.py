@@ -10,7 +10,7 @@ from podium import ops
 from podium._typing import Config, TensorLike
 from podium.core import Tensor, check_choice, dispatch, epsilon
 from podium.core.internal import check_number
-from podium.regularizers._regularizer import Regularizer
+from podium.regularizers._regularizers import Regularizer
 
 
 class OrthogonalRegularizer(Regularizer):

@@ -7,9 +7,8 @@ from typing import Any, TypeAlias
 
 from podium._typing import Config
 from podium.core import NameRegistry, Tensor
-from podium.regularizers._l1_l2 import L1, L1L2, L2
 from podium.regularizers._orthogonal_regularizer import OrthogonalRegularizer
-from podium.regularizers._regularizer import Regularizer
+from podium.regularizers._regularizers import L1, L1L2, L2, Regularizer
 
 RegularizerFunction: TypeAlias = Callable[[Any], Tensor | float]
 RegularizerLike: TypeAlias = str | Config | type[Regularizer] | RegularizerFunction | None

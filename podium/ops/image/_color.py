@@ -9,10 +9,9 @@ from jax import Array
 
 from podium._typing import TensorLike
 from podium.core import Tensor
-from podium.ops._arguments import resolve_data_format
+from podium.ops._arguments import check_images, resolve_data_format
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer, result_type
-from podium.ops.image._check_images import check_images
 
 
 def _split_channels(
@@ -52,7 +51,7 @@ def rgb_to_grayscale(images: TensorLike, data_format: str | None = None) -> Tens
     """Convert RGB images to grayscale, with one channel.
 
     Args:
-        images: One image or a batch, with 3 channels (or 1, returned as it is).
+        images: One image or a batch, with 3 channels (or 1, returned unchanged).
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:
@@ -67,14 +66,14 @@ def _rgb_to_hsv(images: Array, data_format: str | None = None) -> Array:
     channels, stack = _split_channels(images, data_format)
     red, green, blue = jnp.where(jnp.abs(channels) < jnp.finfo(channels.dtype).eps, 0, channels)
     value = jnp.maximum(jnp.maximum(red, green), blue)
-    spread = value - jnp.minimum(jnp.minimum(red, green), blue)
-    safe_spread = 6.0 * jnp.where(spread > 0, spread, 1)
-    saturation = jnp.where(value > 0, spread / jnp.where(value > 0, value, 1), 0)
+    chroma = value - jnp.minimum(jnp.minimum(red, green), blue)
+    scaled_chroma = 6.0 * jnp.where(chroma > 0, chroma, 1)
+    saturation = jnp.where(value > 0, chroma / jnp.where(value > 0, value, 1), 0)
     hue = jnp.where(
-        value == green, (blue - red) / safe_spread + 2 / 6, (red - green) / safe_spread + 4 / 6
+        value == green, (blue - red) / scaled_chroma + 2 / 6, (red - green) / scaled_chroma + 4 / 6
     )
-    hue = jnp.where(value == red, (green - blue) / safe_spread, hue)
-    hue = jnp.where(spread > 0, hue, 0) + (hue < 0)
+    hue = jnp.where(value == red, (green - blue) / scaled_chroma, hue)
+    hue = jnp.where(chroma > 0, hue, 0) + (hue < 0)
     return stack([hue.astype(value.dtype), saturation, value])
 
 
@@ -97,13 +96,13 @@ def rgb_to_hsv(images: TensorLike, data_format: str | None = None) -> Tensor:
 def _hsv_to_rgb(images: Array, data_format: str | None = None) -> Array:
     (hue, saturation, value), stack = _split_channels(images, data_format)
     sector = jnp.mod(hue, 1.0) * 6.0
-    strengths = [
+    channels = [
         jnp.abs(sector - 3.0) - 1.0,
         2.0 - jnp.abs(sector - 2.0),
         2.0 - jnp.abs(sector - 4.0),
     ]
     return stack(
-        [value * (1.0 - saturation + saturation * jnp.clip(s, 0.0, 1.0)) for s in strengths]
+        [value * (1.0 - saturation + saturation * jnp.clip(s, 0.0, 1.0)) for s in channels]
     )
 
 

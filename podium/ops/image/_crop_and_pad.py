@@ -7,9 +7,13 @@ from jax import Array
 
 from podium._typing import TensorLike
 from podium.core import Tensor
-from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
+from podium.ops._arguments import (
+    check_images,
+    from_channels_last,
+    resolve_data_format,
+    to_channels_last,
+)
 from podium.ops._operation import array_function, dispatch, operation
-from podium.ops.image._check_images import check_images
 
 
 def _check_one_missing(what: str, **sizes: int | None) -> None:

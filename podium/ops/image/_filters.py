@@ -10,10 +10,14 @@ from jax import Array
 
 from podium._typing import DTypeLike, TensorLike
 from podium.core import Tensor
-from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
+from podium.ops._arguments import (
+    check_images,
+    from_channels_last,
+    resolve_data_format,
+    to_channels_last,
+)
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import result_type
-from podium.ops.image._check_images import check_images
 
 
 def filter_channels(x: Array, kernel: Array, padding: str = "SAME") -> Array:
@@ -72,7 +76,7 @@ def gaussian_blur(
     Args:
         images: One image or a batch of floats.
         kernel_size: Width and height of the filter.
-        sigma: Spread along the width and the height.
+        sigma: Standard deviation along the width and the height.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:
@@ -92,10 +96,9 @@ def _sobel_edges(images: Array, data_format: str | None = None) -> Array:
     if images.ndim != 4:
         raise ValueError(f"expected a batch of images (4D) and got shape {images.shape}.")
     x = to_channels_last(images, data_format)
-    across = jnp.asarray([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], x.dtype)
-    edges = [
-        from_channels_last(filter_channels(x, kernel), data_format) for kernel in (across.T, across)
-    ]
+    horizontal = jnp.asarray([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], x.dtype)
+    kernels = horizontal.T, horizontal
+    edges = [from_channels_last(filter_channels(x, kernel), data_format) for kernel in kernels]
     return jnp.stack(edges, axis=-1)
 
 
@@ -108,7 +111,7 @@ def sobel_edges(images: TensorLike, data_format: str | None = None) -> Tensor:
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Returns:
-        Tensor with a new last axis of size 2: change along rows, and along columns.
+        Tensor with a new last axis of size 2: vertical and horizontal gradients.
 
     Example:
         >>> image = np.tile(np.arange(3, dtype="float32")[None, None, :, None], (1, 3, 1, 1))
@@ -140,18 +143,21 @@ def _ssim(
         to_channels_last(image.astype(dtype), data_format, axis=-3) for image in (image1, image2)
     )
     a, b = (a, b) if image1.ndim == 4 else (a[None], b[None])
-    bell = gaussian_window(filter_size, filter_sigma, a.dtype)
-    average = lambda x: filter_channels(x, jnp.outer(bell, bell), "VALID")  # noqa: E731
+    window = gaussian_window(filter_size, filter_sigma, a.dtype)
+
+    def average(x: Array) -> Array:
+        return filter_channels(x, jnp.outer(window, window), "VALID")
+
     mean_a, mean_b = average(a), average(b)
-    spread = average(a * a) - mean_a**2 + average(b * b) - mean_b**2
-    together = average(a * b) - mean_a * mean_b
+    variance = average(a * a) - mean_a**2 + average(b * b) - mean_b**2
+    covariance = average(a * b) - mean_a * mean_b
     c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
-    similar = (
+    similarity = (
         (2 * mean_a * mean_b + c1)
-        * (2 * together + c2)
-        / ((mean_a**2 + mean_b**2 + c1) * (spread + c2))
+        * (2 * covariance + c2)
+        / ((mean_a**2 + mean_b**2 + c1) * (variance + c2))
     )
-    result = jnp.mean(similar, axis=(1, 2, 3)).astype(image1.dtype)
+    result = jnp.mean(similarity, axis=(1, 2, 3)).astype(image1.dtype)
     return result if image1.ndim == 4 else result[0]
 
 
@@ -170,16 +176,16 @@ def ssim(
 
     Args:
         image1: One image or a batch.
-        image2: The other, of the same shape.
+        image2: Image or batch of the same shape.
         max_val: Largest possible value, such as 1.0 or 255.
-        filter_size: Size of the window that compares.
-        filter_sigma: Spread of the window.
-        k1: Small constant for brightness.
-        k2: Small constant for contrast.
+        filter_size: Size of the Gaussian window.
+        filter_sigma: Standard deviation of the window.
+        k1: Small constant of the luminance term.
+        k2: Small constant of the contrast term.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Returns:
-        One number, or one for each image of a batch.
+        A scalar, or one value per image of a batch.
 
     Example:
         >>> image = np.random.default_rng(0).uniform(size=(16, 16, 1)).astype("float32")

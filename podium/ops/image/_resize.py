@@ -10,11 +10,15 @@ from jax import Array
 
 from podium._typing import TensorLike
 from podium.core import Tensor, check_choice
-from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
+from podium.ops._arguments import (
+    check_images,
+    from_channels_last,
+    resolve_data_format,
+    to_channels_last,
+)
 from podium.ops._casting import _saturate_cast
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import is_integer
-from podium.ops.image._check_images import check_images
 
 INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
 SCALE_METHODS = (
@@ -101,13 +105,11 @@ def resize(
             to their dtype.
         size: New height and width.
         interpolation: `bilinear`, `nearest`, `bicubic`, `lanczos3` or `lanczos5`.
-        antialias: Whether to smooth when shrinking.
-        crop_to_aspect_ratio: Whether to cut off the sides that do not fit the new aspect ratio,
-            instead of distorting.
-        pad_to_aspect_ratio: Whether to add margins to fit the new aspect ratio, instead of
-            distorting.
-        fill_mode: How margins are filled: `constant`.
-        fill_value: Value of the margins.
+        antialias: Whether to apply a smoothing filter when downsampling.
+        crop_to_aspect_ratio: Whether to crop to the new aspect ratio instead of distorting.
+        pad_to_aspect_ratio: Whether to pad to the new aspect ratio instead of distorting.
+        fill_mode: Mode of the padding: `constant`.
+        fill_value: Value of the padding.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:
@@ -166,7 +168,7 @@ def scale_and_translate(
         spatial_dims: The spatial axes.
         method: `linear`, `cubic`, `lanczos3` or `lanczos5` (also `bilinear`, `trilinear`,
             `bicubic`, `tricubic`).
-        antialias: Whether to smooth when shrinking.
+        antialias: Whether to apply a smoothing filter when downsampling.
 
     Example:
         >>> image = np.arange(4, dtype="float32").reshape(2, 2, 1)

@@ -12,10 +12,14 @@ from jax.typing import ArrayLike
 
 from podium._typing import TensorLike
 from podium.core import SeedGenerator, Tensor, check_choice, draw_seed, promote_dtypes
-from podium.ops._arguments import from_channels_last, resolve_data_format, to_channels_last
+from podium.ops._arguments import (
+    check_images,
+    from_channels_last,
+    resolve_data_format,
+    to_channels_last,
+)
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import as_array, is_integer
-from podium.ops.image._check_images import check_images
 from podium.ops.image._filters import blur_images
 
 ORDERS = {"nearest": 0, "bilinear": 1}

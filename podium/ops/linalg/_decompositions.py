@@ -12,8 +12,8 @@ from jax import Array
 
 from podium._typing import TensorLike
 from podium.core import Tensor, check_choice
+from podium.ops._arguments import as_matrix
 from podium.ops._operation import array_function, dispatch, operation
-from podium.ops.linalg._matrix import as_matrix
 
 
 @array_function()
@@ -109,6 +109,10 @@ def _svd(
 def svd(
     x: TensorLike, full_matrices: bool = ..., compute_uv: Literal[True] = ...
 ) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+@overload
+def svd(x: TensorLike, full_matrices: bool, compute_uv: Literal[False]) -> Tensor: ...
 
 
 @overload

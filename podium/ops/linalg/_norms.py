@@ -7,10 +7,9 @@ from jax import Array
 
 from podium._typing import Axis, TensorLike
 from podium.core import Tensor
-from podium.ops._arguments import hashable_axis
+from podium.ops._arguments import as_matrix, hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
-from podium.ops.linalg._matrix import as_matrix
 
 
 @array_function()

@@ -8,9 +8,9 @@ from jax import Array
 
 from podium._typing import TensorLike
 from podium.core import Tensor
+from podium.ops._arguments import as_matrix
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
-from podium.ops.linalg._matrix import as_matrix
 
 
 def _check_system(a: Array, b: Array) -> None:

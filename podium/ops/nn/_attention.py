@@ -93,13 +93,13 @@ def dot_product_attention(
         query: Tensor `(batch, targets, heads, size)`.
         key: Tensor `(batch, sources, key_heads, size)`; `heads` must be a multiple of `key_heads`.
         value: Tensor `(batch, sources, key_heads, size)`.
-        bias: Added to the logits; broadcast against `(batch, heads, targets, sources)`.
-        mask: Boolean, same shape as `bias`: where `False`, a source is ignored.
-        scale: Multiplies the logits. `None` means one over the square root of `size`.
-        is_causal: Whether a target may only see sources up to its own position.
-        flash_attention: Whether to use the fused cuDNN kernel. `None` means no; `True` needs a GPU
-            that has it.
-        attn_logits_soft_cap: Limit the logits softly: `logits / (1 + abs(logits) / cap)`. `None`
+        bias: Bias of the logits, broadcast against `(batch, heads, targets, sources)`.
+        mask: Boolean tensor, shaped like `bias`: sources with `False` are ignored.
+        scale: Factor of the logits. `None` means one over the square root of `size`.
+        is_causal: Whether a target attends only to sources up to its own position.
+        flash_attention: Whether to use the fused cuDNN kernel. `None` means no; `True` requires a
+            GPU that supports it.
+        attn_logits_soft_cap: Soft limit of the logits: `logits / (1 + abs(logits) / cap)`. `None`
             means no limit.
 
     Returns:

@@ -132,7 +132,7 @@ def convolve_transpose(
     Args:
         x: Shape `(batch, *spatial, channels)`. The batch size may be symbolic.
         kernel: Shape `(*window, features, channels)`, Keras's order, of x's dtype.
-        strides: Step between the windows of two neighbours, per spatial dimension.
+        strides: Step between the windows of neighboring positions, per spatial dimension.
         padding: `"valid"` keeps all of `(size - 1) * stride + max(extent, stride)`, where
             `extent` is the dilated window; `"same"` keeps `size * stride`.
         output_padding: Per spatial dimension; sets the output size to

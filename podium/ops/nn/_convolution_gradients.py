@@ -7,10 +7,10 @@ A convolution relates an input `x`, a kernel and an output `y` by one sum of pro
 
     total = sum of x[n, o*stride + k*dilation - low, c] * kernel[k, c, f] * y[n, o, f],
 
-and there are three ways to differentiate it: `conv_forward` gives y from x and kernel,
-`conv_input_grad` gives x from y and kernel (a transposed convolution), `conv_kernel_grad` gives
-the kernel from x and y. Each is linear in both arguments and has the other two as its gradients,
-so derivatives of every order stay within these three functions and stay fast.
+and there are three ways to differentiate it: `conv_forward` computes y from x and kernel,
+`conv_input_grad` computes x from y and kernel (a transposed convolution), `conv_kernel_grad`
+computes the kernel from x and y. Each is linear in both arguments and has the other two as its
+gradients, so derivatives of every order stay within these three functions and stay fast.
 
 Why not leave it to XLA: its forward convolutions are good on CPU, but its gradients multiply
 by inserted zeros (`conv_input_grad`) or use the full image as a window (`conv_kernel_grad`), and

@@ -111,10 +111,10 @@ def conv(
             `channels_first`.
         kernel: Tensor `(*window, input_channels, output_channels)`. Fewer input channels than
             `inputs` has mean groups.
-        strides: Step of the window, an int or one for each axis.
+        strides: Step of the window, an int or one per axis.
         padding: `valid` (no padding) or `same` (output as large as input over strides).
         data_format: `channels_last` or `channels_first`. `None` means the default.
-        dilation_rate: Distance between taps of the kernel, an int or one for each axis.
+        dilation_rate: Distance between taps of the kernel, an int or one per axis.
 
     Returns:
         Tensor with `output_channels` channels.
@@ -162,10 +162,10 @@ def depthwise_conv(
         inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
             `channels_first`.
         kernel: Tensor `(*window, channels, multiplier)`: `multiplier` filters for each channel.
-        strides: Step of the window, an int or one for each axis.
+        strides: Step of the window, an int or one per axis.
         padding: `valid` or `same`.
         data_format: `channels_last` or `channels_first`. `None` means the default.
-        dilation_rate: Distance between taps of the kernel, an int or one for each axis.
+        dilation_rate: Distance between taps of the kernel, an int or one per axis.
 
     Returns:
         Tensor with `channels * multiplier` channels.
@@ -226,10 +226,10 @@ def separable_conv(
             `channels_first`.
         depthwise_kernel: Tensor `(*window, channels, multiplier)`.
         pointwise_kernel: Tensor `(1, ..., 1, channels * multiplier, output_channels)`.
-        strides: Step of the window, an int or one for each axis.
+        strides: Step of the window, an int or one per axis.
         padding: `valid` or `same`.
         data_format: `channels_last` or `channels_first`. `None` means the default.
-        dilation_rate: Distance between taps of the kernel, an int or one for each axis.
+        dilation_rate: Distance between taps of the kernel, an int or one per axis.
 
     Returns:
         Tensor with `output_channels` channels.
@@ -302,12 +302,12 @@ def conv_transpose(
         inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
             `channels_first`.
         kernel: Tensor `(*window, output_channels, input_channels)`.
-        strides: By how much each spatial axis grows, an int or one for each axis.
+        strides: By how much each spatial axis grows, an int or one per axis.
         padding: `valid`, or `same` (output as large as input times strides).
-        output_padding: Extra size of the output, an int or one for each axis. `None` means it is
+        output_padding: Extra size of the output, an int or one per axis. `None` means it is
             chosen to fit.
         data_format: `channels_last` or `channels_first`. `None` means the default.
-        dilation_rate: Distance between taps of the kernel, an int or one for each axis.
+        dilation_rate: Distance between taps of the kernel, an int or one per axis.
 
     Returns:
         Tensor with `output_channels` channels.

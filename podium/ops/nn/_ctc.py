@@ -34,7 +34,7 @@ def _ctc_loss(
         jnp.take_along_axis(log_probs, target[:, None, :], axis=2), 1, 0
     )  # (time, batch, labels)
     padded = (jnp.arange(steps)[:, None] >= output_length[None, :])[:, :, None]  # (time, batch, 1)
-    # Between two equal labels a blank is not optional.
+    # A blank is required between two equal labels.
     repeats = jnp.pad(target[:, :-1] == target[:, 1:], ((0, 0), (0, 1))).astype(dtype)
 
     def advance_to_blank(at_blank: Array, score: Array) -> Array:
@@ -77,9 +77,9 @@ def ctc_loss(
     Args:
         target: Integer tensor `(batch, labels)`.
         output: Logits `(batch, time, classes)`.
-        target_length: Integer tensor `(batch,)`: labels that count.
-        output_length: Integer tensor `(batch,)`: time steps that count.
-        mask_index: The class that means blank.
+        target_length: Integer tensor `(batch,)`: number of valid labels.
+        output_length: Integer tensor `(batch,)`: number of valid time steps.
+        mask_index: Index of the blank class.
 
     Returns:
         The negative log-likelihood of each sample, `(batch,)`.
@@ -126,16 +126,16 @@ def ctc_decode(
 
     Args:
         inputs: Logits (or any scores, for `greedy`) `(batch, time, classes)`.
-        sequence_lengths: Integer tensor `(batch,)`: time steps that count.
+        sequence_lengths: Integer tensor `(batch,)`: number of valid time steps.
         strategy: `greedy` (best class at each step) or `beam_search`.
         beam_width: Number of candidates kept by beam search.
         top_paths: Number of sequences to return from beam search.
-        merge_repeated: Whether greedy decoding merges equal neighbours.
-        mask_index: The class that means blank.
+        merge_repeated: Whether greedy decoding merges repeated labels.
+        mask_index: Index of the blank class.
 
     Returns:
-        The paths `(top_paths, batch, time)`, filled up with -1, and their scores `(batch,
-        top_paths)`.
+        The paths `(top_paths, batch, time)`, padded with -1, and their scores
+        `(batch, top_paths)`.
 
     Example:
         >>> scores = np.array([[[0.1, 0.9], [0.1, 0.9], [0.8, 0.2]]])
@@ -172,7 +172,7 @@ def _decode_beams(
     logits: Array, past_end: Array, beam_width: int, top_paths: int, mask_index: int
 ) -> tuple[Array, Array]:
     classes = logits.shape[2]
-    # argsort keeps the last of equals: with the classes reversed, ties fall as in TensorFlow.
+    # The last of equal scores is kept: reversing the classes breaks ties as TensorFlow does.
     log_probs = jnp.flip(jax.nn.log_softmax(logits), axis=2)
 
     def decode(log_probs: Array, past_end: Array) -> tuple[Array, Array]:
@@ -187,8 +187,9 @@ def _decode_beams(
 def _decode_sequence(
     log_probs: Array, past_end: Array, beam_width: int, top_paths: int, blank: int
 ) -> tuple[Array, Array]:
-    """Beam search over one sequence. The beam holds each path twice: ending in its label, and in a
-    blank.
+    """Decode one sequence by beam search.
+
+    The beam contains each path twice: ending in its label, and ending in a blank.
     """
     steps, classes = log_probs.shape
     width = 2 * beam_width
@@ -203,9 +204,9 @@ def _decode_sequence(
         end = jnp.argmax(paths == _EMPTY, axis=1)
         rows = jnp.arange(width * classes)
         last = jnp.where(end == 0, _EMPTY, paths[rows, end - 1])
-        # The same label again, without a blank between, stays the same path.
-        written = jnp.where(~ended_blank & (last == labels), _EMPTY, labels)
-        return paths.at[rows, end].set(written), scores, labels == _EMPTY
+        # A repeated label without a blank between does not extend the path.
+        appended = jnp.where(~ended_blank & (last == labels), _EMPTY, labels)
+        return paths.at[rows, end].set(appended), scores, labels == _EMPTY
 
     def merge_scores(scores: Array, groups: Array) -> Array:
         top = jnp.max(scores)

@@ -29,9 +29,8 @@ def _binary_crossentropy(target: Array, output: Array, from_logits: bool = False
         )
     output = to_float(output)
     if from_logits:
-        return -1.0 * target * jax.nn.log_sigmoid(output) - (1.0 - target) * jax.nn.log_sigmoid(
-            -output
-        )
+        positive, negative = jax.nn.log_sigmoid(output), jax.nn.log_sigmoid(-output)
+        return -1.0 * target * positive - (1.0 - target) * negative
     output = jnp.clip(output, epsilon(), 1.0 - epsilon())
     return -(target * jnp.log(output) + (1.0 - target) * jnp.log(1.0 - output))
 
@@ -48,7 +47,7 @@ def binary_crossentropy(
         from_logits: Whether `output` holds logits rather than probabilities.
 
     Returns:
-        One number for each element.
+        One value per element.
 
     Example:
         >>> ops.binary_crossentropy([0.0, 1.0], [0.5, 0.5]).numpy()
@@ -64,7 +63,7 @@ def _categorical_crossentropy(
     if target.shape != output.shape or target.ndim < 1:
         raise ValueError(
             "`target` and `output` must have the same shape, of at least one axis, and got "
-            f"{target.shape} and {output.shape}. For class numbers use "
+            f"{target.shape} and {output.shape}. For integer labels use "
             "`ops.sparse_categorical_crossentropy`."
         )
     return -jnp.sum(target * _log_probabilities(output, from_logits, axis), axis=axis)
@@ -83,7 +82,7 @@ def categorical_crossentropy(
         axis: Axis of the classes.
 
     Returns:
-        One number for each sample: the shape of `target` without `axis`.
+        One value per sample: the shape of `target` without `axis`.
 
     Example:
         >>> ops.categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
@@ -117,14 +116,14 @@ def sparse_categorical_crossentropy(
     """Cross-entropy between integer class labels and predicted class probabilities.
 
     Args:
-        target: Integer tensor of class numbers: the shape of `output` without the last axis (or
-            with size 1 there).
+        target: Integer tensor of labels: the shape of `output` without its last axis, or with
+            size 1 there.
         output: Predictions.
         from_logits: Whether `output` holds logits rather than probabilities.
         axis: Axis of the classes.
 
     Returns:
-        One number for each sample.
+        One value per sample.
 
     Example:
         >>> ops.sparse_categorical_crossentropy([1], [[0.5, 0.5]]).numpy()
@@ -149,7 +148,7 @@ def psnr(x1: TensorLike, x2: TensorLike, max_val: TensorLike) -> Tensor:
 
     Args:
         x1: First image or batch.
-        x2: Second one, of the same shape.
+        x2: Second image or batch, of the same shape.
         max_val: Largest possible value, such as 1.0 or 255.
 
     Example:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jax import Array, lax
 
-from podium._typing import TensorLike
+from podium._typing import Axis, TensorLike
 from podium.core import Tensor
 from podium.core import epsilon as default_epsilon
 from podium.ops._arguments import hashable_axis
@@ -16,12 +16,12 @@ from podium.ops._promotion import is_integer, result_type, to_float
 
 
 def _axis_list(axis: int | Sequence[int]) -> list[int]:
-    return [axis] if isinstance(axis, int) else sorted(axis)
+    return sorted(axis) if isinstance(axis, (list, tuple)) else [axis]  # type: ignore[list-item]
 
 
 def _mean_and_variance(x: Array, axes: int | Sequence[int], keepdims: bool) -> tuple[Array, Array]:
     """Return mean and variance, computed in float32 or wider."""
-    axes = axes if isinstance(axes, int) else tuple(axes)
+    axes = hashable_axis(axes)
     x = x.astype(result_type(x.dtype, jnp.float32))
     return jnp.mean(x, axis=axes, keepdims=keepdims), jnp.var(x, axis=axes, keepdims=keepdims)
 
@@ -34,9 +34,8 @@ def _moments(
     if x.dtype in (jnp.float16, jnp.bfloat16):
         limits = jnp.finfo(jnp.float16)
         low, high = float(limits.min), float(limits.max)
-        return jnp.clip(mean, low, high).astype(x.dtype), jnp.clip(variance, low, high).astype(
-            x.dtype
-        )
+        mean = jnp.clip(mean, low, high).astype(x.dtype)
+        variance = jnp.clip(variance, low, high).astype(x.dtype)
     return mean, variance
 
 
@@ -49,7 +48,7 @@ def moments(
     Args:
         x: Input tensor. Half-precision inputs are summed in float32.
         axes: Axis or axes to compute over.
-        keepdims: Whether those axes stay, with size 1.
+        keepdims: Whether those axes are kept, with size 1.
         synchronized: Accepted as in Keras. The batch is one global array here, so its moments
             always span all devices.
 
@@ -173,8 +172,8 @@ def layer_normalization(
         beta: Shift, shaped like the axes in `axis`. `None` means 0.
         axis: Axis or axes of the features.
         epsilon: Small value that keeps the division finite. `None` means `podium.core.epsilon()`.
-        **kwargs: `rms_scaling`, from old Keras: divide by the standard deviation without
-            subtracting the mean.
+        **kwargs: `rms_scaling`, of earlier versions of Keras: divide by the standard deviation
+            without subtracting the mean.
 
     Example:
         >>> ops.layer_normalization([[1.0, 3.0]], epsilon=0.0).numpy()
@@ -210,7 +209,7 @@ def rms_normalization(
 
     Args:
         x: Input tensor.
-        scale: What to multiply by, broadcast against `x`. `None` means 1.
+        scale: Factor, broadcast against `x`. `None` means 1.
         axis: Axis or axes of the features.
         epsilon: Small value that keeps the division finite. `None` means `podium.core.epsilon()`.
 
@@ -222,15 +221,13 @@ def rms_normalization(
 
 
 @array_function("x")
-def _normalize(
-    x: Array, axis: int | Sequence[int] = -1, order: int = 2, epsilon: float | None = None
-) -> Array:
+def _normalize(x: Array, axis: Axis = -1, order: int = 2, epsilon: float | None = None) -> Array:
     if not isinstance(order, int) or order < 1:
         raise ValueError("`order` must be an int of at least 1.")
     epsilon = default_epsilon() if epsilon is None else epsilon
     x = jnp.atleast_1d(to_float(x) if is_integer(x) else x)
     axis = hashable_axis(axis)
-    if order == 2:  # the square root of 0 has no gradient; its inverse, cut off, has
+    if order == 2:  # the norm has no gradient at 0; its clipped reciprocal has
         return x * jnp.minimum(
             lax.rsqrt(jnp.sum(jnp.square(x), axis=axis, keepdims=True)), 1.0 / epsilon
         )
@@ -239,7 +236,7 @@ def _normalize(
 
 @operation(_normalize)
 def normalize(
-    x: TensorLike, axis: int | Sequence[int] = -1, order: int = 2, epsilon: float | None = None
+    x: TensorLike, axis: Axis = -1, order: int = 2, epsilon: float | None = None
 ) -> Tensor:
     """Scale vectors along an axis to unit norm.
 
@@ -247,7 +244,7 @@ def normalize(
         x: Input tensor.
         axis: Axis or axes of the vectors.
         order: Order of the norm, an int of at least 1.
-        epsilon: Smallest length to divide by. `None` means `podium.core.epsilon()`.
+        epsilon: Minimum norm to divide by. `None` means `podium.core.epsilon()`.
 
     Example:
         >>> ops.normalize([[3.0, 4.0]]).numpy()

@@ -36,7 +36,7 @@ def one_hot(
         x: Integer tensor.
         num_classes: Number of classes.
         axis: Position of the new axis.
-        dtype: Dtype of the result. `None` means the default float.
+        dtype: Dtype of the result. `None` means the default float dtype.
         sparse: Sparse results are not supported: must be `False`.
 
     Example:
@@ -60,10 +60,10 @@ def _multi_hot(
     num_classes = kwargs.pop("num_tokens", None) if num_classes is None else num_classes
     if num_classes is None or kwargs:
         raise ValueError("`num_classes` must be given, and no unknown arguments.")
-    hot = jax.nn.one_hot(
+    one_hot = jax.nn.one_hot(
         inputs.astype("int32"), num_classes, axis=axis, dtype=dtype_or_default(dtype)
     )
-    return jnp.max(hot, axis=1 if inputs.ndim > 1 else 0)
+    return jnp.max(one_hot, axis=1 if inputs.ndim > 1 else 0)
 
 
 @operation(_multi_hot)
@@ -81,7 +81,7 @@ def multi_hot(
         inputs: Integer tensor of labels, `(batch, labels)` or `(labels,)`.
         num_classes: Number of classes.
         axis: Position of the class axis in the one-hot encoding.
-        dtype: Dtype of the result. `None` means the default float.
+        dtype: Dtype of the result. `None` means the default float dtype.
         sparse: Sparse results are not supported: must be `False`.
         **kwargs: `num_tokens`, the old name of `num_classes`.
 

@@ -96,7 +96,7 @@ def max_pool(
     Args:
         inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
             `channels_first`.
-        pool_size: Size of the window, an int or one for each axis.
+        pool_size: Size of the window, an int or one per axis.
         strides: Step of the window. `None` means `pool_size`.
         padding: `valid` or `same`.
         data_format: `channels_last` or `channels_first`. `None` means the default.
@@ -132,7 +132,7 @@ def average_pool(
     Args:
         inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
             `channels_first`.
-        pool_size: Size of the window, an int or one for each axis.
+        pool_size: Size of the window, an int or one per axis.
         strides: Step of the window. `None` means `pool_size`.
         padding: `valid` or `same`.
         data_format: `channels_last` or `channels_first`. `None` means the default.
@@ -160,7 +160,7 @@ def adaptive_average_pool(
     Args:
         inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
             `channels_first`.
-        output_size: Spatial size of the result, an int or one for each axis.
+        output_size: Spatial size of the result, an int or one per axis.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:
@@ -187,7 +187,7 @@ def adaptive_max_pool(
     Args:
         inputs: Tensor `(batch, *spatial, channels)`, or `(batch, channels, *spatial)` for
             `channels_first`.
-        output_size: Spatial size of the result, an int or one for each axis.
+        output_size: Spatial size of the result, an int or one per axis.
         data_format: `channels_last` or `channels_first`. `None` means the default.
 
     Example:

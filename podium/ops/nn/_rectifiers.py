@@ -292,7 +292,7 @@ def squareplus(x: TensorLike, b: float = 4) -> Tensor:
 
     Args:
         x: Input tensor.
-        b: Smoothness; 0 gives relu.
+        b: Smoothness; 0 means relu.
 
     Example:
         >>> ops.squareplus([-2.0, 0.0, 2.0]).numpy()

@@ -80,7 +80,7 @@ def _divide(x1: Array, x2: Array) -> Array:
 
 @operation(_divide)
 def divide(x1: TensorLike, x2: TensorLike) -> Tensor:
-    """Divide two tensors, element-wise; integers give a float.
+    """Divide two tensors, element-wise; the quotient of integers is a float.
 
     Args:
         x1: First tensor.

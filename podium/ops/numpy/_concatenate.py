@@ -44,13 +44,13 @@ def concatenate(xs: Sequence[TensorLike], axis: int = 0) -> Tensor:
 
 @array_function("")
 def _stack(x: Sequence[Array], axis: int = 0) -> Array:
-    x = [as_array(each) for each in x]
-    if len({each.shape for each in x}) != 1:
-        shapes = ", ".join(str(each.shape) for each in x)
+    arrays = [as_array(element) for element in x]
+    if len({array.shape for array in arrays}) != 1:
+        shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(
             f"all tensors must have the same shape, and got {shapes or 'an empty list'}."
         )
-    return jnp.stack(x, axis=axis)
+    return jnp.stack(arrays, axis=axis)
 
 
 @operation(_stack)

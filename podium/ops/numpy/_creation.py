@@ -205,7 +205,7 @@ def _eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = Non
         if isinstance(value, float) or (
             isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)
         ):
-            raise TypeError(f"`{name}` counts and must be an integer.")
+            raise TypeError(f"`{name}` must be an int.")
     return jnp.eye(N, M=M, k=k, dtype=dtype_or_default(dtype))
 
 
@@ -216,8 +216,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     Args:
         N: Number of rows.
         M: Number of columns. Defaults to `N`.
-        k: Which diagonal: 0 is the main one, positive is above.
-        dtype: Dtype of the result. `None` means the default float.
+        k: Index of the diagonal: 0 is the main one, positive values are above it.
+        dtype: Dtype of the result. `None` means the default float dtype.
 
     Example:
         >>> ops.eye(2, 3).numpy()

@@ -78,6 +78,12 @@ def where(condition: TensorLike) -> tuple[Tensor, ...]: ...
 def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor: ...
 
 
+@overload
+def where(
+    condition: TensorLike, x1: TensorLike | None, x2: TensorLike | None
+) -> Tensor | tuple[Tensor, ...]: ...
+
+
 @operation(_where)
 def where(
     condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None

@@ -89,7 +89,7 @@ def _mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 @operation(_mean)
 def mean(x: TensorLike, axis: Axis = None, keepdims: bool = False) -> Tensor:
-    """Mean along an axis. Integers give a float.
+    """Mean along an axis. The mean of integers is a float.
 
     Args:
         x: Input tensor.

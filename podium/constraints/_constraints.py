@@ -1,4 +1,4 @@
-"""Constraints on the sign of weights and on the norm of their vectors.
+"""The base class of constraints, and constraints on the sign and the norm of weights.
 
 The norm is computed along `axis`. The vectors are the weights of one unit with `axis=0` in a Dense
 kernel `(in, out)`, and with `axis=[0, 1, 2]` in a Conv2D kernel `(rows, columns, in, out)`.
@@ -7,13 +7,41 @@ kernel `(in, out)`, and with `axis=[0, 1, 2]` in a Conv2D kernel `(rows, columns
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import jax.numpy as jnp
 from jax import Array
 
 from podium._typing import Config, TensorLike
-from podium.constraints._constraint import Constraint
 from podium.core import Tensor, convert_to_tensor, dispatch, epsilon
+
+
+class Constraint:
+    """Base class of constraints on weights, which optimizers apply after each update.
+
+    A subclass implements `__call__(w)`, which returns the constrained value, and `get_config` if
+    its constructor takes arguments.
+
+    Example:
+        >>> class Rounded(podium.constraints.Constraint):
+        ...     def __call__(self, w):
+        ...         return podium.ops.round(w)
+        >>> Rounded()(podium.convert_to_tensor([0.2, 1.7])).numpy()
+        array([0., 2.], dtype=float32)
+    """
+
+    def __call__(self, w: TensorLike) -> TensorLike:
+        """Return the constrained value of a weight; unchanged in the base class."""
+        return w
+
+    def get_config(self) -> Config:
+        """Return the arguments of the constructor."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: Config) -> Self:
+        """Create a constraint from the result of `get_config`."""
+        return cls(**config)
 
 
 class NonNeg(Constraint):
