@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def get(identifier: InitializerLike) -> InitializerFunction | None:
 'stft', 'truncated_normal', 'uniform', 'variance_scaling', 'zero', 'zeros'.
     """
     if is_tensor(identifier) or isinstance(identifier, (np.ndarray, np.generic)):
-        return _constant_function(identifier)  # type: ignore[arg-type]
+        return _constant_function(cast(Tensor, identifier))
     initializer: InitializerFunction | None = _registry.get(identifier)
     return initializer
 

@@ -6,7 +6,7 @@ Converts them to the form that JAX takes, and validates them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import cast, overload
 
 import jax.numpy as jnp
 from jax import Array
@@ -29,7 +29,9 @@ def hashable_axis(axis: int | Sequence[int] | None) -> int | tuple[int, ...] | N
 
 def hashable_axis(axis: int | Sequence[int] | None) -> int | tuple[int, ...] | None:
     """Return an `axis` argument as JAX takes it: lists become tuples."""
-    return tuple(axis) if isinstance(axis, list) else axis  # type: ignore[return-value]
+    if axis is None or isinstance(axis, tuple):
+        return axis
+    return tuple(axis) if isinstance(axis, list) else cast(int, axis)
 
 
 def dtype_or_default(dtype: DTypeLike | None) -> DType:

@@ -80,7 +80,8 @@ def shape(x: TensorLike) -> Shape:
         >>> ops.shape([[1, 2, 3]])
         (1, 3)
     """
-    return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)  # type: ignore[arg-type]
+    sizes: Any = x.shape if hasattr(x, "shape") else np.shape(x)
+    return tuple(sizes)
 
 
 def dtype(x: TensorLike) -> DType:

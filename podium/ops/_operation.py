@@ -69,7 +69,7 @@ def operation(array_version: Callable[..., object]) -> Callable[[Callable[P, R]]
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         function.__module__ = "podium.ops"
-        function.raw = array_version  # type: ignore[attr-defined]
+        vars(function)["raw"] = array_version
         return function
 
     return decorate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -16,7 +17,7 @@ from podium.ops._promotion import is_integer, result_type, to_float
 
 
 def _axis_list(axis: int | Sequence[int]) -> list[int]:
-    return sorted(axis) if isinstance(axis, (list, tuple)) else [axis]  # type: ignore[list-item]
+    return sorted(axis) if isinstance(axis, (list, tuple)) else [cast(int, axis)]
 
 
 def _mean_and_variance(x: Array, axes: int | Sequence[int], keepdims: bool) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -155,11 +156,9 @@ def _pad_widths(
     """Return one pair for all axes, or one pair per axis."""
     if isinstance(pad_width, int):
         return [(pad_width, pad_width)]
-    pairs: list[tuple[int, ...]]
-    if isinstance(pad_width[0], int):
-        pairs = [tuple(pad_width)]  # type: ignore[arg-type]
-    else:
-        pairs = [tuple(pair) for pair in pad_width]  # type: ignore[arg-type]
+    widths: Sequence[Any] = pad_width
+    is_pair = isinstance(widths[0], int)
+    pairs = [tuple(widths)] if is_pair else [tuple(pair) for pair in widths]
     return [pair * 2 if len(pair) == 1 else pair for pair in pairs]
 
 

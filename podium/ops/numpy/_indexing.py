@@ -160,7 +160,8 @@ def nonzero(x: TensorLike) -> tuple[Tensor, ...]:
 
 @array_function("indices")
 def _unravel_index(indices: Array, shape: ShapeLike) -> tuple[Array, ...]:
-    return jnp.unravel_index(indices, shape)  # type: ignore[arg-type]
+    sizes: Any = shape
+    return jnp.unravel_index(indices, sizes)
 
 
 @operation(_unravel_index)

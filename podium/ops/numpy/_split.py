@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,13 @@ from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 
 
+def _as_sections(indices_or_sections: int | Sequence[int]) -> int | np.ndarray[Any, Any]:
+    """Return a number of sections, or the positions to split at as an array."""
+    if isinstance(indices_or_sections, int):
+        return indices_or_sections
+    return np.asarray(indices_or_sections)
+
+
 @array_function("x")
 def _split(x: Array, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Array]:
     sections = indices_or_sections
@@ -22,7 +30,7 @@ def _split(x: Array, indices_or_sections: int | Sequence[int], axis: int = 0) ->
             f"axis {axis} of shape {x.shape} does not divide into {sections} equal pieces. "
             "Pass the positions to split at, or use `ops.array_split`."
         )
-    return jnp.split(x, sections if isinstance(sections, int) else np.asarray(sections), axis=axis)
+    return jnp.split(x, _as_sections(sections), axis=axis)
 
 
 @operation(_split)
@@ -77,7 +85,7 @@ def array_split(x: TensorLike, indices_or_sections: int, axis: int = 0) -> list[
 
 @array_function("x")
 def _hsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
-    return jnp.hsplit(x, indices_or_sections)  # type: ignore[arg-type]
+    return jnp.hsplit(x, _as_sections(indices_or_sections))
 
 
 @operation(_hsplit)
@@ -100,7 +108,7 @@ def hsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tens
 
 @array_function("x")
 def _vsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
-    return jnp.vsplit(x, indices_or_sections)  # type: ignore[arg-type]
+    return jnp.vsplit(x, _as_sections(indices_or_sections))
 
 
 @operation(_vsplit)
@@ -123,7 +131,7 @@ def vsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tens
 
 @array_function("x")
 def _dsplit(x: Array, indices_or_sections: int | Sequence[int]) -> list[Array]:
-    return jnp.dsplit(x, indices_or_sections)  # type: ignore[arg-type]
+    return jnp.dsplit(x, _as_sections(indices_or_sections))
 
 
 @operation(_dsplit)
