@@ -57,12 +57,12 @@ class override(contextlib.ContextDecorator, Generic[_Result]):
     """
 
     @overload
-    def __init__(self: override[None], target: threading.local = ..., /, **fields: Any): ...
-
-    @overload
     def __init__(
         self, target: threading.local = ..., /, *, enter_result: _Result, **fields: Any
     ): ...
+
+    @overload
+    def __init__(self: override[None], target: threading.local = ..., /, **fields: Any): ...
 
     def __init__(
         self, target: threading.local = context, /, *, enter_result: Any = None, **fields: Any

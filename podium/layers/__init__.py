@@ -4,12 +4,12 @@ from podium.layers._input_spec import InputSpec as InputSpec
 from podium.layers._layer import Layer as Layer
 from podium.layers._serialization import deserialize as deserialize
 from podium.layers._serialization import serialize as serialize
-from podium.layers.activations._activation_layers import ELU as ELU
-from podium.layers.activations._activation_layers import Activation as Activation
-from podium.layers.activations._activation_layers import LeakyReLU as LeakyReLU
-from podium.layers.activations._activation_layers import PReLU as PReLU
-from podium.layers.activations._activation_layers import ReLU as ReLU
-from podium.layers.activations._activation_layers import Softmax as Softmax
+from podium.layers.activations._activation import Activation as Activation
+from podium.layers.activations._relu import ELU as ELU
+from podium.layers.activations._relu import LeakyReLU as LeakyReLU
+from podium.layers.activations._relu import PReLU as PReLU
+from podium.layers.activations._relu import ReLU as ReLU
+from podium.layers.activations._softmax import Softmax as Softmax
 from podium.layers.attention._attention import AdditiveAttention as AdditiveAttention
 from podium.layers.attention._attention import Attention as Attention
 from podium.layers.attention._multi_head_attention import (
@@ -44,13 +44,11 @@ from podium.layers.convolutional._separable import SeparableConvolution2D as Sep
 from podium.layers.core._dense import Dense as Dense
 from podium.layers.core._einsum_dense import EinsumDense as EinsumDense
 from podium.layers.core._embedding import Embedding as Embedding
-from podium.layers.core._identity import ActivityRegularization as ActivityRegularization
 from podium.layers.core._identity import Identity as Identity
-from podium.layers.core._identity import Masking as Masking
-from podium.layers.core._identity import Rescaling as Rescaling
 from podium.layers.core._input import Input as Input
 from podium.layers.core._input import InputLayer as InputLayer
 from podium.layers.core._lambda import Lambda as Lambda
+from podium.layers.core._masking import Masking as Masking
 from podium.layers.core._wrapper import Wrapper as Wrapper
 from podium.layers.merging._merging import Add as Add
 from podium.layers.merging._merging import Average as Average
@@ -113,6 +111,10 @@ from podium.layers.pooling._pooling import MaxPooling1D as MaxPooling1D
 from podium.layers.pooling._pooling import MaxPooling2D as MaxPooling2D
 from podium.layers.pooling._pooling import MaxPooling3D as MaxPooling3D
 from podium.layers.preprocessing._normalization import Normalization as Normalization
+from podium.layers.preprocessing._rescaling import Rescaling as Rescaling
+from podium.layers.regularization._activity_regularization import (
+    ActivityRegularization as ActivityRegularization,
+)
 from podium.layers.regularization._dropout import AlphaDropout as AlphaDropout
 from podium.layers.regularization._dropout import Dropout as Dropout
 from podium.layers.regularization._dropout import GaussianDropout as GaussianDropout

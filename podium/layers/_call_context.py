@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -28,12 +27,14 @@ class _Calls(threading.local):
 calls = register_thread_local(_Calls())
 
 
-def inside_call(training: bool | None) -> AbstractContextManager[bool]:
-    """Note that a layer is being called, in a `with` block that gets whether it is the outermost
-    one.
-    """
-    passed_on = calls.training if training is None else training
-    return override(calls, enter_result=calls.depth == 0, training=passed_on, depth=calls.depth + 1)
+def inside_call(training: bool | None) -> override[bool]:
+    """Mark that a layer is being called; the `with` block gets whether it is the outermost one."""
+    return override(
+        calls,
+        enter_result=calls.depth == 0,
+        training=calls.training if training is None else training,
+        depth=calls.depth + 1,
+    )
 
 
 class CallSignature:
@@ -124,7 +125,7 @@ def _from_foreign(leaf: Any) -> Any:
 
 
 def is_tensor_like(value: Any) -> bool:
-    """Tell whether a value (or all leaves of a structure) is something layers compute on."""
+    """Return whether a value (or all leaves of a structure) is something layers compute on."""
     leaves = jax.tree.leaves(
         value, is_leaf=lambda v: isinstance(v, (Tensor, KerasTensor, Variable))
     )

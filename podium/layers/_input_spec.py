@@ -1,25 +1,33 @@
-"""InputSpec: what a layer accepts, declared once; the messages are made from it."""
+"""InputSpec: the rank, shape and dtype of the inputs that a layer accepts.
+
+Layers declare it, and `check_inputs` generates the messages from it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
+from podium._typing import Config, DTypeLike, SymbolicShape, Tree
 from podium.core import standardize_dtype, tree_leaves
+
+if TYPE_CHECKING:
+    from podium.layers._layer import Layer
 
 
 class InputSpec:
-    """Rank, shape and type that a layer's input must have.
+    """The rank, shape and dtype of an input of a layer.
 
     Args:
-        dtype: The wanted type, or None for any.
-        shape: The whole shape, None for free dimensions.
+        dtype: The expected dtype, or None for any.
+        shape: The complete shape, with None for dimensions of any size.
         ndim: The number of dimensions.
-        max_ndim: The most dimensions allowed.
-        min_ndim: The fewest dimensions allowed.
-        axes: Wanted lengths by axis, such as `{-1: 32}`.
-        allow_last_axis_squeeze: Accept a last dimension of 1 more or less than `shape` has.
+        max_ndim: The maximum number of dimensions.
+        min_ndim: The minimum number of dimensions.
+        axes: Expected sizes by axis, such as `{-1: 32}`.
+        allow_last_axis_squeeze: Whether one dimension more or less than in `shape` is accepted.
         name: The name of the input, for messages.
-        optional: Accept None.
+        optional: Whether None is accepted.
 
     Example:
         >>> podium.layers.InputSpec(min_ndim=2, axes={-1: 3})
@@ -28,8 +36,8 @@ class InputSpec:
 
     def __init__(
         self,
-        dtype: Any = None,
-        shape: Any = None,
+        dtype: DTypeLike | None = None,
+        shape: Sequence[int | None] | None = None,
         ndim: int | None = None,
         max_ndim: int | None = None,
         min_ndim: int | None = None,
@@ -43,13 +51,13 @@ class InputSpec:
         self.ndim = len(self.shape) if self.shape is not None else ndim
         self.max_ndim = max_ndim
         self.min_ndim = min_ndim
-        self.axes = {int(axis): length for axis, length in (axes or {}).items()}
+        self.axes = {int(axis): size for axis, size in (axes or {}).items()}
         self.allow_last_axis_squeeze = allow_last_axis_squeeze
         self.name = name
         self.optional = optional
 
-    def problem_with(self, shape: tuple[int | None, ...], dtype: Any) -> str | None:
-        """Return in words what does not fit about an input, or None."""
+    def describe_mismatch(self, shape: SymbolicShape, dtype: DTypeLike) -> str | None:
+        """Return how an input differs from this spec, or None if it does not."""
         rank = len(shape)
         if (
             self.ndim is not None
@@ -62,14 +70,14 @@ class InputSpec:
         if self.min_ndim is not None and rank < self.min_ndim:
             return f"at least {self.min_ndim} dimensions were expected, {rank} were given"
         if self.dtype is not None and standardize_dtype(dtype) != self.dtype:
-            return f"type {self.dtype} was expected, {standardize_dtype(dtype)} was given"
-        for axis, length in self.axes.items():
-            if length is not None and -rank <= axis < rank and shape[axis] not in (length, None):
+            return f"dtype {self.dtype} was expected, {standardize_dtype(dtype)} was given"
+        for axis, size in self.axes.items():
+            if size is not None and -rank <= axis < rank and shape[axis] not in (size, None):
                 where = "its last dimension" if axis in (-1, rank - 1) else f"dimension {axis}"
-                return f"{length} was expected as the length of {where}, {shape[axis]} was given"
+                return f"{size} was expected as the size of {where}, {shape[axis]} was given"
         if self.shape is not None and rank == len(self.shape):
-            for axis, (want, have) in enumerate(zip(self.shape, shape, strict=True)):
-                if want is not None and have is not None and want != have:
+            for axis, (expected, size) in enumerate(zip(self.shape, shape, strict=True)):
+                if expected is not None and size is not None and expected != size:
                     return f"shape {self.shape} was expected, which differs in dimension {axis}"
         return None
 
@@ -81,8 +89,8 @@ class InputSpec:
         parts = [f"{name}={getattr(self, name)}" for name in names if getattr(self, name)]
         return f"InputSpec({', '.join(parts)})"
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this spec again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this spec."""
         return {
             "dtype": self.dtype,
             "shape": self.shape,
@@ -93,30 +101,29 @@ class InputSpec:
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """Make a spec from `get_config`'s result."""
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Create a spec from the result of `get_config`."""
         return cls(**config)
 
 
-def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
-    """Raise an error that names the layer, both shapes and the way out, if `inputs` do not fit
-    `spec`.
-    """
-    specs = [s for s in (spec if isinstance(spec, (list, tuple)) else [spec]) if s is not None]
+def check_inputs(layer: Layer, spec: InputSpec | Sequence[InputSpec | None], inputs: Tree) -> None:
+    """Raise an error with both shapes and a fix, if `inputs` do not match `spec`."""
+    declared = [spec] if isinstance(spec, InputSpec) else spec
+    specs = [each for each in declared if each is not None]
     values = tree_leaves(inputs)
     if len(specs) != len(values):
         raise ValueError(
             f"Layer {layer.name!r} ({type(layer).__name__}) takes {len(specs)} inputs and was "
             f"given {len(values)}. Pass them as one list."
         )
-    for position, (one, value) in enumerate(zip(specs, values, strict=True)):
+    for position, (each, value) in enumerate(zip(specs, values, strict=True)):
         if not hasattr(value, "shape"):
             raise TypeError(
                 f"Layer {layer.name!r} ({type(layer).__name__}) was called with a "
                 f"{type(value).__name__}; an array or Tensor was expected. Convert it with "
                 "`podium.convert_to_tensor(x)`."
             )
-        problem = one.problem_with(tuple(value.shape), value.dtype)
+        problem = each.describe_mismatch(tuple(value.shape), value.dtype)
         if problem:
             which = "" if len(values) == 1 else f" as input {position}"
             built = (
@@ -127,16 +134,19 @@ def check_inputs(layer: Any, spec: Any, inputs: Any) -> None:
             raise ValueError(
                 f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape "
                 f"{tuple(value.shape)}{which}: {problem}."
-                f"{built} {_way_out(one, tuple(value.shape), layer)}"
+                f"{built} {_suggest_fix(each, tuple(value.shape), layer)}"
             )
 
 
-def _way_out(spec: InputSpec, shape: tuple, layer: Any) -> str:
-    needed = spec.ndim or spec.min_ndim or 0
-    if len(shape) < needed:
+def _suggest_fix(spec: InputSpec, shape: SymbolicShape, layer: Layer) -> str:
+    min_rank = spec.ndim or spec.min_ndim or 0
+    if len(shape) < min_rank:
         return "Add the missing dimensions, for example a batch dimension with `x[None]`."
     if spec.max_ndim is not None and len(shape) > spec.max_ndim:
         return "Flatten or reshape the input."
     if layer.built_shape is not None:
-        return "Reshape the input, or make a new layer for this shape: weights keep the shape they were built with."
+        return (
+            "Reshape the input, or create a new layer for this shape: weights keep the shape they "
+            "were built with."
+        )
     return "Reshape the input."

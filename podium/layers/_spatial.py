@@ -1,9 +1,8 @@
-"""What convolutions, pooling and padding share: sizes given once or per axis, where the channels
-are, and output lengths.
+"""Arguments and shapes of layers with spatial axes: convolution, pooling, padding, upsampling.
 
-Owns the wording of refused arguments in these families. It computes on numbers only, never on
-arrays; lengths that are not known (None, or symbolic while a program is exported) pass through
-unchanged.
+It owns sizes given once or per axis, the position of the channels, and output sizes. It computes on
+ints, never on arrays; sizes that are not known (None, or symbolic while a program is exported)
+give None.
 """
 
 from __future__ import annotations
@@ -13,116 +12,122 @@ from typing import Any
 
 import numpy as np
 
+from podium._typing import SymbolicShape
 from podium.core import closest_match, image_data_format
-from podium.layers._argument_checks import whole_number
+from podium.core.internal import check_int
+from podium.layers._layer import Layer
 
 
-def whole_numbers(
-    layer: Any, argument: str, value: Any, rank: int, lowest: int = 1
+def standardize_tuple(
+    layer: Layer, argument: str, value: int | Sequence[int], rank: int, minimum: int = 1
 ) -> tuple[int, ...]:
-    """Return an int for every spatial axis, from one int or a sequence of `rank` of them."""
-    values = (value,) * rank if isinstance(value, (int, np.integer)) else value
+    """Return an int for every spatial axis, from one int or a sequence of `rank` ints."""
     try:
-        values = tuple(values)
+        values = (value,) * rank if isinstance(value, (int, np.integer)) else tuple(value)
         if len(values) == rank:
-            return tuple(whole_number(layer, argument, each, lowest) for each in values)
+            return tuple(check_int(argument, each, minimum) for each in values)
     except (TypeError, ValueError):
-        pass  # said better below, with the whole argument
-    many = f" or a tuple of {rank} of them" if rank > 1 else ""
+        pass  # the message below shows the complete argument
+    alternative = f" or a tuple of {rank} of them" if rank > 1 else ""
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least "
-        f"{lowest}{many} was expected, such as "
+        f"{type(layer).__name__} was given {argument}={value!r}; an int of at least "
+        f"{minimum}{alternative} was expected, such as "
         f"{argument}={(2,) * rank if rank > 1 else 2}."
     )
 
 
-def pairs(layer: Any, argument: str, value: Any, rank: int) -> tuple[tuple[int, int], ...]:
-    """Return (before, after) for every spatial axis, from one int, one int per axis, or one pair
-    per axis.
+def standardize_pairs(
+    layer: Layer, argument: str, value: int | Sequence[int | Sequence[int]], rank: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return `(before, after)` for every spatial axis.
+
+    The argument is one int, one int per axis, or one pair per axis.
     """
     try:
-        each = (value,) * rank if isinstance(value, (int, np.integer)) else tuple(value)
-        if len(each) == rank:
-            two = [whole_numbers(layer, argument, item, 2, lowest=0) for item in each]
-            return tuple((before, after) for before, after in two)
+        per_axis = (value,) * rank if isinstance(value, (int, np.integer)) else tuple(value)
+        if len(per_axis) == rank:
+            return tuple(
+                standardize_tuple(layer, argument, each, 2, minimum=0) for each in per_axis
+            )
     except (TypeError, ValueError):
-        pass  # said better below, with the whole argument
+        pass  # the message below shows the complete argument
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; a whole number of at least 0, a "
+        f"{type(layer).__name__} was given {argument}={value!r}; an int of at least 0, a "
         f"tuple of {rank} of them, or a tuple of {rank} pairs (before, after) was expected, such "
         f"as {argument}={((1, 1),) * rank}."
     )
 
 
-def choice(layer: Any, argument: str, value: Any, choices: Sequence[str]) -> str:
-    """Return one of the given lower-case words, in any case, or refuse it and name the nearest."""
-    word = value.lower() if isinstance(value, str) else value
-    if word in choices:
-        return word
-    close = closest_match(str(value), choices)
-    hint = f" Did you mean {argument}={close!r}?" if close else ""
-    listed = ", ".join(map(repr, choices))
+def standardize_choice(layer: Layer, argument: str, value: str, choices: Sequence[str]) -> str:
+    """Return `value` in lower case if it is one of `choices`; else raise and name the nearest."""
+    choice = value.lower() if isinstance(value, str) else value
+    if choice in choices:
+        return choice
+    nearest = closest_match(str(value), choices)
+    hint = f" Did you mean {argument}={nearest!r}?" if nearest else ""
     raise ValueError(
-        f"{type(layer).__name__} was given {argument}={value!r}; one of {listed} was "
-        f"expected.{hint}"
+        f"{type(layer).__name__} was given {argument}={value!r}; one of "
+        f"{', '.join(map(repr, choices))} was expected.{hint}"
     )
 
 
-def layout(layer: Any, data_format: str | None) -> str:
-    """Return the layout: the one given, or channels last."""
-    given = image_data_format() if data_format is None else data_format
-    return choice(layer, "data_format", given, ("channels_last", "channels_first"))
+def standardize_data_format(layer: Layer, data_format: str | None) -> str:
+    """Return the data format: the argument, or the global default for None."""
+    value = image_data_format() if data_format is None else data_format
+    return standardize_choice(layer, "data_format", value, ("channels_last", "channels_first"))
 
 
 def channel_axis(data_format: str) -> int:
-    """Return the axis that holds the channels."""
+    """Return the axis of the channels."""
     return -1 if data_format == "channels_last" else 1
 
 
-def spatial(shape: Sequence[Any], data_format: str) -> tuple[Any, ...]:
-    """Return the spatial lengths of a shape."""
+def spatial_shape(shape: Sequence[Any], data_format: str) -> tuple[Any, ...]:
+    """Return the spatial sizes of a shape."""
     return tuple(shape[1:-1] if data_format == "channels_last" else shape[2:])
 
 
-def with_spatial(
-    batch: Any, lengths: Sequence[Any], channels: Any, data_format: str
+def join_shape(
+    batch: Any, sizes: Sequence[Any], channels: Any, data_format: str
 ) -> tuple[Any, ...]:
-    """Put a shape together."""
+    """Return the shape with these sizes; also for other entries per axis, such as slices."""
     return (
-        (batch, *lengths, channels)
-        if data_format == "channels_last"
-        else (batch, channels, *lengths)
+        (batch, *sizes, channels) if data_format == "channels_last" else (batch, channels, *sizes)
     )
 
 
-def map_lengths(
-    fn: Callable[..., int], lengths: Sequence[Any], *settings: Sequence[Any]
-) -> tuple[Any, ...]:
-    """Apply `fn(length, *settings)` to every spatial length that is known; the others give None."""
+def map_known_sizes(
+    fn: Callable[..., int], sizes: Sequence[Any], *settings: Sequence[Any]
+) -> SymbolicShape:
+    """Apply `fn(size, *settings)` to every known spatial size; for the others return None."""
     return tuple(
-        fn(n, *each) if isinstance(n, int) else None
-        for n, *each in zip(lengths, *settings, strict=True)
+        fn(size, *per_axis) if isinstance(size, int) else None
+        for size, *per_axis in zip(sizes, *settings, strict=True)
     )
 
 
-def window_length(length: int, window: int, stride: int, dilation: int, padding: str) -> int:
-    """Return how many windows fit along one axis; not positive if none does."""
+def num_windows(size: int, window: int, stride: int, dilation: int, padding: str) -> int:
+    """Return how many windows fit along one axis; zero or negative if none does."""
     if padding == "valid":
-        return (length - (window - 1) * dilation - 1) // stride + 1
-    return (length - 1) // stride + 1
+        return (size - (window - 1) * dilation - 1) // stride + 1
+    return (size - 1) // stride + 1
 
 
-def refuse_empty(layer: Any, shape: Sequence[Any], lengths: Sequence[Any], *arguments: str) -> None:
-    """Raise an error that shows the named arguments, if one of the output lengths is zero or
-    negative.
-    """
-    if not any(isinstance(n, int) and n < 1 for n in lengths):
+def check_not_empty(
+    layer: Layer,
+    data_format: str,
+    shape: Sequence[Any],
+    output_sizes: Sequence[Any],
+    *arguments: str,
+) -> None:
+    """Raise an error that shows the named arguments, if an output size is not positive."""
+    if not any(isinstance(size, int) and size < 1 for size in output_sizes):
         return
-    shown = tuple(max(n, 0) if isinstance(n, int) else n for n in lengths)
-    given = ", ".join(f"{name}={getattr(layer, name)!r}" for name in arguments)
-    way_out = "Crop less" if "cropping" in arguments else 'Use a smaller window or padding="same"'
+    shown = tuple(max(size, 0) if isinstance(size, int) else size for size in output_sizes)
+    values = ", ".join(f"{name}={getattr(layer, name)!r}" for name in arguments)
+    fix = "Crop less" if "cropping" in arguments else 'Use a smaller window or padding="same"'
     raise ValueError(
         f"Layer {layer.name!r} ({type(layer).__name__}) was called with shape {tuple(shape)}; with "
-        f"{given} and data_format={layer.data_format!r} nothing is left of it: the output's "
-        f"spatial size would be {shown}. {way_out}, or give a larger input."
+        f"{values} and data_format={data_format!r} nothing is left of it: the output's "
+        f"spatial size would be {shown}. {fix}, or pass a larger input."
     )

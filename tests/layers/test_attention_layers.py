@@ -206,10 +206,10 @@ def test_wrong_arguments_are_refused():
     for make, message in [
         (
             lambda: layers.MultiHeadAttention(0, 4),
-            "MultiHeadAttention was given num_heads=0; a whole number",
+            "MultiHeadAttention was given num_heads=0; an int",
         ),
         (lambda: layers.MultiHeadAttention(2, 4, value_dim=0), "value_dim=0"),
-        (lambda: layers.MultiHeadAttention(2, 4, dropout=2), "dropout=2; a number between 0 and 1"),
+        (lambda: layers.MultiHeadAttention(2, 4, dropout=2), "dropout=2; a number from 0 to 1"),
         (lambda: layers.MultiHeadAttention(2, 4, sliding_window=0), "sliding_window=0"),
         (lambda: layers.MultiHeadAttention(2, 4, attention_axes="x"), "attention_axes='x'"),
         (

@@ -205,14 +205,14 @@ def test_configs_of_keras_2_are_accepted():
 @pytest.mark.parametrize(
     ("name", "config", "message"),
     [
-        ("Conv2D", {"filters": 0}, r"Conv2D was given filters=0; a whole number of at least 1"),
-        ("Conv2D", {"filters": 2.5}, r"filters=2.5; a whole number"),
+        ("Conv2D", {"filters": 0}, r"Conv2D was given filters=0; an int of at least 1"),
+        ("Conv2D", {"filters": 2.5}, r"filters=2.5 \(float\); an int"),
         (
             "Conv2D",
             {"kernel_size": (3, 3, 3)},
             r"kernel_size=\(3, 3, 3\); .* or a tuple of 2 of them was expected",
         ),
-        ("Conv2D", {"kernel_size": 0}, r"kernel_size=0; a whole number of at least 1"),
+        ("Conv2D", {"kernel_size": 0}, r"kernel_size=0; an int of at least 1"),
         ("Conv1D", {"strides": -1}, r"Conv1D was given strides=-1"),
         ("Conv3D", {"dilation_rate": "two"}, r"dilation_rate='two'"),
         (
@@ -224,7 +224,7 @@ def test_configs_of_keras_2_are_accepted():
         ("Conv2D", {"data_format": "channel_first"}, r"Did you mean data_format='channels_first'"),
         ("Conv2D", {"strides": 2, "dilation_rate": 2}, r"only one of them may be above 1"),
         ("Conv2D", {"filters": 3, "groups": 2}, r"filters=3 and groups=2; .* Use filters=4"),
-        ("Conv2D", {"groups": 0}, r"groups=0; a whole number of at least 1"),
+        ("Conv2D", {"groups": 0}, r"groups=0; an int of at least 1"),
         (
             "Conv2DTranspose",
             {"strides": 2, "output_padding": 2},
@@ -269,7 +269,7 @@ def test_wrong_inputs_are_refused():
         layer(inputs_of((2, 8, 8, 3)))
     layer(inputs_of((2, 8, 8, 4)))
     with pytest.raises(
-        ValueError, match=r"4 was expected as the length of its last dimension, 6 was given"
+        ValueError, match=r"4 was expected as the size of its last dimension, 6 was given"
     ):
         layer(inputs_of((2, 8, 8, 6)))
     with pytest.raises(

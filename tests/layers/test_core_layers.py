@@ -104,7 +104,7 @@ def test_lambda_passes_training_and_may_use_raw_jax():
 
 def test_a_lambda_cannot_come_back_from_a_config():
     config = layers.Lambda(lambda x: x).get_config()
-    with pytest.raises(ValueError, match="runs a `lambda`; a config can only name functions"):
+    with pytest.raises(ValueError, match="wraps a `lambda`; a config stores only the name"):
         layers.Lambda.from_config(config)
 
 
@@ -142,10 +142,10 @@ def test_wrong_arguments_are_refused():
         ),
         (lambda: layers.ReLU(max_value=-1), "max_value=-1"),
         (lambda: layers.LeakyReLU(None), "negative_slope=None"),
-        (lambda: layers.PReLU(shared_axes=[0]), "shared_axes=.0.; whole numbers from 1"),
+        (lambda: layers.PReLU(shared_axes=[0]), "shared_axes=.0.; ints of at least 1"),
         (lambda: layers.Activation("rellu"), "Did you mean 'relu'"),
         (lambda: layers.EinsumDense("ab,bc", 3), "equation='ab,bc'; one of the forms"),
-        (lambda: layers.EinsumDense("ab,bc->ad", 3), "'d' has no length"),
+        (lambda: layers.EinsumDense("ab,bc->ad", 3), "'d' has no size"),
         (
             lambda: layers.EinsumDense("ab,bc->ac", 3, bias_axes="b"),
             "bias_axes='b'.*whose output has the letters 'ac'",
@@ -157,7 +157,7 @@ def test_wrong_arguments_are_refused():
         ),
         (
             lambda: layers.EinsumDense("abc,bd->adc", (3, 5))(np.ones((2, 3, 4), "float32")),
-            "letter 'c' has length 4",
+            "letter 'c' has size 4",
         ),
         (
             lambda: layers.Softmax()(np.ones((2, 3), "float32"), mask=np.ones((2, 2), bool)),

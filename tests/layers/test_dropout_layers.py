@@ -90,7 +90,7 @@ def test_the_gradient_is_zero_where_dropped():
 def test_wrong_arguments_are_refused():
     with pytest.raises(
         ValueError,
-        match=r"Dropout was given rate=2; a number between 0 and 1 was expected, such as rate=0.5",
+        match=r"Dropout was given rate=2; a number from 0 to 1 was expected",
     ):
         layers.Dropout(2)
     with pytest.raises(ValueError, match="GaussianNoise was given stddev=-1"):

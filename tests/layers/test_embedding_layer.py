@@ -55,10 +55,10 @@ def test_ids_outside_of_the_table_are_refused_where_they_can_be_seen(bad):
     layer = layers.Embedding(4, 2, name="words")
     with pytest.raises(
         ValueError,
-        match=rf"Layer 'words' \(Embedding\) was given the number {bad}; .*input_dim=4 .* 0 to 3",
+        match=rf"Layer 'words' \(Embedding\) was given the index {bad}; .*input_dim=4 .* 0 to 3",
     ):
         layer(np.array([[1, bad]]))
-    with podium.GradientTape(), pytest.raises(ValueError, match="Make input_dim larger"):
+    with podium.GradientTape(), pytest.raises(ValueError, match="Use a larger input_dim"):
         layer(np.array([bad]))
 
 
@@ -77,9 +77,9 @@ def test_keras_2_spellings_and_keras_3_configs_are_accepted():
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"input_dim": 0}, "Embedding was given input_dim=0; a whole number of at least 1"),
+        ({"input_dim": 0}, "Embedding was given input_dim=0; an int of at least 1"),
         ({"output_dim": 2.5}, "output_dim=2.5"),
-        ({"lora_rank": 4}, "lora_rank=4, which Podium does not have"),
+        ({"lora_rank": 4}, "lora_rank=4, which Podium does not support"),
     ],
 )
 def test_wrong_arguments_are_refused_by_the_constructor(config, message):

@@ -157,10 +157,10 @@ def test_a_mask_must_belong_to_the_inputs():
             "Concatenate",
             {"axis": 1.0},
             TypeError,
-            r"Concatenate was given axis=1.0; a whole number",
+            r"Concatenate was given axis=1.0; an int",
         ),
         ("Dot", {"axes": 0}, ValueError, r"axes=0; dimension 0 is the batch"),
-        ("Dot", {"axes": (1, 2, 3)}, ValueError, r"axes=\(1, 2, 3\); a whole number or a pair"),
+        ("Dot", {"axes": (1, 2, 3)}, ValueError, r"axes=\(1, 2, 3\); an int or a pair"),
         ("Dot", {"axes": "last"}, TypeError, r"axes='last'"),
     ],
 )
@@ -189,7 +189,7 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, error, mes
             "Add",
             {},
             [(2, 5, 3), (2, 4)],
-            r"they differ in dimension 2 \(after the shorter ones got dimensions of 1",
+            r"they differ in dimension 2 \(after dimensions of size 1 were added",
         ),
         ("Multiply", {}, [(2, 3), (4, 3)], r"they differ in dimension 0"),
         ("Subtract", {}, [(2, 3)], r"exactly 2 inputs were expected, 1 were given"),
@@ -201,14 +201,14 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, error, mes
             r"only in dimension 1 \(axis=1\), and differ in dimension 2",
         ),
         ("Concatenate", {}, [(2, 3), (2, 3, 1)], r"the same number of dimensions"),
-        ("Concatenate", {"axis": 3}, [(2, 3), (2, 3)], r"axis=3 is none of their 2 dimensions"),
+        ("Concatenate", {"axis": 3}, [(2, 3), (2, 3)], r"axis=3 is not one of their 2 dimensions"),
         (
             "Dot",
             {"axes": 1},
             [(2, 3), (2, 4)],
             r"\(2, 3\), \(2, 4\): dimension 1 of the first and 1 of the second",
         ),
-        ("Dot", {"axes": 2}, [(2, 3), (2, 3)], r"no dimensions axes=2 behind the batch"),
+        ("Dot", {"axes": 2}, [(2, 3), (2, 3)], r"no dimensions axes=2 after the batch"),
     ],
 )
 def test_wrong_shapes_are_refused_eagerly_and_symbolically(name, config, shapes, message):

@@ -150,14 +150,14 @@ def test_wrong_arguments_are_refused():
         layers.LayerNormalization(axis=3)(np.ones((2, 4), "float32"))
     with pytest.raises(ValueError, match=r"mask of shape .64, 4. for inputs of shape .64, 4."):
         layers.BatchNormalization()(X, mask=np.ones((64, 4), bool))
-    with pytest.raises(ValueError, match="give both or neither"):
+    with pytest.raises(ValueError, match="pass both or neither"):
         layers.Normalization(mean=1.0)
     with pytest.raises(ValueError, match="nothing to adapt"):
         layers.Normalization(mean=[1.0], variance=[1.0]).adapt(X)
     with pytest.raises(ValueError, match="adapt was given no batches"):
         layers.Normalization().adapt([])
     with pytest.raises(
-        ValueError, match="4 was expected as the length of its last dimension, 3 was given"
+        ValueError, match="4 was expected as the size of its last dimension, 3 was given"
     ):
         layer = layers.BatchNormalization()
         layer(X)

@@ -83,10 +83,10 @@ def test_aliases():
         (
             "MaxPooling2D",
             {"pool_size": 0},
-            r"MaxPooling2D was given pool_size=0; a whole number of at least 1",
+            r"MaxPooling2D was given pool_size=0; an int of at least 1",
         ),
         ("MaxPooling2D", {"pool_size": (2, 2, 2)}, r"pool_size=\(2, 2, 2\); .* tuple of 2 of them"),
-        ("AveragePooling1D", {"strides": 0}, r"strides=0; a whole number of at least 1"),
+        ("AveragePooling1D", {"strides": 0}, r"strides=0; an int of at least 1"),
         ("MaxPooling3D", {"padding": "causal"}, r"padding='causal'; one of 'valid', 'same'"),
         ("GlobalMaxPooling1D", {"data_format": "last"}, r"data_format='last'"),
         (

@@ -377,11 +377,11 @@ def test_compiled_loops_are_kept_in_eager_mode():
 
     layer = layers.LSTM(5)
     layer(X)
-    before = _recurrent_loop.all_steps._cache_size()
+    before = _recurrent_loop.run_all_steps._cache_size()
     for _ in range(3):
         layer(X)
         layers.LSTM(5)(X)
-    assert _recurrent_loop.all_steps._cache_size() == before
+    assert _recurrent_loop.run_all_steps._cache_size() == before
 
 
 def test_mixed_precision_keeps_states_in_the_compute_type():
@@ -394,8 +394,8 @@ def test_mixed_precision_keeps_states_in_the_compute_type():
 
 def test_wrong_arguments_are_refused():
     for make, message in [
-        (lambda: layers.LSTM(0), "LSTMCell was given units=0; a whole number of at least 1"),
-        (lambda: layers.GRU(4, dropout=1.5), "dropout=1.5; a number between 0 and 1"),
+        (lambda: layers.LSTM(0), "LSTMCell was given units=0; an int of at least 1"),
+        (lambda: layers.GRU(4, dropout=1.5), "dropout=1.5; a number from 0 to 1"),
         (lambda: layers.LSTM(4, implementation=7), "implementation=7"),
         (
             lambda: layers.LSTM(4, time_major=True),
@@ -451,13 +451,13 @@ def test_wrong_arguments_are_refused():
         layers.LSTM(4, unit=3)
     with pytest.raises(
         ValueError,
-        match=r"4 was expected as the length of its last dimension, 2 was given. It was built for",
+        match=r"4 was expected as the size of its last dimension, 2 was given. It was built for",
     ):
         layer = layers.LSTM(4)
         layer(X)
         layer(X[..., :2])
     with pytest.raises(
-        ValueError, match=r"keeps states for 3 samples; it was called with shape .2, 6, 4."
+        ValueError, match=r"has states for 3 samples; it was called with shape .2, 6, 4."
     ):
         layer = layers.LSTM(4, stateful=True)
         layer(X)

@@ -87,15 +87,15 @@ def test_values_by_hand():
         (
             "Reshape",
             {"target_shape": (2, -3)},
-            r"target_shape=\(2, -3\); whole numbers were expected",
+            r"target_shape=\(2, -3\); ints were expected",
         ),
-        ("Permute", {"dims": (0, 1)}, r"Permute was given dims=\(0, 1\); every number from 1"),
+        ("Permute", {"dims": (0, 1)}, r"Permute was given dims=\(0, 1\); each int from 1"),
         ("Permute", {"dims": (1, 1)}, r"dims=\(1, 1\)"),
         ("Permute", {"dims": 2}, r"dims=2"),
         ("RepeatVector", {"n": 0}, r"RepeatVector was given n=0"),
-        ("RepeatVector", {"n": 2.0}, r"n=2.0; a whole number"),
+        ("RepeatVector", {"n": 2.0}, r"n=2.0 \(float\); an int"),
         ("Cropping1D", {"cropping": (1, 2, 3)}, r"cropping=\(1, 2, 3\)"),
-        ("Cropping2D", {"cropping": -1}, r"cropping=-1; a whole number of at least 0"),
+        ("Cropping2D", {"cropping": -1}, r"cropping=-1; an int of at least 0"),
         ("ZeroPadding2D", {"padding": (1, 2, 3)}, r"padding=\(1, 2, 3\); .* a tuple of 2 pairs"),
         ("ZeroPadding3D", {"padding": (1, 2)}, r"padding=\(1, 2\); .* a tuple of 3 pairs"),
         ("UpSampling1D", {"size": 0}, r"UpSampling1D was given size=0"),
@@ -110,10 +110,10 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
 def test_wrong_inputs_are_refused():
     with pytest.raises(
         ValueError,
-        match=r"Layer 'r' \(Reshape\) .*\(2, 6\), 6 numbers .*target_shape=\(4, 2\) holds 8",
+        match=r"Layer 'r' \(Reshape\) .*\(2, 6\), 6 elements .*target_shape=\(4, 2\) has 8",
     ):
         layers.Reshape((4, 2), name="r")(inputs_of((2, 6)))
-    with pytest.raises(ValueError, match=r"\(None, 6\), 6 numbers .* holds a multiple of 4"):
+    with pytest.raises(ValueError, match=r"\(None, 6\), 6 elements .* has a multiple of 4"):
         layers.Reshape((4, -1))(podium.Input((6,)))
     with pytest.raises(
         ValueError,

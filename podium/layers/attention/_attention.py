@@ -1,21 +1,22 @@
-"""Attention and AdditiveAttention: one query attends to one sequence of values, without heads."""
+"""Attention and AdditiveAttention: dot-product and additive attention with a single head."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from podium.core import SeedGenerator, check_choice, dispatch, draw_seed
-from podium.layers._argument_checks import fraction
+from podium._typing import Config, SymbolicShape, Tree
+from podium.core import SeedGenerator, Tensor, check_choice, dispatch, draw_seed
 from podium.layers._layer import Layer
+from podium.layers._layer_arguments import check_fraction
 from podium.layers.regularization._dropout import drop
 
 
 class Attention(Layer):
-    """Averages values, weighted by how well their keys fit each query (dot product or a learned
-    sum).
+    """Dot-product attention layer, a.k.a. Luong-style attention.
 
     Called on `[query, value]` or `[query, value, key]`, of shapes `(batch, targets, size)`,
     `(batch, sources, size)` and `(batch, sources, size)`.
@@ -23,13 +24,14 @@ class Attention(Layer):
     Args:
         use_scale: Whether to learn a factor of the scores.
         score_mode: "dot", or "concat" for `tanh(query + key)` summed over the features.
-        dropout: The share of the weights to drop in training.
-        seed: A whole number for repeatable dropout.
+        dropout: The fraction of the attention weights to drop in training.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
         >>> query, value = np.ones((2, 3, 4), "float32"), np.ones((2, 5, 4), "float32")
-        >>> outputs, scores = podium.layers.Attention()([query, value], return_attention_scores=True)
+        >>> layer = podium.layers.Attention()
+        >>> outputs, scores = layer([query, value], return_attention_scores=True)
         >>> outputs.shape, scores.shape
         ((2, 3, 4), (2, 3, 5))
     """
@@ -45,15 +47,15 @@ class Attention(Layer):
         super().__init__(**kwargs)
         self.use_scale = use_scale
         self.score_mode = check_choice("score_mode", score_mode, ["dot", "concat"])
-        self.dropout = fraction(self, "dropout", dropout)
+        self.dropout = check_fraction(self, "dropout", dropout)
         self.seed = seed
         self.seed_generator = SeedGenerator(seed) if dropout > 0 else None
         self.supports_masking = True
         self.scale: Any = None
         self.concat_score_weight: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the factors that are learned."""
+    def build(self, input_shape: Sequence[SymbolicShape]) -> None:
+        """Create the learned factors."""
         self._check_inputs(input_shape)
         if self.use_scale:
             self.scale = self.add_weight(name="scale", shape=(), initializer="ones")
@@ -62,11 +64,13 @@ class Attention(Layer):
                 name="concat_score_weight", shape=(), initializer="ones"
             )
 
-    def _check_inputs(self, inputs: Any, mask: Any = None) -> None:
+    def _check_inputs(
+        self, inputs: Sequence[Any], mask: Sequence[Tensor | None] | None = None
+    ) -> None:
         if not isinstance(inputs, (list, tuple)) or len(inputs) not in (2, 3):
-            given = f"{len(inputs)} values" if isinstance(inputs, (list, tuple)) else "one value"
+            passed = f"{len(inputs)} values" if isinstance(inputs, (list, tuple)) else "one value"
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was called with {given}; a list "
+                f"Layer {self.name!r} ({type(self).__name__}) was called with {passed}; a list "
                 "[query, value] or [query, value, key] was expected."
             )
         if mask is not None and (not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3)):
@@ -77,13 +81,13 @@ class Attention(Layer):
 
     def call(
         self,
-        inputs: Any,
-        mask: Any = None,
+        inputs: Sequence[Tensor],
+        mask: Sequence[Tensor | None] | None = None,
         training: bool = False,
         return_attention_scores: bool = False,
         use_causal_mask: bool = False,
-    ) -> Any:
-        """Attend; `mask` is a list of the query's and the value's mask."""
+    ) -> Tree:
+        """Compute attention; `mask` is a list of the masks of query and value."""
         self._check_inputs(inputs, mask)
         query, value = inputs[:2]
         key = inputs[2] if len(inputs) > 2 else value
@@ -91,38 +95,45 @@ class Attention(Layer):
         seed = (
             draw_seed(self.seed_generator) if training and self.seed_generator is not None else None
         )
-        options = {"mode": self._mode(), "causal": bool(use_causal_mask), "rate": self.dropout}
+        options = {
+            "mode": self._score_function(),
+            "causal": bool(use_causal_mask),
+            "rate": self.dropout,
+        }
         weights = (self.scale, self.concat_score_weight)
         outputs, scores = dispatch(
             _attend, query, key, value, query_mask, value_mask, weights, seed, **options
         )
         return (outputs, scores) if return_attention_scores else outputs
 
-    def _mode(self) -> str:
+    def _score_function(self) -> str:
         return self.score_mode
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Return the query's mask for the outputs; the scores have none."""
+    def compute_mask(
+        self, inputs: Sequence[Tensor], previous_mask: Sequence[Tensor | None] | None = None
+    ) -> Tree:
+        """Return the mask of the query for the outputs; the scores have none."""
         return None if previous_mask is None else [previous_mask[0], None]
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the outputs."""
         self._check_inputs(input_shape)
         return (*input_shape[0][:-1], input_shape[1][-1])
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         names = ("use_scale", "score_mode", "dropout", "seed")
         return super().get_config() | {name: getattr(self, name) for name in names}
 
 
 class AdditiveAttention(Attention):
-    """Averages values, weighted by `sum(scale * tanh(query + key))`, with a learned `scale` per
-    feature.
+    """Additive attention layer, a.k.a. Bahdanau-style attention.
+
+    The scores are `sum(scale * tanh(query + key))`, with a learned `scale` per feature.
 
     Args:
         use_scale: Whether to learn `scale`.
-        dropout: The share of the weights to drop in training.
+        dropout: The fraction of the attention weights to drop in training.
         **kwargs: `seed`, `name`, `dtype`, `trainable`.
 
     Example:
@@ -134,56 +145,56 @@ class AdditiveAttention(Attention):
     def __init__(self, use_scale: bool = True, dropout: float = 0.0, **kwargs: Any):
         super().__init__(use_scale=use_scale, dropout=dropout, **kwargs)
 
-    def build(self, input_shape: Any) -> None:
-        """Make `scale`."""
+    def build(self, input_shape: Sequence[SymbolicShape]) -> None:
+        """Create `scale`."""
         self._check_inputs(input_shape)
         if self.use_scale:
             self.scale = self.add_weight(
                 name="scale", shape=(input_shape[0][-1],), initializer="glorot_uniform"
             )
 
-    def _mode(self) -> str:
+    def _score_function(self) -> str:
         return "additive"
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         config = super().get_config()
         del config["score_mode"]
         return config
 
 
 def _attend(
-    query: Any,
-    key: Any,
-    value: Any,
-    query_mask: Any,
-    value_mask: Any,
-    weights: Any,
-    seed: Any,
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    query_mask: jax.Array | None,
+    value_mask: jax.Array | None,
+    score_weights: Any,
+    seed: jax.Array | None,
     *,
     mode: str,
     causal: bool,
     rate: float,
-) -> tuple:
-    scores = _scores(query, key, weights, mode)
+) -> tuple[Any, ...]:
+    scores = _attention_scores(query, key, score_weights, mode)
     mask = None if value_mask is None else value_mask.astype(bool)[..., None, :]
     if causal:
-        seen = jnp.tril(jnp.ones((1, *scores.shape[-2:]), bool))
-        mask = seen if mask is None else mask & seen
+        causal_mask = jnp.tril(jnp.ones((1, *scores.shape[-2:]), bool))
+        mask = causal_mask if mask is None else mask & causal_mask
     if mask is not None:
-        far = jnp.asarray(65504.0 if scores.dtype == jnp.float16 else 1e9, scores.dtype)
-        scores = jnp.where(mask, scores, scores - far)
-    shares = jax.nn.softmax(scores, axis=-1)
-    shares = shares if seed is None else drop(seed, shares, rate)
-    outputs = shares @ value
+        large = jnp.asarray(65504.0 if scores.dtype == jnp.float16 else 1e9, scores.dtype)
+        scores = jnp.where(mask, scores, scores - large)
+    weights = jax.nn.softmax(scores, axis=-1)
+    weights = weights if seed is None else drop(seed, weights, rate)
+    outputs = weights @ value
     if query_mask is not None:
         outputs = jnp.where(query_mask.astype(bool)[..., None], outputs, 0)
-    return outputs, shares
+    return outputs, weights
 
 
-def _scores(query: Any, key: Any, weights: Any, mode: str) -> Any:
-    """Return how well each key fits each query: `(batch, targets, sources)`."""
-    scale, concat_weight = weights
+def _attention_scores(query: jax.Array, key: jax.Array, score_weights: Any, mode: str) -> Any:
+    """Return the score of each key for each query: `(batch, targets, sources)`."""
+    scale, concat_weight = score_weights
     if mode == "dot":
         scores = query @ jnp.swapaxes(key, -2, -1)
         return scores if scale is None else scores * scale

@@ -1,34 +1,44 @@
-"""MultiHeadAttention and GroupedQueryAttention: projections, masks and attention by several heads.
+"""MultiHeadAttention and GroupedQueryAttention: attention with several heads.
 
-Both share one base: it owns masks, dropout and the attention itself. The layers own their
-projections.
+Their base class owns masks, dropout and the attention itself; the layers own their projections.
 """
 
 from __future__ import annotations
 
+import functools
 import string
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import SeedGenerator, dispatch, draw_seed
-from podium.layers._argument_checks import (
-    fraction,
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    ShapeLike,
+    SymbolicShape,
+    Tree,
+)
+from podium.core import SeedGenerator, Tensor, dispatch, draw_seed
+from podium.core.internal import check_int
+from podium.layers._layer import Layer
+from podium.layers._layer_arguments import (
+    check_fraction,
     set_weight_options,
     weight_options_config,
-    whole_number,
 )
-from podium.layers._layer import Layer
-from podium.layers.activations._activation_layers import masked_softmax
+from podium.layers.activations._softmax import masked_softmax
 from podium.layers.core._einsum_dense import EinsumDense
 from podium.layers.regularization._dropout import drop
 
 
 class _HeadAttention(Layer):
-    """The base: `call`, masks, dropout, and options for the projections, which subclasses make in
-    `build`.
-    """
+    """Attention with masks and dropout; subclasses create the projections in `build`."""
 
     def __init__(
         self,
@@ -42,16 +52,18 @@ class _HeadAttention(Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self._dropout = fraction(self, "dropout", dropout)
+        self._dropout = check_fraction(self, "dropout", dropout)
         self._use_bias = use_bias
         self._use_gate = use_gate
         self._sliding_window = (
-            None if sliding_window is None else whole_number(self, "sliding_window", sliding_window)
+            None
+            if sliding_window is None
+            else check_int("sliding_window", sliding_window, owner=self, type_error=ValueError)
         )
         if flash_attention and dropout > 0:
             raise ValueError(
                 f"{type(self).__name__} was given flash_attention=True and dropout={dropout}; the "
-                "fused kernel has no dropout. Set dropout=0, or leave `flash_attention` out."
+                "fused kernel has no dropout. Set dropout=0, or omit `flash_attention`."
             )
         self._flash_attention = flash_attention
         set_weight_options(self, **weights)
@@ -65,10 +77,16 @@ class _HeadAttention(Layer):
         self._output_dense: Any = None
 
     def _projection(
-        self, name: str, equation: str, output_shape: Any, shape: Any, activation: Any = None
+        self,
+        name: str,
+        equation: str,
+        output_shape: ShapeLike,
+        shape: SymbolicShape,
+        activation: ActivationLike = None,
     ) -> EinsumDense:
-        """Make and build a projection; its bias has all letters of the output that the inputs do
-        not have.
+        """Create and build a projection.
+
+        Its bias has the letters of the output that the inputs do not have.
         """
         inputs, outputs = equation.split(",")[0], equation.split("->")[1]
         layer = EinsumDense(
@@ -82,7 +100,7 @@ class _HeadAttention(Layer):
             dtype=self.dtype_policy,
             name=name,
             **{
-                f"{weight}_{kind}": _fresh(getattr(self, f"{weight}_{kind}"))
+                f"{weight}_{kind}": _copy_initializer(getattr(self, f"{weight}_{kind}"))
                 for weight in ("kernel", "bias")
                 for kind in ("initializer", "regularizer", "constraint")
             },
@@ -90,132 +108,141 @@ class _HeadAttention(Layer):
         layer.build_from_config({"input_shape": tuple(shape)})
         return layer
 
-    def _check_lengths(self, value_shape: Any, key_shape: Any) -> None:
+    def _check_sizes(self, value_shape: SymbolicShape, key_shape: SymbolicShape) -> None:
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was given a value of shape "
                 f"{tuple(value_shape)} and a key of shape "
-                f"{tuple(key_shape)}. All lengths between batch and features must be equal: each "
+                f"{tuple(key_shape)}. All sizes between batch and features must be equal: each "
                 "value has one key."
             )
 
     def call(
         self,
-        query: Any,
-        value: Any,
-        key: Any = None,
-        query_mask: Any = None,
-        value_mask: Any = None,
-        key_mask: Any = None,
-        attention_mask: Any = None,
+        query: Tensor,
+        value: Tensor,
+        key: Tensor | None = None,
+        query_mask: Tensor | None = None,
+        value_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
         return_attention_scores: bool = False,
         training: bool | None = None,
         use_causal_mask: bool = False,
-    ) -> Any:
-        """Attend from queries to values.
+    ) -> Tree:
+        """Compute attention from queries to values.
 
         Args:
             query: `(batch, targets, features)`.
             value: `(batch, sources, features)`.
             key: Like `value`; by default `value` itself.
-            query_mask: `(batch, targets)`: which queries count. By default the mask that `query`
-                carries.
-            value_mask: `(batch, sources)`: which values count. By default the mask that `value`
-                carries.
-            key_mask: `(batch, sources)`: which keys count. By default the mask that `key` carries.
-            attention_mask: `(batch, targets, sources)`: who may see whom.
-            return_attention_scores: Return the weights too.
+            query_mask: `(batch, targets)`: which queries to use. By default the mask of
+                `query`.
+            value_mask: `(batch, sources)`: which values to use. By default the mask of
+                `value`.
+            key_mask: `(batch, sources)`: which keys to use. By default the mask of `key`.
+            attention_mask: `(batch, targets, sources)`: which sources a target attends to.
+            return_attention_scores: Whether to return the attention weights too.
             training: Whether to use dropout.
-            use_causal_mask: Let a target see only sources up to its own position.
+            use_causal_mask: Whether a target attends only to sources up to its own position.
         """
         if self._flash_attention and return_attention_scores:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was made with "
+                f"Layer {self.name!r} ({type(self).__name__}) was created with "
                 "flash_attention=True, which computes no scores. "
-                "Leave `flash_attention` or `return_attention_scores` out."
+                "Omit `flash_attention` or `return_attention_scores`."
             )
         key = value if key is None else key
-        masks = (self._mask_of_query(query, query_mask), value_mask, key_mask, attention_mask)
+        masks = (self._query_mask(query, query_mask), value_mask, key_mask, attention_mask)
         options = {"causal": bool(use_causal_mask), "window": self._sliding_window}
         mask = None
         if (
-            any(one is not None for one in masks)
+            any(each is not None for each in masks)
             or use_causal_mask
             or self._sliding_window is not None
         ):
-            mask = dispatch(_joined_mask, *masks, query.shape[1], value.shape[1], **options)
+            mask = dispatch(_combine_masks, *masks, query.shape[1], value.shape[1], **options)
         gate = self._gate_dense(query) if self._use_gate else None
         projected = self._query_dense(query), self._key_dense(key), self._value_dense(value)
         outputs, scores = self._attend(*projected, mask, return_attention_scores, training)
         outputs = self._output_dense(outputs if gate is None else outputs * gate)
         return (outputs, scores) if return_attention_scores else outputs
 
-    def _mask_of_query(self, query: Any, given: Any) -> Any:
-        return given
+    def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Any:
+        return query_mask
 
     def _attend(
-        self, query: Any, key: Any, value: Any, mask: Any, with_scores: bool, training: Any
-    ) -> tuple:
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        return_scores: bool,
+        training: bool | None,
+    ) -> tuple[Any, ...]:
         size = query.shape[-1]
         scale = size**-0.5
         if (
-            not with_scores
+            not return_scores
             and self._dropout == 0
             and len(query.shape) == 4
             and value.shape[-1] == size
         ):
-            mask = None if mask is None else dispatch(_with_heads, mask, 4)
+            mask = None if mask is None else dispatch(_expand_mask, mask, 4)
             options = {"scale": scale, "flash_attention": self._flash_attention}
             return ops.dot_product_attention(query, key, value, mask=mask, **options), None
         seed = (
             draw_seed(self.seed_generator) if training and self.seed_generator is not None else None
         )
-        options = {"scale": scale, "axes": self._attention_axes_of(query), "rate": self._dropout}
+        options = {
+            "scale": scale,
+            "axes": self._resolve_attention_axes(query),
+            "rate": self._dropout,
+        }
         return dispatch(_attend_heads, query, key, value, mask, seed, **options)
 
-    def _attention_axes_of(self, query: Any) -> tuple[int, ...]:
+    def _resolve_attention_axes(self, query: Tensor) -> tuple[int, ...]:
         return (1,)
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
-        """Return the query's mask for the outputs; the scores have none."""
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tree:
+        """Return the mask of the query for the outputs; the scores have none."""
         return [previous_mask, None]
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         names = ("dropout", "use_bias", "use_gate", "sliding_window")
-        own = {name: getattr(self, f"_{name}") for name in names} | {"seed": self.seed}
+        options = {name: getattr(self, f"_{name}") for name in names} | {"seed": self.seed}
         return (
             {"activity_regularizer": None}
             | super().get_config()
-            | own
+            | options
             | weight_options_config(self, "kernel", "bias")
         )
 
 
 class MultiHeadAttention(_HeadAttention):
-    """Attention by several heads, each with projections of its own, as in "Attention Is All You
-    Need".
+    """Multi-head attention layer, as described in "Attention Is All You Need".
 
     Args:
-        num_heads: How many heads.
-        key_dim: The size of each head's queries and keys.
-        value_dim: The size of each head's values; by default `key_dim`.
-        dropout: The share of the attention weights to drop in training.
+        num_heads: The number of attention heads.
+        key_dim: The size of each attention head for queries and keys.
+        value_dim: The size of each attention head for values; by default `key_dim`.
+        dropout: The fraction of the attention weights to drop in training.
         use_bias: Whether the projections have biases.
-        output_shape: The shape of an output's features; by default the size of the query's.
-        attention_axes: The axes over which attention goes; by default all between batch and
-            features.
-        sliding_window: Let a target see only sources less than this many steps away.
+        output_shape: The shape of the features of the outputs; by default that of the query.
+        attention_axes: The axes over which attention is applied; by default all axes between batch
+            and features.
+        sliding_window: Restrict attention to sources less than this many steps away.
         flash_attention: Whether to use the fused kernel of a GPU; None for no.
-        kernel_initializer: How kernels start.
-        bias_initializer: How biases start.
-        kernel_regularizer: A penalty on kernels.
-        bias_regularizer: A penalty on biases.
-        activity_regularizer: A penalty on the outputs of projections.
-        kernel_constraint: Applied to kernels after updates.
-        bias_constraint: Applied to biases after updates.
-        use_gate: Whether to multiply the heads' outputs by a learned gate of the query.
-        seed: A whole number for repeatable dropout.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        activity_regularizer: Regularizer of the outputs of the projections.
+        kernel_constraint: Constraint of the kernels, applied after updates.
+        bias_constraint: Constraint of the biases, applied after updates.
+        use_gate: Whether to multiply the outputs of the heads by a learned gate of the query.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -233,17 +260,17 @@ class MultiHeadAttention(_HeadAttention):
         value_dim: int | None = None,
         dropout: float = 0.0,
         use_bias: bool = True,
-        output_shape: Any = None,
-        attention_axes: Any = None,
+        output_shape: ShapeLike | None = None,
+        attention_axes: int | Sequence[int] | None = None,
         sliding_window: int | None = None,
         flash_attention: bool | None = None,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         use_gate: bool = False,
         seed: int | None = None,
         **kwargs: Any,
@@ -260,18 +287,20 @@ class MultiHeadAttention(_HeadAttention):
         super().__init__(
             dropout, use_bias, sliding_window, flash_attention, use_gate, seed, weights, **kwargs
         )
-        self.num_heads = whole_number(self, "num_heads", num_heads)
-        self.key_dim = whole_number(self, "key_dim", key_dim)
+        self.num_heads = check_int("num_heads", num_heads, owner=self, type_error=ValueError)
+        self.key_dim = check_int("key_dim", key_dim, owner=self, type_error=ValueError)
         self.value_dim = (
-            self.key_dim if value_dim is None else whole_number(self, "value_dim", value_dim)
+            self.key_dim
+            if value_dim is None
+            else check_int("value_dim", value_dim, owner=self, type_error=ValueError)
         )
         self._output_shape = (
             (output_shape,) if isinstance(output_shape, int) else tuple(output_shape or ()) or None
         )
         if attention_axes is not None and not isinstance(attention_axes, (int, list, tuple)):
             raise ValueError(
-                f"MultiHeadAttention was given attention_axes={attention_axes!r}; a whole number "
-                "or a list of them was expected."
+                f"MultiHeadAttention was given attention_axes={attention_axes!r}; an int "
+                "or a list of ints was expected."
             )
         self._attention_axes = (
             (attention_axes,) if isinstance(attention_axes, int) else attention_axes
@@ -279,7 +308,7 @@ class MultiHeadAttention(_HeadAttention):
 
     @property
     def dropout(self) -> float:
-        """The share of the attention weights to drop in training."""
+        """The fraction of the attention weights to drop in training."""
         return self._dropout
 
     @property
@@ -289,7 +318,7 @@ class MultiHeadAttention(_HeadAttention):
 
     @property
     def attention_axes(self) -> Any:
-        """The axes over which attention goes; None for all between batch and features."""
+        """The axes over which attention is applied; None for all between batch and features."""
         return self._attention_axes
 
     def _state_attributes(self) -> dict[str, object]:
@@ -322,56 +351,64 @@ class MultiHeadAttention(_HeadAttention):
         """The projection of the outputs."""
         return self._output_dense
 
-    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:  # type: ignore[override]
-        """Make the projections."""
+    def build(  # type: ignore[override]
+        self,
+        query_shape: SymbolicShape,
+        value_shape: SymbolicShape,
+        key_shape: SymbolicShape | None = None,
+    ) -> None:
+        """Create the projections."""
         key_shape = value_shape if key_shape is None else key_shape
-        self._check_lengths(value_shape, key_shape)
-        self._query_dense = self._into_heads("query", query_shape, self.key_dim)
-        self._key_dense = self._into_heads("key", key_shape, self.key_dim)
+        self._check_sizes(value_shape, key_shape)
+        self._query_dense = self._head_projection("query", query_shape, self.key_dim)
+        self._key_dense = self._head_projection("key", key_shape, self.key_dim)
         if self._use_gate:
-            self._gate_dense = self._into_heads(
+            self._gate_dense = self._head_projection(
                 "gate", query_shape, self.value_dim, activation="sigmoid"
             )
-        self._value_dense = self._into_heads("value", value_shape, self.value_dim)
+        self._value_dense = self._head_projection("value", value_shape, self.value_dim)
         sizes = self._output_shape or (query_shape[-1],)
-        free = string.ascii_lowercase[: len(query_shape) - 1]
-        out = string.ascii_lowercase[len(free) + 2 : len(free) + 2 + len(sizes)]
-        heads = string.ascii_lowercase[len(free) : len(free) + 2]
+        batch = string.ascii_lowercase[: len(query_shape) - 1]
+        out = string.ascii_lowercase[len(batch) + 2 : len(batch) + 2 + len(sizes)]
+        heads = string.ascii_lowercase[len(batch) : len(batch) + 2]
         shape = (*query_shape[:-1], self.num_heads, self.value_dim)
-        output_shape = [None] * (len(free) - 1) + list(sizes)
+        output_shape = [None] * (len(batch) - 1) + list(sizes)
         self._output_dense = self._projection(
-            "attention_output", f"{free}{heads},{heads}{out}->{free}{out}", output_shape, shape
+            "attention_output", f"{batch}{heads},{heads}{out}->{batch}{out}", output_shape, shape
         )
 
-    def _into_heads(self, name: str, shape: Any, size: int, activation: Any = None) -> EinsumDense:
+    def _head_projection(
+        self, name: str, shape: SymbolicShape, size: int, activation: ActivationLike = None
+    ) -> EinsumDense:
         letters = string.ascii_lowercase
-        free, last = letters[: len(shape) - 1], letters[len(shape) - 1]
+        batch, last = letters[: len(shape) - 1], letters[len(shape) - 1]
         heads = letters[len(shape) : len(shape) + 2]
-        output_shape = [None] * (len(free) - 1) + [self.num_heads, size]
+        output_shape = [None] * (len(batch) - 1) + [self.num_heads, size]
         return self._projection(
-            name, f"{free}{last},{last}{heads}->{free}{heads}", output_shape, shape, activation
+            name, f"{batch}{last},{last}{heads}->{batch}{heads}", output_shape, shape, activation
         )
 
-    def _mask_of_query(self, query: Any, given: Any) -> Any:
-        return (
-            query._keras_mask
-        )  # Keras goes by the mask that travels with the query, and by nothing else
+    def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Any:
+        return query._keras_mask  # as in Keras, which ignores the argument
 
-    def _attention_axes_of(self, query: Any) -> tuple[int, ...]:
+    def _resolve_attention_axes(self, query: Tensor) -> tuple[int, ...]:
         rank = len(query.shape)
         if self._attention_axes is None:
             return tuple(range(1, rank - 2))
         return tuple(axis if axis >= 0 else rank - 1 + axis for axis in self._attention_axes)
 
     def compute_output_shape(
-        self, query_shape: Any, value_shape: Any, key_shape: Any = None
-    ) -> tuple:
+        self,
+        query_shape: SymbolicShape,
+        value_shape: SymbolicShape,
+        key_shape: SymbolicShape | None = None,
+    ) -> SymbolicShape:
         """Return the shape of the outputs."""
-        self._check_lengths(value_shape, value_shape if key_shape is None else key_shape)
+        self._check_sizes(value_shape, value_shape if key_shape is None else key_shape)
         return (*query_shape[:-1], *(self._output_shape or (query_shape[-1],)))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         own = {name: getattr(self, name) for name in ("num_heads", "key_dim", "value_dim")}
         return (
             super().get_config()
@@ -381,29 +418,31 @@ class MultiHeadAttention(_HeadAttention):
 
 
 class GroupedQueryAttention(_HeadAttention):
-    """Attention in which several query heads share one head of keys and values.
+    """Grouped query attention layer: several query heads share one head of keys and values.
 
     Args:
-        head_dim: The size of each head.
-        num_query_heads: How many query heads.
-        num_key_value_heads: How many heads of keys and values; it must divide `num_query_heads`.
-        dropout: The share of the attention weights to drop in training.
+        head_dim: The size of each attention head.
+        num_query_heads: The number of query heads.
+        num_key_value_heads: The number of key and value heads; it must divide `num_query_heads`.
+        dropout: The fraction of the attention weights to drop in training.
         use_bias: Whether the projections have biases.
-        sliding_window: Let a target see only sources less than this many steps away.
+        sliding_window: Restrict attention to sources less than this many steps away.
         flash_attention: Whether to use the fused kernel of a GPU; None for no.
-        kernel_initializer: How kernels start.
-        bias_initializer: How biases start.
-        kernel_regularizer: A penalty on kernels.
-        bias_regularizer: A penalty on biases.
-        activity_regularizer: A penalty on the outputs of projections.
-        kernel_constraint: Applied to kernels after updates.
-        bias_constraint: Applied to biases after updates.
-        use_gate: Whether to multiply the heads' outputs by a learned gate of the query.
-        seed: A whole number for repeatable dropout.
+        kernel_initializer: Initializer of the kernels.
+        bias_initializer: Initializer of the biases.
+        kernel_regularizer: Regularizer of the kernels.
+        bias_regularizer: Regularizer of the biases.
+        activity_regularizer: Regularizer of the outputs of the projections.
+        kernel_constraint: Constraint of the kernels, applied after updates.
+        bias_constraint: Constraint of the biases, applied after updates.
+        use_gate: Whether to multiply the outputs of the heads by a learned gate of the query.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> layer = podium.layers.GroupQueryAttention(head_dim=8, num_query_heads=4, num_key_value_heads=2)
+        >>> layer = podium.layers.GroupQueryAttention(
+        ...     head_dim=8, num_query_heads=4, num_key_value_heads=2
+        ... )
         >>> x = np.ones((3, 5, 16), "float32")
         >>> layer(x, x, use_causal_mask=True).shape
         (3, 5, 16)
@@ -418,13 +457,13 @@ class GroupedQueryAttention(_HeadAttention):
         use_bias: bool = True,
         sliding_window: int | None = None,
         flash_attention: bool | None = None,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         use_gate: bool = False,
         seed: int | None = None,
         **kwargs: Any,
@@ -441,9 +480,13 @@ class GroupedQueryAttention(_HeadAttention):
         super().__init__(
             dropout, use_bias, sliding_window, flash_attention, use_gate, seed, weights, **kwargs
         )
-        self.head_dim = whole_number(self, "head_dim", head_dim)
-        self.num_query_heads = whole_number(self, "num_query_heads", num_query_heads)
-        self.num_key_value_heads = whole_number(self, "num_key_value_heads", num_key_value_heads)
+        self.head_dim = check_int("head_dim", head_dim, owner=self, type_error=ValueError)
+        self.num_query_heads = check_int(
+            "num_query_heads", num_query_heads, owner=self, type_error=ValueError
+        )
+        self.num_key_value_heads = check_int(
+            "num_key_value_heads", num_key_value_heads, owner=self, type_error=ValueError
+        )
         if num_query_heads % num_key_value_heads:
             raise ValueError(
                 f"GroupedQueryAttention was given num_query_heads={num_query_heads} and "
@@ -451,69 +494,84 @@ class GroupedQueryAttention(_HeadAttention):
                 "second."
             )
 
-    def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:  # type: ignore[override]
-        """Make the projections."""
+    def build(  # type: ignore[override]
+        self,
+        query_shape: SymbolicShape,
+        value_shape: SymbolicShape,
+        key_shape: SymbolicShape | None = None,
+    ) -> None:
+        """Create the projections."""
         key_shape = value_shape if key_shape is None else key_shape
-        self._check_lengths(value_shape, key_shape)
-        queries, pairs = (
-            (None, self.num_query_heads, self.head_dim),
-            (None, self.num_key_value_heads, self.head_dim),
-        )
-        self._query_dense = self._projection("query", "bqm,muh->bquh", queries, query_shape)
-        self._key_dense = self._projection("key", "bkm,mvh->bkvh", pairs, key_shape)
+        self._check_sizes(value_shape, key_shape)
+        query_output = (None, self.num_query_heads, self.head_dim)
+        key_value_output = (None, self.num_key_value_heads, self.head_dim)
+        self._query_dense = self._projection("query", "bqm,muh->bquh", query_output, query_shape)
+        self._key_dense = self._projection("key", "bkm,mvh->bkvh", key_value_output, key_shape)
         if self._use_gate:
             self._gate_dense = self._projection(
-                "gate", "bqm,muh->bquh", queries, query_shape, "sigmoid"
+                "gate", "bqm,muh->bquh", query_output, query_shape, "sigmoid"
             )
-        self._value_dense = self._projection("value", "bkm,mvh->bkvh", pairs, value_shape)
+        self._value_dense = self._projection(
+            "value", "bkm,mvh->bkvh", key_value_output, value_shape
+        )
         shape = (None, None, self.num_query_heads, self.head_dim)
         self._output_dense = self._projection(
             "attention_output", "bquh,uhm->bqm", (None, query_shape[-1]), shape
         )
 
     def _attend(
-        self, query: Any, key: Any, value: Any, mask: Any, with_scores: bool, training: Any
-    ) -> tuple:
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        return_scores: bool,
+        training: bool | None,
+    ) -> tuple[Any, ...]:
         repeats = self.num_query_heads // self.num_key_value_heads
         key, value = (dispatch(jnp.repeat, x, repeats, axis=2) for x in (key, value))
-        return super()._attend(query, key, value, mask, with_scores, training)
+        return super()._attend(query, key, value, mask, return_scores, training)
 
     def compute_output_shape(
-        self, query_shape: Any, value_shape: Any, key_shape: Any = None
-    ) -> tuple:
+        self,
+        query_shape: SymbolicShape,
+        value_shape: SymbolicShape,
+        key_shape: SymbolicShape | None = None,
+    ) -> SymbolicShape:
         """Return the shape of the outputs, that of the query."""
-        self._check_lengths(value_shape, value_shape if key_shape is None else key_shape)
+        self._check_sizes(value_shape, value_shape if key_shape is None else key_shape)
         return tuple(query_shape)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         names = ("head_dim", "num_query_heads", "num_key_value_heads")
         return super().get_config() | {name: getattr(self, name) for name in names}
 
 
-GroupQueryAttention = GroupedQueryAttention  # the name that Keras exports
+GroupQueryAttention = GroupedQueryAttention  # the name in Keras
 
 
-def _fresh(option: Any) -> Any:
-    """Return a copy of an initializer, so that each projection draws for itself; other options can
-    be shared.
+def _copy_initializer(option: Any) -> Any:
+    """Return a copy of an initializer, so that each projection gets its own values.
+
+    Other options are shared.
     """
     has_config = hasattr(option, "get_config") and hasattr(type(option), "from_config")
     return type(option).from_config(option.get_config()) if has_config else option
 
 
-def _joined_mask(
-    query_mask: Any,
-    value_mask: Any,
-    key_mask: Any,
-    attention_mask: Any,
+def _combine_masks(
+    query_mask: jax.Array | None,
+    value_mask: jax.Array | None,
+    key_mask: jax.Array | None,
+    attention_mask: jax.Array | None,
     targets: Any,
     sources: Any,
     *,
     causal: bool,
     window: int | None,
 ) -> Any:
-    """Return who may see whom, `(batch, targets, sources)`: where all masks agree."""
+    """Return the logical AND of all masks, `(batch, targets, sources)`."""
     parts = [] if attention_mask is None else [attention_mask.astype(bool)]
     parts += [] if query_mask is None else [query_mask.astype(bool)[..., None]]
     parts += [
@@ -522,46 +580,41 @@ def _joined_mask(
     row, column = jnp.arange(targets)[None, :, None], jnp.arange(sources)[None, None, :]
     parts += [row >= column] if causal else []
     parts += [] if window is None else [jnp.abs(row - column) < window]
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = joined & part
-    return joined
+    return functools.reduce(jnp.logical_and, parts)
 
 
-def _with_heads(mask: Any, rank: int, attended: int = 1) -> Any:
-    """Add dimensions to a mask where the scores have heads (and further axes that attention does
-    not go over).
-    """
+def _expand_mask(mask: jax.Array, rank: int, num_axes: int = 1) -> Any:
+    """Add dimensions for the heads, and for axes over which attention is not applied."""
     while mask.ndim < rank:
-        mask = jnp.expand_dims(mask, -2 * attended - 1)
+        mask = jnp.expand_dims(mask, -2 * num_axes - 1)
     return mask
 
 
 def _attend_heads(
-    query: Any,
-    key: Any,
-    value: Any,
-    mask: Any,
-    seed: Any,
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None,
+    seed: jax.Array | None,
     *,
     scale: float,
     axes: tuple[int, ...],
     rate: float,
-) -> tuple:
-    """Attend over any axes, with dropout; returns the heads' outputs and the weights."""
+) -> tuple[Any, ...]:
+    """Compute attention over any axes, with dropout; return the outputs and the weights."""
     scores_equation, combine_equation = _equations(query.ndim, axes)
     scores = jnp.einsum(scores_equation, key, query * jnp.asarray(scale, query.dtype))
-    mask = None if mask is None else _with_heads(mask, scores.ndim, len(axes))
-    shares = masked_softmax(scores, mask, tuple(range(scores.ndim - len(axes), scores.ndim)))
-    kept = shares if seed is None else drop(seed, shares, rate)
-    return jnp.einsum(combine_equation, kept, value), shares
+    mask = None if mask is None else _expand_mask(mask, scores.ndim, len(axes))
+    weights = masked_softmax(scores, mask, tuple(range(scores.ndim - len(axes), scores.ndim)))
+    dropped = weights if seed is None else drop(seed, weights, rate)
+    return jnp.einsum(combine_equation, dropped, value), weights
 
 
 def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
     """Return the einsum equations for the scores and for the weighted sum of values."""
     targets = string.ascii_lowercase[:rank]
-    fresh = iter(string.ascii_lowercase[rank:])
-    sources = "".join(next(fresh) if i in axes else letter for i, letter in enumerate(targets))
+    unused = iter(string.ascii_lowercase[rank:])
+    sources = "".join(next(unused) if i in axes else letter for i, letter in enumerate(targets))
     batch = "".join(targets[i] for i in range(rank - 1) if i not in axes)
     product = batch + "".join(targets[i] for i in axes) + "".join(sources[i] for i in axes)
     return f"{sources},{targets}->{product}", f"{product},{sources}->{targets}"

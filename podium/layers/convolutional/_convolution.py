@@ -1,50 +1,61 @@
-"""Convolution layers: Conv1D, Conv2D, Conv3D, and the base that all convolutions stand on.
+"""Convolution layers: Conv1D, Conv2D, Conv3D, and the base class of all convolutions.
 
-`BaseConvolution` owns what every kind of convolution takes: window, strides, padding, layout,
-activation, bias and the options of weights. The arithmetic is `podium/ops/_convolution.py`.
+`BaseConvolution` owns the common arguments: window, strides, padding, data format, activation, bias
+and the options of weights. The computation is in `podium.ops`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import jax
+
 from podium import activations, regularizers
-from podium.core import KerasTensor, dispatch
-from podium.layers import _argument_checks, _spatial
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    SymbolicShape,
+)
+from podium.core import KerasTensor, Tensor, dispatch
+from podium.core.internal import check_int
+from podium.layers import _layer_arguments, _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.ops.internal import convolve, from_channels_last, to_channels_last
 
 
 class BaseConvolution(Layer):
-    """What all convolutions share. Subclasses list their arguments, make their kernels and
-    convolve.
-    """
+    """Arguments, shapes and bias of all convolutions. Subclasses create kernels and convolve."""
 
     rank: ClassVar[int]
     _paddings: ClassVar[tuple[str, ...]] = ("valid", "same")
     _strides_with_dilation: ClassVar[bool] = True
-    filters: int
 
     def __init__(
         self,
-        kernel_size: Any,
-        strides: Any,
+        kernel_size: int | Sequence[int],
+        strides: int | Sequence[int],
         padding: str,
         data_format: str | None,
-        dilation_rate: Any,
-        activation: Any,
+        dilation_rate: int | Sequence[int],
+        activation: ActivationLike,
         use_bias: bool,
         weight_options: dict[str, Any],
-        activity_regularizer: Any = None,
+        activity_regularizer: RegularizerLike = None,
         **kwargs: Any,
     ):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self.kernel_size = _spatial.whole_numbers(self, "kernel_size", kernel_size, self.rank)
-        self.strides = _spatial.whole_numbers(self, "strides", strides, self.rank)
-        self.dilation_rate = _spatial.whole_numbers(self, "dilation_rate", dilation_rate, self.rank)
-        self.padding = _spatial.choice(self, "padding", padding, self._paddings)
-        self.data_format = _spatial.layout(self, data_format)
+        self.kernel_size = _spatial.standardize_tuple(self, "kernel_size", kernel_size, self.rank)
+        self.strides = _spatial.standardize_tuple(self, "strides", strides, self.rank)
+        self.dilation_rate = _spatial.standardize_tuple(
+            self, "dilation_rate", dilation_rate, self.rank
+        )
+        self.padding = _spatial.standardize_choice(self, "padding", padding, self._paddings)
+        self.data_format = _spatial.standardize_data_format(self, data_format)
         if (
             not self._strides_with_dilation
             and max(self.strides) > 1
@@ -53,88 +64,92 @@ class BaseConvolution(Layer):
             raise ValueError(
                 f"{type(self).__name__} was given strides={self.strides} and "
                 f"dilation_rate={self.dilation_rate}; only one "
-                "of them may be above 1, as in Keras. Use strides=1 here and a pooling layer "
-                "behind it, or dilation_rate=1."
+                "of them may be above 1, as in Keras. Use strides=1 and a pooling layer after it, "
+                "or dilation_rate=1."
             )
         self.activation = activations.get(activation)
         self.use_bias = use_bias
-        _argument_checks.set_weight_options(self, **weight_options)
+        _layer_arguments.set_weight_options(self, **weight_options)
         self.input_spec = InputSpec(ndim=self.rank + 2)
         self.bias: Any = None
 
-    def _channels_of(self, input_shape: Any) -> int:
-        """Return the number of input channels; refuse shapes that no weights can be made for."""
+    def _num_channels(self, input_shape: SymbolicShape) -> int:
+        """Return the number of input channels; raise if it is unknown or the output empty."""
         axis = _spatial.channel_axis(self.data_format)
         channels = input_shape[axis]
         if channels is None:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
                 f"{tuple(input_shape)}: the number of channels (axis {axis}, "
-                f"data_format={self.data_format!r}) must be known. Give it in `Input(shape=...)`."
+                f"data_format={self.data_format!r}) must be known. Specify it in "
+                "`Input(shape=...)`."
             )
-        self.compute_output_shape(input_shape)  # an empty output is refused before weights are made
+        self.compute_output_shape(input_shape)  # raises for an empty output
         return channels
 
-    def _new_bias(self, length: int, input_shape: Any) -> None:
-        """End a `build`: make the bias, if there is one, and hold later inputs to this number of
-        channels.
-        """
+    def _create_bias(self, size: int, input_shape: SymbolicShape) -> None:
+        """Create the bias, if there is one, and require this number of channels of later inputs."""
         axis = _spatial.channel_axis(self.data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: input_shape[axis]})
         if self.use_bias:
-            self.bias = self._new_weight("bias", (length,), "bias")
+            self.bias = self._add_weight_with_options("bias", (size,), "bias")
 
-    def _new_weight(self, name: str, shape: tuple[int, ...], prefix: str) -> Any:
-        """Make a weight with the options `<prefix>_initializer`, `<prefix>_regularizer` and
-        `<prefix>_constraint`.
-        """
+    def _add_weight_with_options(self, name: str, shape: tuple[int, ...], prefix: str) -> Any:
+        """Create a weight with the options whose names start with `prefix`."""
         return self.add_weight(
-            name=name, shape=shape, **_argument_checks.weight_options(self, prefix)
+            name=name, shape=shape, **_layer_arguments.weight_options(self, prefix)
         )
 
-    def _finished(self, outputs: Any) -> Any:
+    def _add_bias_and_activate(self, outputs: Tensor) -> Any:
         """Add the bias and apply the activation."""
         if self.bias is not None:
             outputs = dispatch(_add_bias, outputs, self.bias, self.data_format)
         return outputs if self.activation is None else self.activation(outputs)
 
-    def _output_channels(self, input_shape: Any) -> int:
-        return self.filters
+    def _output_channels(self, input_shape: SymbolicShape) -> int | None:
+        raise NotImplementedError
 
-    def _output_lengths(self, input_shape: Any) -> tuple[Any, ...]:
-        lengths = _spatial.spatial(input_shape, self.data_format)
+    def _output_sizes(self, input_shape: SymbolicShape) -> tuple[Any, ...]:
+        sizes = _spatial.spatial_shape(input_shape, self.data_format)
         padding = (self.padding,) * self.rank
-        return _spatial.map_lengths(
-            _spatial.window_length,
-            lengths,
+        return _spatial.map_known_sizes(
+            _spatial.num_windows,
+            sizes,
             self.kernel_size,
             self.strides,
             self.dilation_rate,
             padding,
         )
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs; an empty output is an error."""
         if len(input_shape) != self.rank + 2:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) was asked about shape "
+                f"Layer {self.name!r} ({type(self).__name__}) received shape "
                 f"{tuple(input_shape)}; {self.rank + 2} "
-                "dimensions were expected: the batch, the space and the channels."
+                "dimensions were expected: batch, spatial axes and channels."
             )
-        lengths = self._output_lengths(input_shape)
-        _spatial.refuse_empty(
-            self, input_shape, lengths, "kernel_size", "strides", "dilation_rate", "padding"
+        sizes = self._output_sizes(input_shape)
+        _spatial.check_not_empty(
+            self,
+            self.data_format,
+            input_shape,
+            sizes,
+            "kernel_size",
+            "strides",
+            "dilation_rate",
+            "padding",
         )
-        return _spatial.with_spatial(
-            input_shape[0], lengths, self._output_channels(input_shape), self.data_format
+        return _spatial.join_shape(
+            input_shape[0], sizes, self._output_channels(input_shape), self.data_format
         )
 
-    def compute_output_spec(self, inputs: Any) -> KerasTensor:
-        """Return what a call on a symbolic input gives."""
+    def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
+        """Return the spec of the outputs for a symbolic input."""
         return KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "kernel_size": self.kernel_size,
             "strides": self.strides,
@@ -144,18 +159,18 @@ class BaseConvolution(Layer):
             "activation": activations.serialize(self.activation),
             "use_bias": self.use_bias,
             "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            **_argument_checks.weight_options_config(
+            **_layer_arguments.weight_options_config(
                 self, "kernel", "depthwise", "pointwise", "bias"
             ),
         }
 
 
-def _add_bias(x: Any, bias: Any, data_format: str) -> Any:
+def _add_bias(x: jax.Array, bias: jax.Array, data_format: str) -> jax.Array:
     return x + (bias if data_format == "channels_last" else bias.reshape(-1, *(1,) * (x.ndim - 2)))
 
 
-def _convolved(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
-    """Convolve an array in either layout."""
+def _convolve(x: jax.Array, kernel: jax.Array, data_format: str, **options: Any) -> jax.Array:
+    """Convolve an array in either data format."""
     return from_channels_last(
         convolve(to_channels_last(x, data_format).astype(kernel.dtype), kernel, **options),
         data_format,
@@ -176,15 +191,15 @@ class _Convolution(BaseConvolution):
         data_format: str | None = None,
         dilation_rate: int | tuple[int, ...] = 1,
         groups: int = 1,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         options = {
@@ -207,8 +222,8 @@ class _Convolution(BaseConvolution):
             activity_regularizer,
             **kwargs,
         )
-        self.filters = _argument_checks.whole_number(self, "filters", filters)
-        self.groups = _argument_checks.whole_number(self, "groups", groups)
+        self.filters = check_int("filters", filters, owner=self, type_error=ValueError)
+        self.groups = check_int("groups", groups, owner=self, type_error=ValueError)
         if self.filters % self.groups:
             raise ValueError(
                 f"{type(self).__name__} was given filters={filters} and groups={groups}; the "
@@ -217,9 +232,9 @@ class _Convolution(BaseConvolution):
             )
         self.kernel: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the kernel and the bias."""
-        channels = self._channels_of(input_shape)
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the kernel and the bias."""
+        channels = self._num_channels(input_shape)
         if channels % self.groups:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
@@ -228,15 +243,13 @@ class _Convolution(BaseConvolution):
                 f"groups={self.groups}. Use other groups, or "
                 "check where the channels are."
             )
-        self.kernel = self._new_weight(
+        self.kernel = self._add_weight_with_options(
             "kernel", (*self.kernel_size, channels // self.groups, self.filters), "kernel"
         )
-        self._new_bias(self.filters, input_shape)
+        self._create_bias(self.filters, input_shape)
 
-    def convolution_op(self, inputs: Any, kernel: Any) -> Any:
-        """Convolve the inputs; override it to treat the kernel first, for example to standardise
-        it.
-        """
+    def convolution_op(self, inputs: Tensor, kernel: Tensor) -> Any:
+        """Convolve the inputs. Override it to transform the kernel first."""
         padding: Any = self.padding
         if padding == "causal":
             padding = (((self.kernel_size[0] - 1) * self.dilation_rate[0], 0),)
@@ -246,40 +259,43 @@ class _Convolution(BaseConvolution):
             "dilation": self.dilation_rate,
             "groups": self.groups,
         }
-        return dispatch(_convolved, inputs, kernel, self.data_format, **options)
+        return dispatch(_convolve, inputs, kernel, self.data_format, **options)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         if self.padding == "valid":
-            self.compute_output_shape(inputs.shape)  # says what is wrong if the window does not fit
-        return self._finished(self.convolution_op(inputs, self.kernel))
+            self.compute_output_shape(inputs.shape)  # raises if the window does not fit
+        return self._add_bias_and_activate(self.convolution_op(inputs, self.kernel))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def _output_channels(self, input_shape: SymbolicShape) -> int:
+        return self.filters
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"filters": self.filters, "groups": self.groups}
 
 
 class Conv1D(_Convolution):
-    """Slides filters over sequences of shape `(batch, steps, channels)`.
+    """1D convolution layer, for sequences of shape `(batch, steps, channels)`.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: How many steps a filter sees.
-        strides: How far the window moves each time.
-        padding: "valid" for none, "same" for zeros around, so that with strides=1 the length stays;
-            "causal" for zeros before the start only, so that no output sees a later step.
+        filters: The number of output channels.
+        kernel_size: The length of the convolution window.
+        strides: The step of the window.
+        padding: "valid" for no padding, "same" to keep the length with strides=1,
+            or "causal" for zeros at the start only, so that no output depends on a later step.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
-        dilation_rate: The distance between the steps a filter sees.
-        groups: Splits channels and filters into this many separate convolutions.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution.
+        groups: The number of groups into which channels and filters are split.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -293,28 +309,28 @@ class Conv1D(_Convolution):
 
 
 class Conv2D(_Convolution):
-    """Slides filters over images of shape `(batch, height, width, channels)`.
+    """2D convolution layer, for images of shape `(batch, height, width, channels)`.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: Height and width of a filter: a pair, or one number for both.
-        strides: How far the window moves each time: a pair or one number. Not together with
+        filters: The number of output channels.
+        kernel_size: Height and width of the convolution window: a pair of ints, or one int.
+        strides: The step of the window: a pair of ints or one int. Cannot be combined with
             `dilation_rate`.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
-            stays.
+        padding: "valid" for no padding, or "same" for zero padding, so that strides=1 keeps the
+            size.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
             width)`.
-        dilation_rate: The distance between the pixels a filter sees: a pair or one number.
-        groups: Splits channels and filters into this many separate convolutions.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution: a pair of ints or one int.
+        groups: The number of groups into which channels and filters are split.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Raises:
@@ -331,27 +347,27 @@ class Conv2D(_Convolution):
 
 
 class Conv3D(_Convolution):
-    """Slides filters over volumes of shape `(batch, depth, height, width, channels)`.
+    """3D convolution layer, for volumes of shape `(batch, depth, height, width, channels)`.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: Depth, height and width of a filter, or one number for all.
-        strides: How far the window moves each time: three numbers or one. Not together with
+        filters: The number of output channels.
+        kernel_size: Depth, height and width of the convolution window, or one int for all.
+        strides: The step of the window: three ints or one. Cannot be combined with
             `dilation_rate`.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
-            stays.
+        padding: "valid" for no padding, or "same" for zero padding, so that strides=1 keeps the
+            size.
         data_format: "channels_last" (default) or "channels_first".
-        dilation_rate: The distance between the voxels a filter sees: three numbers or one.
-        groups: Splits channels and filters into this many separate convolutions.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution: three ints or one.
+        groups: The number of groups into which channels and filters are split.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:

@@ -1,22 +1,33 @@
-"""Transposed convolution layers, which grow what convolutions shrink: Conv1DTranspose,
-Conv2DTranspose, Conv3DTranspose.
+"""Transposed convolution layers: Conv1DTranspose, Conv2DTranspose, Conv3DTranspose.
 
-Options, bias and activation are those of `BaseConvolution`; the arithmetic is
-`podium/ops/_convolution.py`.
+Options, bias and activation belong to `BaseConvolution`; the computation is in `podium.ops`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from podium.core import dispatch
-from podium.layers import _argument_checks, _spatial
+import jax
+
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    SymbolicShape,
+)
+from podium.core import Tensor, dispatch
+from podium.core.internal import check_int
+from podium.layers import _spatial
 from podium.layers.convolutional._convolution import BaseConvolution
 from podium.ops.internal import convolve_transpose, from_channels_last, to_channels_last
 
 
-def _transposed(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
-    """Run the transposed convolution on an array in either layout."""
+def _convolve_transpose(
+    x: jax.Array, kernel: jax.Array, data_format: str, **options: Any
+) -> jax.Array:
+    """Apply the transposed convolution to an array in either data format."""
     return from_channels_last(
         convolve_transpose(
             to_channels_last(x, data_format).astype(kernel.dtype), kernel, **options
@@ -25,14 +36,19 @@ def _transposed(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
     )
 
 
-def _grown(
-    length: int, window: int, stride: int, dilation: int, extra: int | None, padding: str
+def _transposed_size(
+    size: int,
+    window: int,
+    stride: int,
+    dilation: int,
+    output_padding: int | None,
+    padding: str,
 ) -> int:
-    """Return the output length along one axis."""
+    """Return the output size along one axis."""
     extent = (window - 1) * dilation + 1
-    if extra is None:
-        return length * stride if padding == "same" else (length - 1) * stride + max(extent, stride)
-    return (length - 1) * stride + (extent % 2 if padding == "same" else extent) + extra
+    if output_padding is None:
+        return size * stride if padding == "same" else (size - 1) * stride + max(extent, stride)
+    return (size - 1) * stride + (extent % 2 if padding == "same" else extent) + output_padding
 
 
 class _ConvolutionTranspose(BaseConvolution):
@@ -49,15 +65,15 @@ class _ConvolutionTranspose(BaseConvolution):
         output_padding: int | tuple[int, ...] | None = None,
         data_format: str | None = None,
         dilation_rate: int | tuple[int, ...] = 1,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         options = {
@@ -82,11 +98,11 @@ class _ConvolutionTranspose(BaseConvolution):
             activity_regularizer,
             **kwargs,
         )
-        self.filters = _argument_checks.whole_number(self, "filters", filters)
+        self.filters = check_int("filters", filters, owner=self, type_error=ValueError)
         self.output_padding: tuple[int, ...] | None = None
         if output_padding is not None:
-            self.output_padding = _spatial.whole_numbers(
-                self, "output_padding", output_padding, self.rank, lowest=0
+            self.output_padding = _spatial.standardize_tuple(
+                self, "output_padding", output_padding, self.rank, minimum=0
             )
             if any(
                 extra >= stride
@@ -94,25 +110,25 @@ class _ConvolutionTranspose(BaseConvolution):
             ):
                 raise ValueError(
                     f"{type(self).__name__} was given output_padding={output_padding!r} and "
-                    f"strides={strides!r}; the padding must be smaller than the strides. Leave "
-                    "output_padding out, or use larger strides."
+                    f"strides={strides!r}; the padding must be smaller than the strides. Omit "
+                    "output_padding, or use larger strides."
                 )
         self.kernel: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the kernel and the bias."""
-        channels = self._channels_of(input_shape)
-        self.kernel = self._new_weight(
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the kernel and the bias."""
+        channels = self._num_channels(input_shape)
+        self.kernel = self._add_weight_with_options(
             "kernel", (*self.kernel_size, self.filters, channels), "kernel"
         )
-        self._new_bias(self.filters, input_shape)
+        self._create_bias(self.filters, input_shape)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         if self.output_padding is not None:
-            self.compute_output_shape(inputs.shape)  # the only way to an empty output
+            self.compute_output_shape(inputs.shape)  # raises for an empty output
         outputs = dispatch(
-            _transposed,
+            _convolve_transpose,
             inputs,
             self.kernel,
             self.data_format,
@@ -121,17 +137,26 @@ class _ConvolutionTranspose(BaseConvolution):
             output_padding=self.output_padding,
             dilation=self.dilation_rate,
         )
-        return self._finished(outputs)
+        return self._add_bias_and_activate(outputs)
 
-    def _output_lengths(self, input_shape: Any) -> tuple[Any, ...]:
-        lengths = _spatial.spatial(input_shape, self.data_format)
+    def _output_sizes(self, input_shape: SymbolicShape) -> tuple[Any, ...]:
+        sizes = _spatial.spatial_shape(input_shape, self.data_format)
         extra, padding = self.output_padding or (None,) * self.rank, (self.padding,) * self.rank
-        return _spatial.map_lengths(
-            _grown, lengths, self.kernel_size, self.strides, self.dilation_rate, extra, padding
+        return _spatial.map_known_sizes(
+            _transposed_size,
+            sizes,
+            self.kernel_size,
+            self.strides,
+            self.dilation_rate,
+            extra,
+            padding,
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def _output_channels(self, input_shape: SymbolicShape) -> int:
+        return self.filters
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "filters": self.filters,
             "output_padding": self.output_padding,
@@ -139,26 +164,26 @@ class _ConvolutionTranspose(BaseConvolution):
 
 
 class Conv1DTranspose(_ConvolutionTranspose):
-    """Grows sequences: every step is spread over a window of the output.
+    """1D transposed convolution layer, for sequences.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: How many steps of the output one step of the input reaches.
-        strides: By how much the length grows.
-        padding: "valid" keeps all that the windows reach, "same" keeps `strides` times the length.
-        output_padding: Sets the length more exactly, to `output_padding` more than the smallest
-            input of a convolution that would give this length; less than `strides`.
+        filters: The number of output channels.
+        kernel_size: The length of the convolution window.
+        strides: The factor by which the length grows.
+        padding: "valid" for the full output, "same" for an output of `strides` times the length.
+        output_padding: Extra length of the output, less than `strides`: the output is that much
+            longer than the shortest input from which a convolution computes this length.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
-        dilation_rate: The distance between the steps of a window. Not together with `strides`.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution. Cannot be combined with `strides`.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -171,28 +196,27 @@ class Conv1DTranspose(_ConvolutionTranspose):
 
 
 class Conv2DTranspose(_ConvolutionTranspose):
-    """Grows images: every pixel is spread over a window of the output. Used by decoders and
-    generators.
+    """2D transposed convolution layer, for images, as used in decoders and generators.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: Height and width of a window: a pair, or one number for both.
-        strides: By how much height and width grow.
-        padding: "valid" keeps all that the windows reach, "same" keeps `strides` times the size.
-        output_padding: Sets the size more exactly, to `output_padding` more than the smallest input
-            of a convolution that would give this size; less than `strides`.
+        filters: The number of output channels.
+        kernel_size: Height and width of the convolution window: a pair of ints, or one int.
+        strides: The factor by which height and width grow.
+        padding: "valid" for the full output, "same" for an output of `strides` times the size.
+        output_padding: Extra size of the output, less than `strides`: the output is that much
+            larger than the smallest input from which a convolution computes this size.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
             width)`.
-        dilation_rate: The distance between the pixels of a window. Not together with `strides`.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution. Cannot be combined with `strides`.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -205,25 +229,25 @@ class Conv2DTranspose(_ConvolutionTranspose):
 
 
 class Conv3DTranspose(_ConvolutionTranspose):
-    """Grows volumes: every voxel is spread over a window of the output.
+    """3D transposed convolution layer, for volumes.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: Depth, height and width of a window, or one number for all.
-        strides: By how much depth, height and width grow.
-        padding: "valid" keeps all that the windows reach, "same" keeps `strides` times the size.
+        filters: The number of output channels.
+        kernel_size: Depth, height and width of the convolution window, or one int for all.
+        strides: The factor by which depth, height and width grow.
+        padding: "valid" for the full output, "same" for an output of `strides` times the size.
         data_format: "channels_last" (default) or "channels_first".
-        output_padding: Sets the size more exactly; see `Conv2DTranspose`.
-        dilation_rate: The distance between the voxels of a window. Not together with `strides`.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        output_padding: Extra size of the output; see `Conv2DTranspose`.
+        dilation_rate: The dilation of the convolution. Cannot be combined with `strides`.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -245,7 +269,7 @@ class Conv3DTranspose(_ConvolutionTranspose):
         *args: Any,
         **kwargs: Any,
     ):
-        # Keras has these two the other way round than in 1D and 2D.
+        # Keras has `data_format` and `output_padding` in the other order than in 1D and 2D.
         super().__init__(
             filters, kernel_size, strides, padding, output_padding, data_format, *args, **kwargs
         )

@@ -1,62 +1,75 @@
-"""Convolutions that treat channels apart: DepthwiseConv1D/2D and SeparableConv1D/2D.
+"""Depthwise and separable convolution layers: DepthwiseConv1D/2D and SeparableConv1D/2D.
 
-Options, bias and activation are those of `BaseConvolution`; a depthwise convolution is one with as
-many groups as channels.
+A depthwise convolution has as many groups as channels. Options, bias and activation belong to
+`BaseConvolution`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from podium.core import dispatch
-from podium.layers import _argument_checks, _spatial
+import jax
+
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    SymbolicShape,
+)
+from podium.core import Tensor, dispatch
+from podium.core.internal import check_int
+from podium.layers import _spatial
 from podium.layers.convolutional._convolution import BaseConvolution
 from podium.ops.internal import convolve, from_channels_last, to_channels_last
 
 
-def _depthwise(x: Any, kernel: Any, data_format: str, **options: Any) -> Any:
-    """Convolve every channel on its own; `x` in either layout."""
+def _depthwise(x: jax.Array, kernel: jax.Array, data_format: str, **options: Any) -> jax.Array:
+    """Convolve every channel separately; `x` is in either data format."""
     x = to_channels_last(x, data_format).astype(kernel.dtype)
     flat = kernel.reshape(*kernel.shape[:-2], 1, -1)
     return from_channels_last(convolve(x, flat, groups=x.shape[-1], **options), data_format)
 
 
-def _separable(x: Any, depthwise: Any, pointwise: Any, data_format: str, **options: Any) -> Any:
-    """Convolve every channel on its own, then mix the channels."""
+def _separable(
+    x: jax.Array, depthwise: jax.Array, pointwise: jax.Array, data_format: str, **options: Any
+) -> jax.Array:
+    """Convolve every channel separately, then combine the channels."""
     x = _depthwise(to_channels_last(x, data_format), depthwise, "channels_last", **options)
-    once = (1,) * (x.ndim - 2)
+    ones = (1,) * (x.ndim - 2)
     return from_channels_last(
-        convolve(x, pointwise, strides=once, padding="valid", dilation=once), data_format
+        convolve(x, pointwise, strides=ones, padding="valid", dilation=ones), data_format
     )
 
 
-class _ByChannel(BaseConvolution):
-    """What depthwise and separable convolutions share."""
+class _ChannelwiseConvolution(BaseConvolution):
+    """The `depth_multiplier` of depthwise and separable convolutions."""
 
     def __init__(self, *args: Any, depth_multiplier: int, **kwargs: Any):
         if kwargs.pop("groups", 1) != 1:
             raise ValueError(
-                f"{type(self).__name__} makes its groups itself; only groups=1 is accepted. "
-                "Leave it out."
+                f"{type(self).__name__} convolves each channel separately; only groups=1 is "
+                "accepted. Omit it."
             )
         for unused in ("kernel_initializer", "kernel_regularizer", "kernel_constraint"):
-            kwargs.pop(unused, None)  # Keras 2 wrote them into configs, and used the depthwise ones
+            kwargs.pop(unused, None)  # in configs of Keras 2, which does not use them
         super().__init__(*args, **kwargs)
-        self.depth_multiplier = _argument_checks.whole_number(
-            self, "depth_multiplier", depth_multiplier
+        self.depth_multiplier = check_int(
+            "depth_multiplier", depth_multiplier, owner=self, type_error=ValueError
         )
 
-    def _options(self, inputs: Any) -> dict[str, Any]:
+    def _convolution_options(self, inputs: Tensor) -> dict[str, Any]:
         if self.padding == "valid":
-            self.compute_output_shape(inputs.shape)  # says what is wrong if the window does not fit
+            self.compute_output_shape(inputs.shape)  # raises if the window does not fit
         return {"strides": self.strides, "padding": self.padding, "dilation": self.dilation_rate}
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"depth_multiplier": self.depth_multiplier}
 
 
-class _DepthwiseConvolution(_ByChannel):
+class _DepthwiseConvolution(_ChannelwiseConvolution):
     """DepthwiseConv1D and DepthwiseConv2D, by `rank`."""
 
     def __init__(
@@ -67,15 +80,15 @@ class _DepthwiseConvolution(_ByChannel):
         depth_multiplier: int = 1,
         data_format: str | None = None,
         dilation_rate: int | tuple[int, ...] = 1,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        depthwise_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        depthwise_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         options = {
@@ -87,55 +100,70 @@ class _DepthwiseConvolution(_ByChannel):
             "bias_constraint": bias_constraint,
         }
         super().__init__(
-            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, options, activity_regularizer,
-            depth_multiplier=depth_multiplier, **kwargs,
-        )  # fmt: skip
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            options,
+            activity_regularizer,
+            depth_multiplier=depth_multiplier,
+            **kwargs,
+        )
         self.kernel: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the kernel and the bias."""
-        channels = self._channels_of(input_shape)
-        self.kernel = self._new_weight(
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the kernel and the bias."""
+        channels = self._num_channels(input_shape)
+        self.kernel = self._add_weight_with_options(
             "kernel", (*self.kernel_size, channels, self.depth_multiplier), "depthwise"
         )
-        self._new_bias(channels * self.depth_multiplier, input_shape)
+        self._create_bias(channels * self.depth_multiplier, input_shape)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        return self._finished(
-            dispatch(_depthwise, inputs, self.kernel, self.data_format, **self._options(inputs))
+        return self._add_bias_and_activate(
+            dispatch(
+                _depthwise,
+                inputs,
+                self.kernel,
+                self.data_format,
+                **self._convolution_options(inputs),
+            )
         )
 
-    def _output_channels(self, input_shape: Any) -> Any:
+    def _output_channels(self, input_shape: SymbolicShape) -> Any:
         channels = input_shape[_spatial.channel_axis(self.data_format)]
         return None if channels is None else channels * self.depth_multiplier
 
 
 class DepthwiseConv1D(_DepthwiseConvolution):
-    """Slides filters over sequences, each channel on its own.
+    """1D depthwise convolution layer: each channel is convolved separately.
 
     Args:
-        kernel_size: How many steps a filter sees.
-        strides: How far the window moves each time.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the length
-            stays.
-        depth_multiplier: How many filters each channel has, and so how many channels come out of
-            it.
+        kernel_size: The length of the convolution window.
+        strides: The step of the window.
+        padding: "valid" for no padding, or "same" for zero padding, so that strides=1 keeps the
+            length.
+        depth_multiplier: The number of output channels for each input channel.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
-        dilation_rate: The distance between the steps a filter sees.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        depthwise_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        depthwise_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        depthwise_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        depthwise_initializer: Initializer of the depthwise kernel.
+        bias_initializer: Initializer of the bias.
+        depthwise_regularizer: Regularizer of the depthwise kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        depthwise_constraint: Constraint of the depthwise kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.DepthwiseConv1D(3, depth_multiplier=2)(np.ones((2, 10, 4), "float32")).shape
+        >>> layer = podium.layers.DepthwiseConv1D(3, depth_multiplier=2)
+        >>> layer(np.ones((2, 10, 4), "float32")).shape
         (2, 8, 8)
     """
 
@@ -143,28 +171,26 @@ class DepthwiseConv1D(_DepthwiseConvolution):
 
 
 class DepthwiseConv2D(_DepthwiseConvolution):
-    """Slides filters over images, each channel on its own: the cheap half of a separable
-    convolution.
+    """2D depthwise convolution layer: each channel is convolved separately.
 
     Args:
-        kernel_size: Height and width of a filter: a pair, or one number for both.
-        strides: How far the window moves each time: a pair or one number.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
-            stays.
-        depth_multiplier: How many filters each channel has, and so how many channels come out of
-            it.
+        kernel_size: Height and width of the convolution window: a pair of ints, or one int.
+        strides: The step of the window: a pair of ints or one int.
+        padding: "valid" for no padding, or "same" for zero padding, so that strides=1 keeps the
+            size.
+        depth_multiplier: The number of output channels for each input channel.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
             width)`.
-        dilation_rate: The distance between the pixels a filter sees: a pair or one number.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        depthwise_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        depthwise_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        depthwise_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution: a pair of ints or one int.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        depthwise_initializer: Initializer of the depthwise kernel.
+        bias_initializer: Initializer of the bias.
+        depthwise_regularizer: Regularizer of the depthwise kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        depthwise_constraint: Constraint of the depthwise kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -176,7 +202,7 @@ class DepthwiseConv2D(_DepthwiseConvolution):
     rank = 2
 
 
-class _SeparableConvolution(_ByChannel):
+class _SeparableConvolution(_ChannelwiseConvolution):
     """SeparableConv1D and SeparableConv2D, by `rank`."""
 
     def __init__(
@@ -188,18 +214,18 @@ class _SeparableConvolution(_ByChannel):
         data_format: str | None = None,
         dilation_rate: int | tuple[int, ...] = 1,
         depth_multiplier: int = 1,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform",
-        pointwise_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
+        depthwise_initializer: InitializerLike = "glorot_uniform",
+        pointwise_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        depthwise_regularizer: RegularizerLike = None,
+        pointwise_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        depthwise_constraint: ConstraintLike = None,
+        pointwise_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         options = {
@@ -214,58 +240,80 @@ class _SeparableConvolution(_ByChannel):
             "bias_constraint": bias_constraint,
         }
         super().__init__(
-            kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias, options, activity_regularizer,
-            depth_multiplier=depth_multiplier, **kwargs,
-        )  # fmt: skip
-        self.filters = _argument_checks.whole_number(self, "filters", filters)
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            options,
+            activity_regularizer,
+            depth_multiplier=depth_multiplier,
+            **kwargs,
+        )
+        self.filters = check_int("filters", filters, owner=self, type_error=ValueError)
         self.depthwise_kernel: Any = None
         self.pointwise_kernel: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the two kernels and the bias."""
-        channels, once = self._channels_of(input_shape), (1,) * self.rank
-        apart = (*self.kernel_size, channels, self.depth_multiplier)
-        mixed = (*once, channels * self.depth_multiplier, self.filters)
-        self.depthwise_kernel = self._new_weight("depthwise_kernel", apart, "depthwise")
-        self.pointwise_kernel = self._new_weight("pointwise_kernel", mixed, "pointwise")
-        self._new_bias(self.filters, input_shape)
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create both kernels and the bias."""
+        channels = self._num_channels(input_shape)
+        depthwise_shape = (*self.kernel_size, channels, self.depth_multiplier)
+        pointwise_shape = (
+            *(1,) * self.rank,
+            channels * self.depth_multiplier,
+            self.filters,
+        )
+        self.depthwise_kernel = self._add_weight_with_options(
+            "depthwise_kernel", depthwise_shape, "depthwise"
+        )
+        self.pointwise_kernel = self._add_weight_with_options(
+            "pointwise_kernel", pointwise_shape, "pointwise"
+        )
+        self._create_bias(self.filters, input_shape)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         kernels = self.depthwise_kernel, self.pointwise_kernel
-        return self._finished(
-            dispatch(_separable, inputs, *kernels, self.data_format, **self._options(inputs))
+        return self._add_bias_and_activate(
+            dispatch(
+                _separable, inputs, *kernels, self.data_format, **self._convolution_options(inputs)
+            )
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def _output_channels(self, input_shape: SymbolicShape) -> int:
+        return self.filters
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"filters": self.filters}
 
 
 class SeparableConv1D(_SeparableConvolution):
-    """Slides filters over each channel of sequences on its own, then mixes the channels.
+    """1D separable convolution layer: depthwise, then pointwise to combine the channels.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: How many steps a filter sees.
-        strides: How far the window moves each time.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the length
-            stays.
+        filters: The number of output channels.
+        kernel_size: The length of the convolution window.
+        strides: The step of the window.
+        padding: "valid" for no padding, or "same" for zero padding, so that strides=1 keeps the
+            length.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, steps)`.
-        dilation_rate: The distance between the steps a filter sees.
-        depth_multiplier: How many filters each channel has before mixing.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        depthwise_initializer: How the kernel of single channels starts.
-        pointwise_initializer: How the mixing kernel starts.
-        bias_initializer: How the bias starts.
-        depthwise_regularizer: A penalty on the kernel of single channels.
-        pointwise_regularizer: A penalty on the mixing kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        depthwise_constraint: Applied to the kernel of single channels after updates.
-        pointwise_constraint: Applied to the mixing kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution.
+        depth_multiplier: The number of depthwise filters per input channel.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        depthwise_initializer: Initializer of the depthwise kernel.
+        pointwise_initializer: Initializer of the pointwise kernel.
+        bias_initializer: Initializer of the bias.
+        depthwise_regularizer: Regularizer of the depthwise kernel.
+        pointwise_regularizer: Regularizer of the pointwise kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        depthwise_constraint: Constraint of the depthwise kernel, applied after updates.
+        pointwise_constraint: Constraint of the pointwise kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -277,31 +325,32 @@ class SeparableConv1D(_SeparableConvolution):
 
 
 class SeparableConv2D(_SeparableConvolution):
-    """Slides filters over each channel of images on its own, then mixes the channels: far fewer
-    weights than `Conv2D`.
+    """2D separable convolution layer: depthwise, then pointwise to combine the channels.
+
+    It has far fewer weights than `Conv2D`.
 
     Args:
-        filters: How many channels come out.
-        kernel_size: Height and width of a filter: a pair, or one number for both.
-        strides: How far the window moves each time: a pair or one number.
-        padding: "valid" for none, or "same" for zeros around, so that with strides=1 the size
-            stays.
+        filters: The number of output channels.
+        kernel_size: Height and width of the convolution window: a pair of ints, or one int.
+        strides: The step of the window: a pair of ints or one int.
+        padding: "valid" for no padding, or "same" for zero padding, so that strides=1 keeps the
+            size.
         data_format: "channels_last" (default) or "channels_first": `(batch, channels, height,
             width)`.
-        dilation_rate: The distance between the pixels a filter sees: a pair or one number.
-        depth_multiplier: How many filters each channel has before mixing.
-        activation: A name or function; None for none.
-        use_bias: Whether to add a bias to every channel.
-        depthwise_initializer: How the kernel of single channels starts.
-        pointwise_initializer: How the mixing kernel starts.
-        bias_initializer: How the bias starts.
-        depthwise_regularizer: A penalty on the kernel of single channels.
-        pointwise_regularizer: A penalty on the mixing kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        depthwise_constraint: Applied to the kernel of single channels after updates.
-        pointwise_constraint: Applied to the mixing kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        dilation_rate: The dilation of the convolution: a pair of ints or one int.
+        depth_multiplier: The number of depthwise filters per input channel.
+        activation: Name of an activation, or a function; None for a linear output.
+        use_bias: Whether to add a bias to each channel.
+        depthwise_initializer: Initializer of the depthwise kernel.
+        pointwise_initializer: Initializer of the pointwise kernel.
+        bias_initializer: Initializer of the bias.
+        depthwise_regularizer: Regularizer of the depthwise kernel.
+        pointwise_regularizer: Regularizer of the pointwise kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        depthwise_constraint: Constraint of the depthwise kernel, applied after updates.
+        pointwise_constraint: Constraint of the pointwise kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:

@@ -1,30 +1,38 @@
-"""The layer that multiplies by a matrix: Dense."""
+"""Dense: a densely connected layer."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from podium import activations, constraints, initializers, regularizers
-from podium.core import dispatch
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    SymbolicShape,
+)
+from podium.core import Tensor, dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.ops.internal import narrow_matmul
 
 
 class Dense(Layer):
-    """Computes `activation(inputs @ kernel + bias)`.
+    """Densely connected layer: computes `activation(inputs @ kernel + bias)`.
 
     Args:
-        units: How many numbers come out, in the last dimension.
-        activation: A name or function; None for none.
+        units: The size of the last dimension of the outputs.
+        activation: Name of an activation, or a function; None for a linear output.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         lora_rank: Must be None; low-rank adaptation is not available.
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -37,22 +45,20 @@ class Dense(Layer):
     def __init__(
         self,
         units: int,
-        activation: Any = None,
+        activation: ActivationLike = None,
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         if isinstance(units, bool) or not isinstance(units, int) or units < 1:
-            raise ValueError(
-                f"Dense was given units={units!r}; a whole number above zero was expected."
-            )
+            raise ValueError(f"Dense was given units={units!r}; an int of at least 1 was expected.")
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias
@@ -67,8 +73,8 @@ class Dense(Layer):
         self.kernel: Any = None
         self.bias: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the kernel and the bias."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the kernel and the bias."""
         features = input_shape[-1]
         self.kernel = self.add_weight(
             name="kernel",
@@ -87,19 +93,19 @@ class Dense(Layer):
             )
         self.input_spec = InputSpec(min_ndim=2, axes={-1: features})
 
-    def call(self, inputs: Any, training: bool | None = None) -> Any:
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Compute the outputs."""
         outputs = dispatch(narrow_matmul, inputs, self.kernel)
         if self.bias is not None:
             outputs = outputs + self.bias
         return outputs if self.activation is None else self.activation(outputs)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
         return (*tuple(input_shape)[:-1], self.units)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "units": self.units,
             "activation": activations.serialize(self.activation),

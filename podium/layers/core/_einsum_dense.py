@@ -1,17 +1,27 @@
-"""EinsumDense: a dense layer whose product is written as an einsum equation."""
+"""EinsumDense: a dense layer whose product is an einsum equation."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium import activations, initializers
-from podium.core import dispatch
-from podium.layers._argument_checks import set_weight_options, weight_options, weight_options_config
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    ShapeLike,
+    SymbolicShape,
+)
+from podium.core import Tensor, dispatch
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
+from podium.layers._layer_arguments import set_weight_options, weight_options, weight_options_config
 
 
 class EinsumDense(Layer):
@@ -19,21 +29,21 @@ class EinsumDense(Layer):
 
     Args:
         equation: An einsum equation of inputs and kernel, such as "abc,cd->abd" or "...x,xy->...y".
-        output_shape: The shape of the outputs without the batch dimension (and without what "..."
-            stands for); None for lengths that come from the inputs.
-        activation: A name or function; None for none.
+        output_shape: The shape of the outputs without the batch dimension and the dimensions of
+            "..."; None for sizes that are inferred from the inputs.
+        activation: Name of an activation, or a function; None for a linear output.
         bias_axes: The letters of the output that the bias has, such as "d"; None for no bias.
-        kernel_initializer: How the kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        bias_constraint: Applied to the bias after updates.
+        kernel_initializer: Initializer of the kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> layer = podium.layers.EinsumDense("abc,cde->abde", output_shape=(None, 2, 8), bias_axes="de")
+        >>> layer = podium.layers.EinsumDense("abc,cde->abde", (None, 2, 8), bias_axes="de")
         >>> layer(np.ones((4, 5, 3), "float32")).shape, layer.kernel.shape, layer.bias.shape
         ((4, 5, 2, 8), (3, 2, 8), (2, 8))
     """
@@ -41,16 +51,16 @@ class EinsumDense(Layer):
     def __init__(
         self,
         equation: str,
-        output_shape: Any,
-        activation: Any = None,
+        output_shape: ShapeLike,
+        activation: ActivationLike = None,
         bias_axes: str | None = None,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -80,34 +90,32 @@ class EinsumDense(Layer):
         self.kernel: Any = None
         self.bias: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the kernel and the bias."""
-        lengths = self._lengths(input_shape)
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the kernel and the bias."""
+        sizes = self._letter_sizes(input_shape)
         inputs, kernel, _ = self._letters
         options = weight_options(self, "kernel")
-        options["initializer"] = self._oriented(options["initializer"])
+        options["initializer"] = self._set_fan_axes(options["initializer"])
         self.kernel = self.add_weight(
-            name="kernel", shape=[lengths[letter] for letter in kernel], **options
+            name="kernel", shape=[sizes[letter] for letter in kernel], **options
         )
         if self.bias_axes is not None:
             self.bias = self.add_weight(
                 name="bias",
-                shape=self._bias_shape(lengths, input_shape),
+                shape=self._bias_shape(sizes, input_shape),
                 **weight_options(self, "bias"),
             )
         from_end = inputs.startswith(".")
         letters = inputs.replace(".", "")
         axes = {
-            i - len(letters) if from_end else i: lengths[letter]
+            i - len(letters) if from_end else i: sizes[letter]
             for i, letter in enumerate(letters)
             if letter in kernel
         }
         self.input_spec = InputSpec(ndim=len(input_shape), axes=axes)
 
-    def _oriented(self, initializer: Any) -> Any:
-        """Tell an initializer that scales by fan-in and fan-out which axes of the kernel are
-        which.
-        """
+    def _set_fan_axes(self, initializer: InitializerLike) -> Any:
+        """Return the initializer, with the input and output axes of the kernel if it uses them."""
         if not isinstance(initializer, initializers.VarianceScaling):
             return initializer
         if initializer.input_axes is not None and initializer.output_axes is not None:
@@ -118,8 +126,8 @@ class EinsumDense(Layer):
         config["output_axes"] = [i for i, letter in enumerate(kernel) if letter in outputs]
         return type(initializer).from_config(config)
 
-    def _full_output_shape(self, input_shape: Any) -> tuple:
-        """Put the batch dimension and what "..." stands for around the shape that was given."""
+    def _full_output_shape(self, input_shape: SymbolicShape) -> tuple[Any, ...]:
+        """Return `output_shape` with the batch dimension and the dimensions of "..."."""
         inputs, _, outputs = self._letters
         elided = len(input_shape) - len(inputs.replace(".", ""))
         if elided < 0 or ("." not in inputs and elided):
@@ -128,20 +136,20 @@ class EinsumDense(Layer):
                 f"given inputs of shape {tuple(input_shape)}, with {len(input_shape)} dimensions. "
                 "One letter per dimension was expected."
             )
-        given = self.partial_output_shape
+        partial_shape = self.partial_output_shape
         if outputs.startswith("."):
-            return (*input_shape[: max(elided, 1)], *given)
+            return (*input_shape[: max(elided, 1)], *partial_shape)
         return (
             input_shape[0],
-            *given,
+            *partial_shape,
             *(input_shape[len(input_shape) - elided :] if elided else ()),
         )
 
-    def _lengths(self, input_shape: Any) -> dict[str, Any]:
-        """Return the length of each letter, from the inputs and the given output shape."""
+    def _letter_sizes(self, input_shape: SymbolicShape) -> dict[str, Any]:
+        """Return the size of each letter, from the inputs and the output shape."""
         inputs, _, outputs = self._letters
         out_shape = self._full_output_shape(input_shape)
-        lengths: dict[str, Any] = {}
+        sizes: dict[str, Any] = {}
         for letters, shape in ((inputs, tuple(input_shape)), (outputs, out_shape)):
             names = letters.replace(".", "")
             part = (
@@ -151,27 +159,28 @@ class EinsumDense(Layer):
                 raise ValueError(
                     f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r} and "
                     f"output_shape={self.partial_output_shape}, which do not fit inputs of shape "
-                    f"{tuple(input_shape)}. Give `output_shape` one length per letter of the "
+                    f"{tuple(input_shape)}. Pass an `output_shape` with one size per letter of the "
                     "output, without the batch dimension."
                 )
-            for letter, length in zip(names, part, strict=True):
-                known = lengths.get(letter)
-                if known is not None and length is not None and known != length:
+            for letter, size in zip(names, part, strict=True):
+                known = sizes.get(letter)
+                if known is not None and size is not None and known != size:
                     raise ValueError(
                         f"Layer {self.name!r} (EinsumDense) has the equation {self.equation!r}: "
-                        f"letter {letter!r} has length {known} in the inputs of shape "
-                        f"{tuple(input_shape)} and {length} in output_shape={self.partial_output_shape}. "
-                        "Make them equal, or write None in `output_shape`."
+                        f"letter {letter!r} has size {known} in the inputs of shape "
+                        f"{tuple(input_shape)} and {size} in "
+                        f"output_shape={self.partial_output_shape}. "
+                        "Make them equal, or use None in `output_shape`."
                     )
-                lengths[letter] = length if known is None else known
-        return lengths
+                sizes[letter] = size if known is None else known
+        return sizes
 
-    def _bias_shape(self, lengths: dict[str, Any], input_shape: Any) -> list:
+    def _bias_shape(self, sizes: dict[str, Any], input_shape: SymbolicShape) -> list[Any]:
         outputs = self._letters[2]
         letters = outputs.replace(".", "")
         first = min(letters.index(letter) for letter in self.bias_axes or "")
         shape = [
-            lengths[letter] if letter in (self.bias_axes or "") else 1 for letter in letters[first:]
+            sizes[letter] if letter in (self.bias_axes or "") else 1 for letter in letters[first:]
         ]
         trailing = (
             len(input_shape) - len(self._letters[0].replace(".", ""))
@@ -180,25 +189,25 @@ class EinsumDense(Layer):
         )
         return shape + [1] * trailing
 
-    def call(self, inputs: Any, training: bool | None = None) -> Any:
+    def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         """Compute the outputs."""
         outputs = dispatch(_einsum_and_add, self.equation, inputs, self.kernel, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
-        lengths = self._lengths(input_shape)
+        sizes = self._letter_sizes(input_shape)
         outputs, full = self._letters[2], self._full_output_shape(input_shape)
         names = outputs.replace(".", "")
         start = len(full) - len(names) if outputs.startswith(".") else 0
         return tuple(
-            lengths[names[i - start]] if start <= i < start + len(names) else d
+            sizes[names[i - start]] if start <= i < start + len(names) else d
             for i, d in enumerate(full)
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
-        own = {
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
+        options = {
             "equation": self.equation,
             "output_shape": self.partial_output_shape,
             "activation": activations.serialize(self.activation),
@@ -207,12 +216,14 @@ class EinsumDense(Layer):
         return (
             {"activity_regularizer": None}
             | super().get_config()
-            | own
+            | options
             | weight_options_config(self, "kernel", "bias")
         )
 
 
-def _einsum_and_add(equation: str, x: Any, kernel: Any, bias: Any) -> Any:
+def _einsum_and_add(
+    equation: str, x: jax.Array, kernel: jax.Array, bias: jax.Array | None
+) -> jax.Array:
     outputs = jnp.einsum(equation, x, kernel)
     return outputs if bias is None else outputs + bias
 
@@ -231,7 +242,7 @@ def _split_equation(equation: str) -> tuple[str, str, str]:
     for letter in outputs + kernel:
         if letter not in inputs and not (letter in kernel and letter in outputs):
             raise ValueError(
-                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no length: "
+                f"EinsumDense was given equation={equation!r}, in which {letter!r} has no size: "
                 "every letter of the output must be in the inputs or the kernel, and every letter "
                 "of the kernel in the inputs or the output."
             )

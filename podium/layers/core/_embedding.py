@@ -1,7 +1,8 @@
-"""Embedding: a table of vectors, looked up by number."""
+"""Embedding: a table of vectors, looked up by index."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -9,30 +10,39 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import ops, regularizers
+from podium._typing import (
+    Config,
+    ConstraintLike,
+    InitializerLike,
+    RegularizerLike,
+    SymbolicShape,
+    TensorLike,
+)
 from podium.core import KerasTensor, Tensor, dispatch
-from podium.layers import _argument_checks
+from podium.core.internal import check_int
+from podium.layers import _layer_arguments
 from podium.layers._layer import Layer
 
 
-def _looked_up(ids: Any, table: Any, dtype: str) -> Any:
+def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
     ids = ids if ids.dtype in (jnp.int32, jnp.int64) else ids.astype("int32")
     return jnp.take(table, ids, axis=0).astype(dtype)
 
 
 class Embedding(Layer):
-    """Looks up a trained vector for every whole number, such as the number of a word.
+    """Turns indices into dense vectors of fixed size, looked up in a trained table.
 
-    Numbers below zero count from the end, as in NumPy. A number of `input_dim` or more is refused
-    where it can be seen; in compiled code it gives a vector of NaN, as in Keras on JAX.
+    Negative indices count from the end, as in NumPy. An index of `input_dim` or more raises an
+    error in eager code; in compiled code its vector is NaN, as in Keras on JAX.
 
     Args:
-        input_dim: How many vectors there are: the largest number that occurs, plus one.
-        output_dim: How long each vector is.
-        embeddings_initializer: How the vectors start.
-        embeddings_regularizer: A penalty on the vectors.
-        embeddings_constraint: Applied to the vectors after updates.
-        mask_zero: Whether 0 means padding: the output then carries a mask that is false there.
-        weights: Vectors to start with, as an array or a list with one array.
+        input_dim: The size of the vocabulary: the largest index plus one.
+        output_dim: The size of each vector.
+        embeddings_initializer: Initializer of the embedding table.
+        embeddings_regularizer: Regularizer of the embedding table.
+        embeddings_constraint: Constraint of the embedding table, applied after updates.
+        mask_zero: Whether index 0 is padding: the outputs then have a mask that is False there.
+        weights: Initial values of the table, as an array or a list with one array.
         lora_rank: Must be None; low-rank adaptation is not available.
         lora_alpha: Must be None.
         quantization_config: Must be None; quantization is not available.
@@ -48,17 +58,17 @@ class Embedding(Layer):
         self,
         input_dim: int,
         output_dim: int,
-        embeddings_initializer: Any = "uniform",
-        embeddings_regularizer: Any = None,
-        embeddings_constraint: Any = None,
+        embeddings_initializer: InitializerLike = "uniform",
+        embeddings_regularizer: RegularizerLike = None,
+        embeddings_constraint: ConstraintLike = None,
         mask_zero: bool = False,
-        weights: Any = None,
+        weights: Sequence[TensorLike] | None = None,
         lora_rank: None = None,
         lora_alpha: None = None,
         quantization_config: None = None,
         **kwargs: Any,
     ):
-        # Ids are not cast to the compute type: in bfloat16 257 would become 256.
+        # Indices are not cast to the compute dtype: in bfloat16 257 would become 256.
         super().__init__(autocast=False, **kwargs)
         missing = {
             "lora_rank": lora_rank,
@@ -68,12 +78,12 @@ class Embedding(Layer):
         for argument, value in missing.items():
             if value is not None:
                 raise ValueError(
-                    f"Embedding was given {argument}={value!r}, which Podium does not have. "
-                    "Leave it out."
+                    f"Embedding was given {argument}={value!r}, which Podium does not support. "
+                    "Omit it."
                 )
-        self.input_dim = _argument_checks.whole_number(self, "input_dim", input_dim)
-        self.output_dim = _argument_checks.whole_number(self, "output_dim", output_dim)
-        _argument_checks.set_weight_options(
+        self.input_dim = check_int("input_dim", input_dim, owner=self, type_error=ValueError)
+        self.output_dim = check_int("output_dim", output_dim, owner=self, type_error=ValueError)
+        _layer_arguments.set_weight_options(
             self,
             embeddings_initializer=embeddings_initializer,
             embeddings_regularizer=embeddings_regularizer,
@@ -89,25 +99,24 @@ class Embedding(Layer):
                 weights if isinstance(weights, (list, tuple)) and len(weights) == 1 else [weights]
             )
 
-    def build(self, input_shape: Any = None) -> None:
-        """Make the table."""
+    def build(self, input_shape: SymbolicShape | None = None) -> None:
+        """Create the embedding table."""
         if self.embeddings is not None:
             return
         shape, options = (
             (self.input_dim, self.output_dim),
-            _argument_checks.weight_options(self, "embeddings"),
+            _layer_arguments.weight_options(self, "embeddings"),
         )
         self.embeddings = self.add_weight(name="embeddings", shape=shape, **options)
 
-    def call(self, inputs: Any) -> Any:
-        """Look the numbers up."""
+    def call(self, inputs: Tensor) -> Tensor:
+        """Look up the vectors of the indices."""
         self._check_ids(inputs)
-        return dispatch(_looked_up, inputs, self.embeddings, self.compute_dtype)
+        outputs: Tensor = dispatch(_look_up, inputs, self.embeddings, self.compute_dtype)
+        return outputs
 
-    def _check_ids(self, inputs: Any) -> None:
-        """Refuse numbers that are not in the table, if there are numbers yet; waits for the ids
-        only.
-        """
+    def _check_ids(self, inputs: Tensor) -> None:
+        """Raise for indices outside the table, unless they are traced; waits for their values."""
         value = inputs.value if isinstance(inputs, Tensor) else inputs
         if isinstance(value, jax.core.Tracer) or value.size == 0:
             return
@@ -115,31 +124,31 @@ class Embedding(Layer):
         low, high = ids.min(), ids.max()
         if low < -self.input_dim or high >= self.input_dim:
             raise ValueError(
-                f"Layer {self.name!r} (Embedding) was given the number "
+                f"Layer {self.name!r} (Embedding) was given the index "
                 f"{int(high if high >= self.input_dim else low)}; it has "
-                f"input_dim={self.input_dim} vectors, for the numbers 0 to {self.input_dim - 1}. "
-                "Make input_dim larger (the largest number plus one), or map unknown numbers to "
-                "one that is free."
+                f"input_dim={self.input_dim} vectors, for the indices 0 to {self.input_dim - 1}. "
+                "Use a larger input_dim (the largest index plus one), or map unknown tokens to a "
+                "reserved index."
             )
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return where the numbers are not 0, if `mask_zero`."""
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
+        """Return a mask that is False for index 0, if `mask_zero`."""
         return ops.not_equal(inputs, 0) if self.mask_zero else None
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
         return (*input_shape, self.output_dim)
 
-    def compute_output_spec(self, inputs: Any) -> KerasTensor:
-        """Return what a call on a symbolic input gives."""
+    def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
+        """Return the spec of the outputs for a symbolic input."""
         return KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "input_dim": self.input_dim,
             "output_dim": self.output_dim,
             "mask_zero": self.mask_zero,
             "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            **_argument_checks.weight_options_config(self, "embeddings"),
+            **_layer_arguments.weight_options_config(self, "embeddings"),
         }

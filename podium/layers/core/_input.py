@@ -1,24 +1,26 @@
-"""Input: where a graph starts."""
+"""Input and InputLayer: the symbolic inputs of functional models."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
+from podium._typing import Config, DTypeLike, ShapeLike, SymbolicShape
 from podium.core import KerasTensor, Node
 from podium.layers._layer import Layer
 
 
 class InputLayer(Layer):
-    """The start of a graph: it holds the symbolic value that `Input` returns.
+    """The entry point of a graph: it holds the symbolic value that `Input` returns.
 
     Args:
-        shape: The shape without the batch dimension; None for free lengths.
-        batch_size: The batch size, if it is fixed.
-        dtype: The type, float32 by default.
+        shape: The shape without the batch dimension, with None for dimensions of any size.
+        batch_size: The static batch size, if there is one.
+        dtype: The dtype of the values, float32 by default.
         batch_shape: The shape with the batch dimension, instead of `shape`.
-        name: A name.
+        name: The name of the layer.
         sparse: Not supported; accepted as None or False.
-        optional: Whether None may be passed for it.
+        optional: Whether None is accepted as its value.
 
     Example:
         >>> podium.layers.InputLayer(shape=(3,)).output.shape
@@ -27,11 +29,11 @@ class InputLayer(Layer):
 
     def __init__(
         self,
-        shape: Any = None,
+        shape: ShapeLike | None = None,
         batch_size: int | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         sparse: bool | None = None,
-        batch_shape: Any = None,
+        batch_shape: ShapeLike | None = None,
         name: str | None = None,
         optional: bool = False,
         input_tensor: KerasTensor | None = None,
@@ -42,15 +44,15 @@ class InputLayer(Layer):
             batch_shape = self.batch_input_shape
         if sparse:
             raise ValueError(
-                "InputLayer was given sparse=True; there are dense values only. Leave it out."
+                "InputLayer was given sparse=True; only dense values are supported. Omit it."
             )
         if input_tensor is not None:
             batch_shape, dtype = input_tensor.shape, dtype or input_tensor.dtype
-        if shape is None and batch_shape is None:
-            raise ValueError(
-                "Input needs a shape: `Input(shape=(28, 28, 1))`, without the batch dimension."
-            )
         if batch_shape is None:
+            if shape is None:
+                raise ValueError(
+                    "Input needs a shape: `Input(shape=(28, 28, 1))`, without the batch dimension."
+                )
             batch_shape = (batch_size, *((shape,) if isinstance(shape, int) else tuple(shape)))
         self._tensor = input_tensor or KerasTensor(batch_shape, dtype or "float32", name=self.name)
         self.batch_shape = self._tensor.shape
@@ -65,11 +67,11 @@ class InputLayer(Layer):
 
     @property
     def dtype(self) -> str:
-        """The type of the values that come in."""
+        """The dtype of the inputs."""
         return self._value_dtype
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return {
             "batch_shape": self.batch_shape,
             "dtype": self._value_dtype,
@@ -80,34 +82,34 @@ class InputLayer(Layer):
         }
 
     @classmethod
-    def from_config(cls, config: Any) -> InputLayer:
-        """Make the layer from `get_config`'s result."""
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Create the layer from the result of `get_config`."""
         return cls(**{key: value for key, value in config.items() if key != "ragged"})
 
 
 def Input(
-    shape: Any = None,
+    shape: SymbolicShape | None = None,
     batch_size: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sparse: bool | None = None,
-    batch_shape: Any = None,
+    batch_shape: SymbolicShape | None = None,
     name: str | None = None,
     tensor: KerasTensor | None = None,
     optional: bool = False,
     ragged: bool | None = None,
 ) -> KerasTensor:
-    """Make a symbolic value to build a model from.
+    """Create a symbolic value to build a functional model from.
 
     Args:
-        shape: The shape without the batch dimension (an int for one dimension); None for free
-            lengths.
-        batch_size: The batch size, if it is fixed.
-        dtype: The type, float32 by default.
+        shape: The shape without the batch dimension (an int for one dimension), with None for
+            dimensions of any size.
+        batch_size: The static batch size, if there is one.
+        dtype: The dtype of the values, float32 by default.
         sparse: Not supported; accepted as None or False.
         batch_shape: The shape with the batch dimension, instead of `shape`.
-        name: A name; dictionaries of inputs use it as key.
-        tensor: A symbolic value to start from instead.
-        optional: Whether None may be passed for it.
+        name: The name of the input, used as key in dictionaries of inputs.
+        tensor: An existing symbolic value to use instead.
+        optional: Whether None is accepted as its value.
         ragged: Not supported; accepted as None or False.
 
     Returns:
@@ -121,7 +123,7 @@ def Input(
     """
     if ragged:
         raise ValueError(
-            "Input was given ragged=True; there are rectangular values only. Pad the rows to "
+            "Input was given ragged=True; only rectangular values are supported. Pad the rows to "
             "one length."
         )
     layer = InputLayer(

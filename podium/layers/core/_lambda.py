@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
-from podium.core import get_registered_name, get_registered_object
+from podium._typing import Config, ShapeLike, Tree
+from podium.core import Tensor, get_registered_name, get_registered_object
 from podium.layers import _call_context
 from podium.layers._layer import Layer
 
 
 class Lambda(Layer):
-    """Runs a function as a layer. For anything with weights, write a Layer instead.
+    """Wraps a function as a layer. For anything with weights, subclass `Layer` instead.
 
     Args:
-        function: A function of the inputs; it may also take `mask` and `training`.
-        output_shape: Not needed: shapes are found by tracing. Used by `compute_output_shape` if
-            given, without the batch dimension, or as a function of the input shape.
+        function: The function of the inputs; it may also take `mask` and `training`.
+        output_shape: Optional, since shapes are found by tracing: the shape without the batch
+            dimension, or a function of the input shape, for `compute_output_shape`.
         mask: The mask of the outputs, or a function of `(inputs, mask)` that returns it.
-        arguments: Further named arguments for the function.
+        arguments: Keyword arguments of the function.
         **kwargs: `name`, `dtype`.
 
     Example:
@@ -30,8 +31,8 @@ class Lambda(Layer):
     def __init__(
         self,
         function: Any,
-        output_shape: Any = None,
-        mask: Any = None,
+        output_shape: ShapeLike | None = None,
+        mask: Tensor | None = None,
         arguments: dict[str, Any] | None = None,
         **kwargs: Any,
     ):
@@ -45,28 +46,30 @@ class Lambda(Layer):
         self.arguments = arguments or {}
         self.supports_masking = mask is not None
         self._output_shape = output_shape
-        self._takes_arrays = None  # the function is the user's: it may want bare arrays
+        self._takes_arrays = None  # the function may take bare arrays
         try:
             self._names = set(inspect.signature(function).parameters)
         except ValueError:  # some functions written in C have no signature
             self._names = set()
 
-    def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
-        """Run the function."""
-        known = {"mask": mask, "training": training}
+    def call(
+        self, inputs: Tensor, mask: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
+        """Call the function."""
+        optional = {"mask": mask, "training": training}
         return self.function(
-            inputs, **self.arguments, **{n: v for n, v in known.items() if n in self._names}
+            inputs, **self.arguments, **{n: v for n, v in optional.items() if n in self._names}
         )
 
-    def compute_mask(self, inputs: Any, previous_mask: Any = None) -> Any:
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         """Return the mask of the outputs."""
         return self.mask(inputs, previous_mask) if callable(self.mask) else self.mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
-        """Trace the function: only that tells the type of what it returns."""
+        """Trace the function to find the shapes and dtypes of its outputs."""
         return super().compute_output_spec(*args, **kwargs)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: Tree) -> Tree:
         """Return the shape of the outputs."""
         if self._output_shape is None:
             return super().compute_output_shape(input_shape)
@@ -77,8 +80,8 @@ class Lambda(Layer):
         )
         return _call_context.map_shapes(lambda shape: (batch, *shape), self._output_shape)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again; functions are written by their
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer; functions are stored by their
         registered name.
         """
         config = super().get_config() | {
@@ -93,10 +96,9 @@ class Lambda(Layer):
     @classmethod
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
-    ) -> Lambda:
-        """Make a layer from `get_config`'s result; functions are looked up by name."""
-        found = {key: _function_from(value, custom_objects) for key, value in config.items()}
-        return cls(**found)
+    ) -> Self:
+        """Create a layer from the result of `get_config`; functions are looked up by name."""
+        return cls(**{key: _find_function(value, custom_objects) for key, value in config.items()})
 
 
 def _function_config(function: Any) -> dict[str, Any]:
@@ -107,24 +109,24 @@ def _function_config(function: Any) -> dict[str, Any]:
     return {"module": "builtins", "class_name": kind, "config": name, "registered_name": "function"}
 
 
-def _function_from(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
+def _find_function(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
     kind = value.get("class_name") if isinstance(value, Mapping) else None
     if kind not in ("function", "__lambda__"):
         return value
-    found = (
+    function = (
         get_registered_object(value["config"], custom_objects)
         if isinstance(value["config"], str)
         else None
     )
-    if kind == "__lambda__" or found is None:
-        what = (
+    if kind == "__lambda__" or function is None:
+        description = (
             "a `lambda`"
             if kind == "__lambda__"
             else f"the function {value['config']!r}, which is not registered"
         )
         raise ValueError(
-            f"This Lambda layer runs {what}; a config can only name functions, so it cannot be "
-            "made again. Write the function with `def` and decorate it with "
-            "`@podium.saving.register_keras_serializable()`, or write a Layer."
+            f"This Lambda layer wraps {description}; a config stores only the name of a function, "
+            "so it cannot be recreated. Define the function with `def` and decorate it with "
+            "`@podium.saving.register_keras_serializable()`, or subclass Layer."
         )
-    return found
+    return function

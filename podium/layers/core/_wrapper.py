@@ -1,19 +1,20 @@
-"""Wrapper: the base of layers that hold another layer."""
+"""Wrapper: the base class of layers that wrap another layer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
+from podium._typing import Config, SymbolicShape
 from podium.layers._layer import Layer
 from podium.layers._serialization import deserialize, serialize
 
 
 class Wrapper(Layer):
-    """The base of layers that change what another layer does.
+    """Abstract wrapper base class: a layer that changes the behavior of another layer.
 
     Args:
-        layer: The layer inside.
+        layer: The layer to wrap.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -24,7 +25,7 @@ class Wrapper(Layer):
         array([[2., 2.]], dtype=float32)
     """
 
-    def __init__(self, layer: Any, **kwargs: Any):
+    def __init__(self, layer: Layer, **kwargs: Any):
         super().__init__(**kwargs)
         if not isinstance(layer, Layer):
             raise ValueError(
@@ -33,18 +34,18 @@ class Wrapper(Layer):
             )
         self.layer = layer
 
-    def build(self, input_shape: Any = None) -> None:
-        """Build the layer inside."""
+    def build(self, input_shape: SymbolicShape | None = None) -> None:
+        """Build the wrapped layer."""
         self.layer.build_from_config({"input_shape": input_shape})
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"layer": serialize(self.layer)}
 
     @classmethod
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
-    ) -> Any:
-        """Make a layer from `get_config`'s result."""
+    ) -> Self:
+        """Create a layer from the result of `get_config`."""
         arguments = dict(config)
         return cls(deserialize(arguments.pop("layer"), custom_objects), **arguments)

@@ -1,9 +1,8 @@
-"""Layers that make one value of several: Concatenate, Add, Subtract, Multiply, Average, Maximum,
-Minimum, Dot.
+"""Merging layers: Concatenate, Add, Subtract, Multiply, Average, Maximum, Minimum, Dot.
 
-All take a list. Elementwise layers broadcast as NumPy does, except that a shorter shape gets its
-missing dimensions behind the batch. Where every input carries a mask, the output's mask is true
-where one of them is.
+They own the checks of shapes and the masks; the computation is in `_merge_functions.py`.
+Element-wise layers broadcast as NumPy does, except that missing dimensions of a shorter shape are
+added after the batch. If every input has a mask, the mask of the output is their logical OR.
 """
 
 from __future__ import annotations
@@ -12,30 +11,30 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import KerasTensor, dispatch, promote_dtypes
+from podium._typing import Config, SymbolicShape
+from podium.core import KerasTensor, Tensor, dispatch, promote_dtypes
 from podium.layers import _call_context
 from podium.layers._layer import Layer
-from podium.layers.merging import _merge_arrays
+from podium.layers.merging import _merge_functions
 
 # --- shapes
 
 
-def _known(length: Any) -> int | None:
-    return length if isinstance(length, int) else None
+def _static_size(size: object) -> int | None:
+    return size if isinstance(size, int) else None
 
 
-def _broadcast(one: int | None, other: int | None) -> int | None:
-    """Return the common length; None if unknown, -1 if there is none."""
-    if one is None or other is None:
+def _broadcast_size(first: int | None, second: int | None) -> int | None:
+    """Return the broadcast size; None if it is unknown, -1 if the sizes are not compatible."""
+    if first is None or second is None:
         return None
-    return (
-        max(one, other)
-        if 1 in (one, other) and 0 not in (one, other)
-        else (one if one == other else -1)
-    )
+    if first == second:
+        return first
+    return max(first, second) if 1 in (first, second) and 0 not in (first, second) else -1
 
 
 def _common_batch(sizes: Sequence[int | None]) -> int | None:
@@ -46,102 +45,98 @@ def _common_batch(sizes: Sequence[int | None]) -> int | None:
 
 
 class _Merge(Layer):
-    """What all merging layers share: a list comes in, shapes are checked at every call, masks are
-    joined.
-    """
+    """The base class of merging layers: checks a list of shapes, and combines masks."""
 
-    _function: ClassVar[Callable]
-    _count: ClassVar[int | None] = None  # how many inputs it takes, if that is fixed
+    _function: ClassVar[Callable[..., Any]]
+    _num_inputs: ClassVar[int | None] = None  # None for any number
     _uses_masks: ClassVar[bool] = False
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
         self.supports_masking = True
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, input_shape: Sequence[SymbolicShape]) -> None:
         """Check the shapes before anything is computed."""
         self.compute_output_shape(input_shape)
 
-    def call(self, inputs: Any, mask: Any = None) -> Any:
+    def call(self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None) -> Tensor:
         """Compute the output of a list of inputs."""
         if not isinstance(inputs, (list, tuple)):
-            raise self._not_a_list(inputs.shape)
-        self.compute_output_shape(
-            [x.shape for x in inputs]
-        )  # says what is wrong if the shapes do not fit
-        return self._merged(list(inputs), mask)
+            raise self._not_a_list(getattr(inputs, "shape", ()))
+        self.compute_output_shape([x.shape for x in inputs])  # raises for incompatible shapes
+        return self._merge(list(inputs), mask)
 
-    def _merged(self, inputs: list[Any], mask: Any) -> Any:
+    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Any:
         masks = list(mask) if self._uses_masks and mask is not None else None
         return dispatch(type(self)._function, inputs, masks)
 
-    def _not_a_list(self, shape: Any) -> ValueError:
+    def _not_a_list(self, shape: Sequence[Any]) -> ValueError:
         return ValueError(
             f"Layer {self.name!r} ({type(self).__name__}) was called with one input of shape "
             f"{tuple(shape)}; a list of inputs was expected. Call it as `layer([x, y])`."
         )
 
-    def _misfit(self, shapes: Sequence[Any], problem: str) -> ValueError:
-        listed = ", ".join(str(tuple(shape)) for shape in shapes)
+    def _shape_error(self, shapes: Sequence[Any], problem: str) -> ValueError:
+        shown = ", ".join(str(tuple(shape)) for shape in shapes)
         return ValueError(
-            f"Layer {self.name!r} ({type(self).__name__}) was called with shapes {listed}: "
-            f"{problem}"
+            f"Layer {self.name!r} ({type(self).__name__}) was called with shapes {shown}: {problem}"
         )
 
-    def _listed(self, input_shape: Any) -> list[tuple[int | None, ...]]:
-        """Return the shapes of a list of inputs, or refuse what is no list or has the wrong
-        length.
-        """
+    def _input_shapes(self, input_shape: Sequence[SymbolicShape]) -> list[SymbolicShape]:
+        """Return the shapes of a list of inputs; raise for another structure or number."""
         if input_shape is None or _call_context.is_shape(input_shape):
             if not input_shape:
-                raise self._misfit([], "the list is empty. Give at least one input.")
+                raise self._shape_error([], "the list is empty. Pass at least one input.")
             raise self._not_a_list(input_shape)
-        if self._count is not None and len(input_shape) != self._count:
-            raise self._misfit(
+        if self._num_inputs is not None and len(input_shape) != self._num_inputs:
+            raise self._shape_error(
                 input_shape,
-                f"exactly {self._count} inputs were expected, {len(input_shape)} were given.",
+                f"exactly {self._num_inputs} inputs were expected, {len(input_shape)} were given.",
             )
-        return [tuple(map(_known, shape)) for shape in input_shape]
+        return [tuple(map(_static_size, shape)) for shape in input_shape]
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the output for a list of input shapes."""
-        shapes = self._listed(input_shape)
+        shapes = self._input_shapes(input_shape)
         rank = max(map(len, shapes))
         if rank and min(map(len, shapes)) == 0:
-            raise self._misfit(
+            raise self._shape_error(
                 input_shape,
-                "a single number and an array cannot be merged. Use `podium.ops` for that.",
+                "a scalar and an array cannot be merged. Use `podium.ops` instead.",
             )
         batch = [_common_batch([shape[0] for shape in shapes])] if rank else []
-        wide = [(1,) * (rank - len(shape)) + shape[1:] for shape in shapes]
-        lengths = [functools.reduce(_broadcast, column) for column in zip(*wide, strict=True)]
-        for axis, length in enumerate(batch + lengths):
-            if length == -1:
-                ranks = set(map(len, shapes))
-                widened = (
-                    " (after the shorter ones got dimensions of 1 behind the batch)"
-                    if len(ranks) > 1
+        padded = [(1,) * (rank - len(shape)) + shape[1:] for shape in shapes]
+        sizes = [functools.reduce(_broadcast_size, column) for column in zip(*padded, strict=True)]
+        for axis, size in enumerate(batch + sizes):
+            if size == -1:
+                note = (
+                    " (after dimensions of size 1 were added to the shorter ones)"
+                    if len(set(map(len, shapes))) > 1
                     else ""
                 )
-                raise self._misfit(
+                raise self._shape_error(
                     input_shape,
-                    f"they differ in dimension {axis}{widened}. Give all inputs the same shape, or "
-                    "length 1 where they shall be repeated; to join inputs of different lengths "
+                    f"they differ in dimension {axis}{note}. Use inputs of the same shape, or of "
+                    "size 1 where they should be repeated; to combine inputs of different sizes "
                     "use Concatenate.",
                 )
-        return (*batch, *lengths)
+        return (*batch, *sizes)
 
     def _output_dtype(self, dtypes: list[Any]) -> Any:
         return promote_dtypes(jnp.result_type)(*dtypes)
 
-    def compute_output_spec(self, inputs: Any, mask: Any = None) -> KerasTensor:
-        """Return what a call on symbolic inputs gives."""
+    def compute_output_spec(
+        self, inputs: Sequence[KerasTensor], mask: Sequence[Tensor | None] | None = None
+    ) -> KerasTensor:
+        """Return the specs of the outputs for symbolic inputs."""
         if not isinstance(inputs, (list, tuple)):
-            raise self._not_a_list(inputs.shape)
+            raise self._not_a_list(getattr(inputs, "shape", ()))
         shape = self.compute_output_shape([x.shape for x in inputs])
         return KerasTensor(shape, self._output_dtype([x.dtype for x in inputs]))
 
-    def _masks_for(self, inputs: Any, mask: Any) -> list[Any] | None:
+    def _masks_for(
+        self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None
+    ) -> list[Any] | None:
         if mask is None:
             return None
         if (
@@ -155,10 +150,10 @@ class _Merge(Layer):
             )
         return list(mask)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return a mask that is true where one of the inputs' masks is; None if one of them has
-        none.
-        """
+    def compute_mask(
+        self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None
+    ) -> Tensor | None:
+        """Return the logical OR of the masks; None if an input has no mask."""
         masks = self._masks_for(inputs, mask)
         if masks is None or any(m is None for m in masks):
             return None
@@ -166,7 +161,7 @@ class _Merge(Layer):
 
 
 class Add(_Merge):
-    """Adds inputs, element by element.
+    """Adds a list of inputs element-wise.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
@@ -176,52 +171,56 @@ class Add(_Merge):
         array([2., 2., 2.], dtype=float32)
     """
 
-    _function = staticmethod(_merge_arrays.folded(jnp.add))
+    _function = staticmethod(_merge_functions.fold(jnp.add))
 
 
 class Subtract(_Merge):
-    """Subtracts the second of two inputs from the first.
+    """Subtracts the second of two inputs from the first, element-wise.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.Subtract()([np.ones((1, 3), "float32"), np.full((1, 3), 3, "float32")]).numpy()
+        >>> x, y = np.ones((1, 3), "float32"), np.full((1, 3), 3, "float32")
+        >>> podium.layers.Subtract()([x, y]).numpy()
         array([[-2., -2., -2.]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_arrays.folded(jnp.subtract))
-    _count = 2
+    _function = staticmethod(_merge_functions.fold(jnp.subtract))
+    _num_inputs = 2
 
 
 class Multiply(_Merge):
-    """Multiplies inputs, element by element. Masked steps count as 1, and as 0 where all inputs are
-    masked.
+    """Multiplies a list of inputs element-wise.
+
+    Masked steps count as 1, and as 0 where all inputs are masked.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.Multiply()([np.full((1, 2), 2, "float32"), np.full((1, 2), 3, "float32")]).numpy()
+        >>> x, y = np.full((1, 2), 2, "float32"), np.full((1, 2), 3, "float32")
+        >>> podium.layers.Multiply()([x, y]).numpy()
         array([[6., 6.]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_arrays.product)
+    _function = staticmethod(_merge_functions.product)
     _uses_masks = True
 
 
 class Average(_Merge):
-    """Takes the mean of inputs, element by element.
+    """Averages a list of inputs element-wise.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.Average()([np.full((1, 2), 2, "float32"), np.full((1, 2), 3, "float32")]).numpy()
+        >>> x, y = np.full((1, 2), 2, "float32"), np.full((1, 2), 3, "float32")
+        >>> podium.layers.Average()([x, y]).numpy()
         array([[2.5, 2.5]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_arrays.mean)
+    _function = staticmethod(_merge_functions.mean)
 
     def _output_dtype(self, dtypes: list[Any]) -> Any:
         dtype = super()._output_dtype(dtypes)
@@ -229,49 +228,54 @@ class Average(_Merge):
 
 
 class Maximum(_Merge):
-    """Keeps the largest of inputs, element by element. A masked step gives way to the other
-    inputs'.
+    """Computes the element-wise maximum of a list of inputs.
+
+    Masked steps of an input are ignored.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.Maximum()([np.array([[1.0, 5.0]], "float32"), np.array([[3.0, 2.0]], "float32")]).numpy()
+        >>> x, y = np.array([[1.0, 5.0]], "float32"), np.array([[3.0, 2.0]], "float32")
+        >>> podium.layers.Maximum()([x, y]).numpy()
         array([[3., 5.]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_arrays.chosen(jnp.maximum))
+    _function = staticmethod(_merge_functions.fold_unmasked(jnp.maximum))
     _uses_masks = True
 
 
 class Minimum(_Merge):
-    """Keeps the smallest of inputs, element by element. A masked step gives way to the other
-    inputs'.
+    """Computes the element-wise minimum of a list of inputs.
+
+    Masked steps of an input are ignored.
 
     Args:
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.Minimum()([np.array([[1.0, 5.0]], "float32"), np.array([[3.0, 2.0]], "float32")]).numpy()
+        >>> x, y = np.array([[1.0, 5.0]], "float32"), np.array([[3.0, 2.0]], "float32")
+        >>> podium.layers.Minimum()([x, y]).numpy()
         array([[1., 2.]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_arrays.chosen(jnp.minimum))
+    _function = staticmethod(_merge_functions.fold_unmasked(jnp.minimum))
     _uses_masks = True
 
 
 class Concatenate(_Merge):
-    """Joins inputs along one dimension.
+    """Concatenates a list of inputs along an axis.
 
     Args:
-        axis: The dimension in which they may differ and are joined.
+        axis: The axis along which to concatenate.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Raises:
         ValueError: If the inputs differ in another dimension.
 
     Example:
-        >>> podium.layers.Concatenate()([np.ones((2, 3), "float32"), np.ones((2, 5), "float32")]).shape
+        >>> x, y = np.ones((2, 3), "float32"), np.ones((2, 5), "float32")
+        >>> podium.layers.Concatenate()([x, y]).shape
         (2, 8)
     """
 
@@ -279,65 +283,70 @@ class Concatenate(_Merge):
         super().__init__(**kwargs)
         if isinstance(axis, bool) or not isinstance(axis, int):
             raise TypeError(
-                f"Concatenate was given axis={axis!r}; a whole number was expected, such as -1 "
-                "for the last one."
+                f"Concatenate was given axis={axis!r}; an int was expected, such as -1 "
+                "for the last axis."
             )
         self.axis = axis
 
-    def _merged(self, inputs: list[Any], mask: Any) -> Any:
-        return dispatch(_merge_arrays.joined, inputs, self.axis)
+    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Any:
+        return dispatch(_merge_functions.concatenate, inputs, self.axis)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the output for a list of input shapes."""
-        shapes = self._listed(input_shape)
+        shapes = self._input_shapes(input_shape)
         rank = len(shapes[0])
         if any(len(shape) != rank for shape in shapes):
-            raise self._misfit(
+            raise self._shape_error(
                 input_shape, "they must have the same number of dimensions. Reshape some of them."
             )
         if not -rank <= self.axis < rank:
-            problem = f"axis={self.axis} is none of their {rank} dimensions. Give an axis from {-rank} to {rank - 1}."
-            raise self._misfit(input_shape, problem)
-        joined = self.axis % rank
+            problem = (
+                f"axis={self.axis} is not one of their {rank} dimensions. Use an axis from "
+                f"{-rank} to {rank - 1}."
+            )
+            raise self._shape_error(input_shape, problem)
+        concatenated_axis = self.axis % rank
         output: list[int | None] = []
         for axis, column in enumerate(zip(*shapes, strict=True)):
-            if axis == joined:
+            if axis == concatenated_axis:
                 output.append(None if None in column else sum(column))
                 continue
-            lengths = {length for length in column if length is not None}
-            if len(lengths) > 1:
-                raise self._misfit(
+            sizes = {size for size in column if size is not None}
+            if len(sizes) > 1:
+                raise self._shape_error(
                     input_shape,
-                    f"they may differ only in dimension {joined} (axis={self.axis}), and differ in "
-                    f"dimension {axis}. Join along another axis, or crop, pad or reshape the "
-                    "inputs.",
+                    f"they may differ only in dimension {concatenated_axis} (axis={self.axis}), "
+                    f"and differ in dimension {axis}. Concatenate along another axis, or crop, "
+                    "pad or reshape the inputs.",
                 )
-            output.append(lengths.pop() if lengths else None)
+            output.append(sizes.pop() if sizes else None)
         return tuple(output)
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the joined masks; inputs without one count as true."""
+    def compute_mask(
+        self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None
+    ) -> Tensor | None:
+        """Return the concatenated masks; inputs without a mask count as unmasked."""
         masks = self._masks_for(inputs, mask)
         if masks is None or all(m is None for m in masks):
             return None
-        return dispatch(_merge_arrays.joined_mask, list(inputs), masks, self.axis)
+        return dispatch(_merge_functions.concatenate_masks, list(inputs), masks, self.axis)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"axis": self.axis}
 
 
 class Dot(_Merge):
-    """Multiplies two inputs and sums over one dimension of each, sample by sample.
+    """Computes the dot product of two inputs along one axis of each, per sample.
 
     Args:
-        axes: The dimension to sum over, in both inputs or as a pair, counted with the batch as 0.
-        normalize: Whether to scale to length 1 along that dimension first; the result is then the
+        axes: The axis to sum over: an int for both inputs, or a pair. The batch is axis 0.
+        normalize: Whether to L2-normalize the inputs along that axis first; the result is then the
             cosine similarity.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Raises:
-        ValueError: If the two dimensions have different lengths.
+        ValueError: If the two axes have different sizes.
 
     Example:
         >>> x, y = np.ones((5, 10, 3), "float32"), np.ones((5, 3, 2), "float32")
@@ -345,22 +354,22 @@ class Dot(_Merge):
         (5, 10, 2)
     """
 
-    _count = 2
+    _num_inputs = 2
 
     def __init__(self, axes: int | tuple[int, int], normalize: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
-        given = (axes, axes) if isinstance(axes, int) else axes
+        pair = (axes, axes) if isinstance(axes, int) else axes
         if (
-            not isinstance(given, (list, tuple))
-            or len(given) != 2
-            or not all(type(axis) is int for axis in given)
+            not isinstance(pair, (list, tuple))
+            or len(pair) != 2
+            or not all(type(axis) is int for axis in pair)
         ):
-            kind = ValueError if isinstance(given, (list, tuple)) else TypeError
-            raise kind(
-                f"Dot was given axes={axes!r}; a whole number or a pair of them was expected, "
+            error_type = ValueError if isinstance(pair, (list, tuple)) else TypeError
+            raise error_type(
+                f"Dot was given axes={axes!r}; an int or a pair of ints was expected, "
                 "such as axes=(2, 1)."
             )
-        if 0 in given:
+        if 0 in pair:
             raise ValueError(
                 f"Dot was given axes={axes!r}; dimension 0 is the batch and cannot be summed "
                 "over. Count from 1."
@@ -369,56 +378,58 @@ class Dot(_Merge):
         self.normalize = normalize
 
     def _axes_in(self, shapes: Sequence[Any]) -> tuple[int, int]:
-        given = (self.axes, self.axes) if isinstance(self.axes, int) else self.axes
-        for axis, shape in zip(given, shapes, strict=True):
+        pair = (self.axes, self.axes) if isinstance(self.axes, int) else self.axes
+        for axis, shape in zip(pair, shapes, strict=True):
             if len(shape) < 2 or not -len(shape) < axis < len(shape):
-                raise self._misfit(
+                raise self._shape_error(
                     shapes,
-                    f"they have no dimensions axes={self.axes} behind the batch. Give other axes.",
+                    f"they have no dimensions axes={self.axes} after the batch. Use other axes.",
                 )
-        return given[0] % len(shapes[0]), given[1] % len(shapes[1])
+        return pair[0] % len(shapes[0]), pair[1] % len(shapes[1])
 
-    def _merged(self, inputs: list[Any], mask: Any) -> Any:
+    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Any:
         axes = self._axes_in([x.shape for x in inputs])
         if self.normalize:
             inputs = [ops.normalize(x, axis=axis) for x, axis in zip(inputs, axes, strict=True)]
-        return dispatch(_merge_arrays.dotted, *inputs, axes)
+        return dispatch(_merge_functions.batch_dot, *inputs, axes)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the output for a list of two input shapes."""
-        one, other = self._listed(input_shape)
-        axes = self._axes_in((one, other))
-        summed = one[axes[0]], other[axes[1]]
-        batch = {size for size in (one[0], other[0]) if size is not None}
+        first, second = self._input_shapes(input_shape)
+        axes = self._axes_in((first, second))
+        summed = first[axes[0]], second[axes[1]]
+        batch = {size for size in (first[0], second[0]) if size is not None}
         if len(batch) > 1 or (None not in summed and summed[0] != summed[1]):
-            raise self._misfit(
+            raise self._shape_error(
                 input_shape,
                 f"dimension {axes[0]} of the first and {axes[1]} of the second "
-                f"(axes={self.axes}) must be equally long, and so "
-                "must the batches. Give other axes, or reshape the inputs.",
+                f"(axes={self.axes}) must have the same size, and so "
+                "must the batches. Use other axes, or reshape the inputs.",
             )
-        rest = [
-            n
-            for shape, gone in zip((one, other), axes, strict=True)
-            for i, n in enumerate(shape)
-            if i not in (0, gone)
+        sizes = [
+            size
+            for shape, summed_axis in zip((first, second), axes, strict=True)
+            for axis, size in enumerate(shape)
+            if axis not in (0, summed_axis)
         ]
-        return (batch.pop() if batch else None, *(rest or [1]))
+        return (batch.pop() if batch else None, *(sizes or [1]))
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None: the masked dimension may be the one that is summed over."""
+    def compute_mask(
+        self, inputs: Sequence[Tensor], mask: Sequence[Tensor | None] | None = None
+    ) -> None:
+        """Return None: the masked axis may be the one that is summed over."""
         return None
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"axes": self.axes, "normalize": self.normalize}
 
 
-# --- as functions
+# --- functional interface
 
 
-def add(inputs: Sequence[Any], **kwargs: Any) -> Any:
-    """Add inputs, element by element; `Add` as a function.
+def add(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+    """Add a list of inputs element-wise; functional interface of `Add`.
 
     Args:
         inputs: A list of arrays or symbolic values.
@@ -434,8 +445,8 @@ def add(inputs: Sequence[Any], **kwargs: Any) -> Any:
     return Add(**kwargs)(inputs)
 
 
-def subtract(inputs: Sequence[Any], **kwargs: Any) -> Any:
-    """Subtract the second of two inputs from the first; `Subtract` as a function.
+def subtract(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+    """Subtract the second of two inputs from the first; functional interface of `Subtract`.
 
     Args:
         inputs: A list of two arrays or symbolic values.
@@ -451,8 +462,8 @@ def subtract(inputs: Sequence[Any], **kwargs: Any) -> Any:
     return Subtract(**kwargs)(inputs)
 
 
-def multiply(inputs: Sequence[Any], **kwargs: Any) -> Any:
-    """Multiply inputs, element by element; `Multiply` as a function.
+def multiply(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+    """Multiply a list of inputs element-wise; functional interface of `Multiply`.
 
     Args:
         inputs: A list of arrays or symbolic values.
@@ -462,14 +473,15 @@ def multiply(inputs: Sequence[Any], **kwargs: Any) -> Any:
         Their product.
 
     Example:
-        >>> podium.layers.multiply([np.full((1, 2), 2, "float32"), np.full((1, 2), 3, "float32")]).numpy()
+        >>> x, y = np.full((1, 2), 2, "float32"), np.full((1, 2), 3, "float32")
+        >>> podium.layers.multiply([x, y]).numpy()
         array([[6., 6.]], dtype=float32)
     """
     return Multiply(**kwargs)(inputs)
 
 
-def average(inputs: Sequence[Any], **kwargs: Any) -> Any:
-    """Take the mean of inputs, element by element; `Average` as a function.
+def average(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+    """Average a list of inputs element-wise; functional interface of `Average`.
 
     Args:
         inputs: A list of arrays or symbolic values.
@@ -485,8 +497,8 @@ def average(inputs: Sequence[Any], **kwargs: Any) -> Any:
     return Average(**kwargs)(inputs)
 
 
-def maximum(inputs: Sequence[Any], **kwargs: Any) -> Any:
-    """Keep the largest of inputs, element by element; `Maximum` as a function.
+def maximum(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+    """Compute the element-wise maximum of inputs; functional interface of `Maximum`.
 
     Args:
         inputs: A list of arrays or symbolic values.
@@ -502,8 +514,8 @@ def maximum(inputs: Sequence[Any], **kwargs: Any) -> Any:
     return Maximum(**kwargs)(inputs)
 
 
-def minimum(inputs: Sequence[Any], **kwargs: Any) -> Any:
-    """Keep the smallest of inputs, element by element; `Minimum` as a function.
+def minimum(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+    """Compute the element-wise minimum of inputs; functional interface of `Minimum`.
 
     Args:
         inputs: A list of arrays or symbolic values.
@@ -519,38 +531,39 @@ def minimum(inputs: Sequence[Any], **kwargs: Any) -> Any:
     return Minimum(**kwargs)(inputs)
 
 
-def concatenate(inputs: Sequence[Any], axis: int = -1, **kwargs: Any) -> Any:
-    """Join inputs along one dimension; `Concatenate` as a function.
+def concatenate(inputs: Sequence[Any], axis: int = -1, **kwargs: Any) -> jax.Array:
+    """Concatenate inputs along an axis; functional interface of `Concatenate`.
 
     Args:
         inputs: A list of arrays or symbolic values.
-        axis: The dimension in which they may differ and are joined.
+        axis: The axis along which to concatenate.
         **kwargs: Arguments of the layer.
 
     Returns:
-        The joined value.
+        The concatenated value.
 
     Example:
-        >>> podium.layers.concatenate([np.zeros((1, 2), "float32"), np.ones((1, 1), "float32")]).numpy()
+        >>> x, y = np.zeros((1, 2), "float32"), np.ones((1, 1), "float32")
+        >>> podium.layers.concatenate([x, y]).numpy()
         array([[0., 0., 1.]], dtype=float32)
     """
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
-def dot(inputs: Sequence[Any], axes: int | tuple[int, int] = -1, **kwargs: Any) -> Any:
-    """Multiply two inputs and sum over one dimension of each, sample by sample; `Dot` as a
-    function.
+def dot(inputs: Sequence[Any], axes: int | tuple[int, int] = -1, **kwargs: Any) -> jax.Array:
+    """Compute the dot product of two inputs; functional interface of `Dot`.
 
     Args:
         inputs: A list of two arrays or symbolic values.
-        axes: The dimension to sum over, in both inputs or as a pair.
+        axes: The axis to sum over: an int for both inputs, or a pair.
         **kwargs: Arguments of the layer, such as `normalize`.
 
     Returns:
         The products.
 
     Example:
-        >>> podium.layers.dot([np.ones((1, 3), "float32"), np.ones((1, 3), "float32")], axes=1).numpy()
+        >>> x = np.ones((1, 3), "float32")
+        >>> podium.layers.dot([x, x], axes=1).numpy()
         array([[3.]], dtype=float32)
     """
     return Dot(axes=axes, **kwargs)(inputs)

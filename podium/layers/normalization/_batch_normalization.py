@@ -1,7 +1,7 @@
-"""BatchNormalization: statistics of the batch in training, their running averages otherwise.
+"""BatchNormalization: normalizes by the statistics of the batch, or by their moving averages.
 
-In training one pure function gives the outputs and the new averages; the layer assigns them. The
-averages carry no gradient.
+In training one pure function returns the outputs and the new averages; the layer assigns them. No
+gradient flows through the averages.
 """
 
 from __future__ import annotations
@@ -11,47 +11,55 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from podium.core import dispatch, unknown_choice
+from podium._typing import (
+    Config,
+    ConstraintLike,
+    DTypeLike,
+    InitializerLike,
+    RegularizerLike,
+    ShapeLike,
+    SymbolicShape,
+)
+from podium.core import Tensor, dispatch, unknown_choice
 from podium.core import epsilon as keras_epsilon
-from podium.layers._argument_checks import (
-    axes_of,
+from podium.layers._input_spec import InputSpec
+from podium.layers._layer import Layer
+from podium.layers._layer_arguments import (
     check_axes,
-    fraction,
+    check_fraction,
     set_weight_options,
+    standardize_axes,
     weight_options,
     weight_options_config,
 )
-from podium.layers._input_spec import InputSpec
-from podium.layers._layer import Layer
 
 
 class BatchNormalization(Layer):
-    """Brings each feature to mean 0 and variance 1 over the batch, then scales it by `gamma` and
-    shifts it by `beta`.
+    """Normalizes each feature to mean 0 and variance 1, then scales by `gamma` and adds `beta`.
 
-    In training it uses the batch's statistics and moves their running averages; otherwise, and
-    always when `trainable` is False, it uses the running averages.
+    In training it uses the statistics of the batch and updates their moving averages; otherwise,
+    and always when `trainable` is False, it uses the moving averages.
 
     Args:
         axis: The axis of the features; 1 for channels first.
-        momentum: How much of the running averages stays at each step.
-        epsilon: Added to the variance, against division by zero.
+        momentum: The momentum of the moving averages.
+        epsilon: Small float added to the variance to avoid dividing by zero.
         center: Whether to add `beta`.
         scale: Whether to multiply by `gamma`.
-        beta_initializer: How `beta` starts.
-        gamma_initializer: How `gamma` starts.
-        moving_mean_initializer: How the running mean starts.
-        moving_variance_initializer: How the running variance starts.
-        beta_regularizer: A penalty on `beta`.
-        gamma_regularizer: A penalty on `gamma`.
-        beta_constraint: Applied to `beta` after updates.
-        gamma_constraint: Applied to `gamma` after updates.
-        renorm: Whether to correct the batch's statistics towards long-term ones (batch
-            renormalization).
+        beta_initializer: Initializer of `beta`.
+        gamma_initializer: Initializer of `gamma`.
+        moving_mean_initializer: Initializer of the moving mean.
+        moving_variance_initializer: Initializer of the moving variance.
+        beta_regularizer: Regularizer of `beta`.
+        gamma_regularizer: Regularizer of `gamma`.
+        beta_constraint: Constraint of `beta`, applied after updates.
+        gamma_constraint: Constraint of `gamma`, applied after updates.
+        renorm: Whether to use batch renormalization, which corrects the statistics of the batch
+            towards long-term ones.
         renorm_clipping: Limits of that correction: a dictionary with any of "rmin", "rmax", "dmax".
-        renorm_momentum: How much of the long-term statistics stays at each step.
-        synchronized: Accepted as in Keras. The batch is one global array, so its statistics always
-            span all devices.
+        renorm_momentum: The momentum of the long-term statistics.
+        synchronized: Accepted for compatibility with Keras. The batch is one global array, so its
+            statistics always include all devices.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -73,30 +81,30 @@ class BatchNormalization(Layer):
         epsilon: float = 0.001,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        moving_mean_initializer: Any = "zeros",
-        moving_variance_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        moving_mean_initializer: InitializerLike = "zeros",
+        moving_variance_initializer: InitializerLike = "ones",
+        beta_regularizer: RegularizerLike = None,
+        gamma_regularizer: RegularizerLike = None,
+        beta_constraint: ConstraintLike = None,
+        gamma_constraint: ConstraintLike = None,
         renorm: bool = False,
         renorm_clipping: dict[str, float] | None = None,
         renorm_momentum: float = 0.99,
         synchronized: bool = False,
         **kwargs: Any,
     ):
-        kwargs.pop("fused", None)  # Keras 2's choice of a kernel
+        kwargs.pop("fused", None)  # an option of Keras 2
         super().__init__(**kwargs)
-        axes = axes_of(self, axis)
+        axes = standardize_axes(self, axis)
         if len(axes) != 1:
             raise ValueError(
                 f"BatchNormalization was given axis={axis!r}; one axis was expected, such as "
                 "axis=-1."
             )
         self.axis = axes[0]
-        self.momentum = float(fraction(self, "momentum", momentum))
+        self.momentum = float(check_fraction(self, "momentum", momentum))
         self.epsilon = float(epsilon)
         self.center = center
         self.scale = scale
@@ -112,9 +120,7 @@ class BatchNormalization(Layer):
             gamma_constraint=gamma_constraint,
         )
         self.renorm = renorm
-        self.renorm_clipping = (
-            _checked_clipping(renorm_clipping or {}) if renorm else renorm_clipping
-        )
+        self.renorm_clipping = _check_clipping(renorm_clipping or {}) if renorm else renorm_clipping
         self.renorm_momentum = renorm_momentum
         self.synchronized = synchronized
         self.supports_masking = True
@@ -126,8 +132,8 @@ class BatchNormalization(Layer):
         self.renorm_mean: Any = None
         self.renorm_stddev: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the scale, the shift and the running averages."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the scale, the offset and the moving averages."""
         check_axes(self, (self.axis,), input_shape)
         shape = (input_shape[self.axis],)
         if self.scale:
@@ -148,7 +154,7 @@ class BatchNormalization(Layer):
             self.renorm_stddev = self._add_average("renorm_stddev", shape, self._initial_stddev)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: input_shape[self.axis]})
 
-    def _add_average(self, name: str, shape: tuple, initializer: Any) -> Any:
+    def _add_average(self, name: str, shape: tuple[Any, ...], initializer: InitializerLike) -> Any:
         return self.add_weight(
             name=name,
             shape=shape,
@@ -158,13 +164,13 @@ class BatchNormalization(Layer):
             aggregation="mean",
         )
 
-    def _initial_stddev(self, shape: Any, dtype: Any = None) -> Any:
+    def _initial_stddev(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Any:
         return dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))
 
-    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        """Normalise the inputs; `mask` (one dimension less) leaves entries out of the
-        statistics.
-        """
+    def call(
+        self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Normalize the inputs; entries where `mask` is False are left out of the statistics."""
         if mask is not None and len(mask.shape) != len(inputs.shape) - 1:
             raise ValueError(
                 f"Layer {self.name!r} (BatchNormalization) was given a mask of shape "
@@ -175,7 +181,10 @@ class BatchNormalization(Layer):
         common = {"axis": self.axis, "epsilon": self.epsilon, "dtype": self.compute_dtype}
         if not (training and self.trainable):
             averages = (self.moving_mean, self.moving_variance)
-            return dispatch(_normalize, inputs, *averages, self.gamma, self.beta, **common)
+            outputs: Tensor = dispatch(
+                _normalize, inputs, *averages, self.gamma, self.beta, **common
+            )
+            return outputs
         common["momentum"] = self.momentum
         if self.renorm:
             return self._renormalize(inputs, mask, common)
@@ -187,26 +196,26 @@ class BatchNormalization(Layer):
         self.moving_variance.assign(variance)
         return outputs
 
-    def _renormalize(self, inputs: Any, mask: Any, common: dict[str, Any]) -> Any:
+    def _renormalize(self, inputs: Tensor, mask: Tensor | None, common: dict[str, Any]) -> Any:
         averages = (self.moving_mean, self.moving_stddev, self.renorm_mean, self.renorm_stddev)
         options = common | {
             "clipping": self.renorm_clipping,
             "renorm_momentum": self.renorm_momentum,
         }
-        outputs, moved = dispatch(
+        outputs, new_averages = dispatch(
             _renormalize_batch, inputs, mask, averages, self.gamma, self.beta, **options
         )
-        for variable, value in zip((*averages, self.moving_variance), moved, strict=True):
+        for variable, value in zip((*averages, self.moving_variance), new_averages, strict=True):
             variable.assign(value)
         return outputs
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the inputs."""
         check_axes(self, (self.axis,), input_shape)
         return input_shape
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         names = (
             "axis",
             "momentum",
@@ -222,7 +231,7 @@ class BatchNormalization(Layer):
         return super().get_config() | {name: getattr(self, name) for name in names} | weights
 
 
-def _checked_clipping(clipping: dict[str, float]) -> dict[str, float]:
+def _check_clipping(clipping: dict[str, float]) -> dict[str, float]:
     for key in clipping:
         if key not in ("rmax", "rmin", "dmax"):
             raise unknown_choice("key of renorm_clipping", key, ["rmax", "rmin", "dmax"])
@@ -237,17 +246,17 @@ def _checked_clipping(clipping: dict[str, float]) -> dict[str, float]:
 
 
 def _normalize(
-    x: Any,
-    mean: Any,
-    variance: Any,
-    gamma: Any,
-    beta: Any,
+    x: jax.Array,
+    mean: jax.Array,
+    variance: jax.Array,
+    gamma: jax.Array | None,
+    beta: jax.Array | None,
     *,
     axis: int,
     epsilon: float,
     dtype: str,
-) -> Any:
-    """Normalise by given statistics, in float32 at least."""
+) -> jax.Array:
+    """Normalize with these statistics, in float32 or higher precision."""
     x = at_least_float32(x)
     shape = [1] * x.ndim
     shape[axis] = mean.shape[0]
@@ -259,36 +268,41 @@ def _normalize(
 
 
 def _normalize_batch(
-    x: Any,
-    mask: Any,
-    moving_mean: Any,
-    moving_variance: Any,
-    gamma: Any,
-    beta: Any,
+    x: jax.Array,
+    mask: jax.Array | None,
+    moving_mean: jax.Array,
+    moving_variance: jax.Array,
+    gamma: jax.Array | None,
+    beta: jax.Array | None,
     *,
     momentum: float,
     **common: Any,
-) -> Any:
-    """Normalise by the batch's statistics; returns the outputs and the moved averages."""
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Normalize with the statistics of the batch; return the outputs and the new averages."""
     mean, variance = _moments(at_least_float32(x), mask, common["axis"])
     outputs = _normalize(x, mean, variance, gamma, beta, **common)
-    return outputs, _moved(moving_mean, mean, momentum), _moved(moving_variance, variance, momentum)
+    return (
+        outputs,
+        _update_average(moving_mean, mean, momentum),
+        _update_average(moving_variance, variance, momentum),
+    )
 
 
 def _renormalize_batch(
-    x: Any,
-    mask: Any,
+    x: jax.Array,
+    mask: jax.Array | None,
     averages: Any,
-    gamma: Any,
-    beta: Any,
+    gamma: jax.Array | None,
+    beta: jax.Array | None,
     *,
     momentum: float,
     renorm_momentum: float,
     clipping: Any,
     **common: Any,
-) -> Any:
-    """Normalise by the batch's statistics, corrected towards long-term ones without a gradient
-    through the correction.
+) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+    """Normalize with the statistics of the batch, corrected towards long-term ones.
+
+    No gradient flows through the correction.
     """
     moving_mean, moving_stddev, renorm_mean, renorm_stddev = averages
     mean, variance = _moments(at_least_float32(x), mask, common["axis"])
@@ -303,29 +317,29 @@ def _renormalize_batch(
     shift = d if gamma is None else d * gamma
     shift = shift if beta is None else shift + beta
     outputs = _normalize(x, mean, variance, r if gamma is None else r * gamma, shift, **common)
-    new_stddev = _moved(moving_stddev, stddev, momentum)
-    moved = (
-        _moved(moving_mean, mean, momentum),
+    new_stddev = _update_average(moving_stddev, stddev, momentum)
+    new_averages = (
+        _update_average(moving_mean, mean, momentum),
         new_stddev,
-        _moved(renorm_mean, mean, renorm_momentum),
-        _moved(renorm_stddev, stddev, renorm_momentum),
+        _update_average(renorm_mean, mean, renorm_momentum),
+        _update_average(renorm_stddev, stddev, renorm_momentum),
         jax.nn.relu(new_stddev**2 - common["epsilon"]),
     )
-    return outputs, moved
+    return outputs, new_averages
 
 
-def at_least_float32(x: Any) -> Any:
-    """Return integers and half-precision floats as float32, for sums that need it."""
+def at_least_float32(x: jax.Array) -> jax.Array:
+    """Cast integers and half-precision floats to float32."""
     return x if x.dtype in (jnp.float32, jnp.float64) else x.astype(jnp.float32)
 
 
-def _moved(average: Any, value: Any, momentum: float) -> Any:
+def _update_average(average: jax.Array, value: jax.Array, momentum: float) -> jax.Array:
     value = jax.lax.stop_gradient(value).astype(average.dtype)
     return average * momentum + value * (1.0 - momentum)
 
 
-def _moments(x: Any, mask: Any, axis: int) -> Any:
-    """Return mean and variance of each feature; entries where `mask` is False do not count."""
+def _moments(x: jax.Array, mask: jax.Array | None, axis: int) -> tuple[jax.Array, jax.Array]:
+    """Return mean and variance of each feature; entries where `mask` is False are ignored."""
     axes = tuple(i for i in range(x.ndim) if i != axis % x.ndim)
     if mask is None:
         return jnp.mean(x, axes), jnp.var(x, axes)

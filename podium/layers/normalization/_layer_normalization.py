@@ -1,39 +1,43 @@
-"""Normalization without statistics of the batch: LayerNormalization, RMS, Group and Unit, and
-SpectralNormalization.
+"""Normalization without statistics of the batch: layer, RMS, group, unit and spectral.
+
+Batch normalization is in `_batch_normalization.py`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from podium import initializers, ops
-from podium.core import dispatch
-from podium.layers._argument_checks import (
-    axes_of,
-    check_axes,
-    set_weight_options,
-    weight_options,
-    weight_options_config,
-    whole_number,
-)
+from podium._typing import Config, ConstraintLike, InitializerLike, RegularizerLike, SymbolicShape
+from podium.core import Tensor, dispatch
+from podium.core.internal import check_int
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
+from podium.layers._layer_arguments import (
+    check_axes,
+    set_weight_options,
+    standardize_axes,
+    weight_options,
+    weight_options_config,
+)
 from podium.layers.core._wrapper import Wrapper
 from podium.layers.normalization._batch_normalization import at_least_float32
 
 
 class _ScaledNormalization(Layer):
-    """What layer and group normalization share: a learned scale `gamma` and shift `beta`, never
-    cast to half precision.
+    """Learned scale `gamma` and offset `beta` of layer and group normalization.
+
+    They are never cast to half precision.
     """
 
     def __init__(
         self,
-        axis: Any,
+        axis: int | Sequence[int],
         epsilon: float,
         center: bool,
         scale: bool,
@@ -42,7 +46,7 @@ class _ScaledNormalization(Layer):
     ):
         super().__init__(**kwargs)
         self.axis = axis
-        self._axes = axes_of(self, axis)
+        self._axes = standardize_axes(self, axis)
         self.epsilon = epsilon
         self.center = center
         self.scale = scale
@@ -52,7 +56,7 @@ class _ScaledNormalization(Layer):
         self.gamma: Any = None
         self.beta: Any = None
 
-    def _add_scale_and_shift(self, shape: tuple, scale: bool, center: bool) -> None:
+    def _create_scale_and_offset(self, shape: tuple[Any, ...], scale: bool, center: bool) -> None:
         if scale:
             self.gamma = self.add_weight(
                 name="gamma", shape=shape, autocast=False, **weight_options(self, "gamma")
@@ -62,52 +66,53 @@ class _ScaledNormalization(Layer):
                 name="beta", shape=shape, autocast=False, **weight_options(self, "beta")
             )
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the inputs."""
         check_axes(self, self._axes, input_shape)
         return input_shape
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
-        own = {name: getattr(self, name) for name in ("axis", "epsilon", "center", "scale")}
-        return super().get_config() | own | weight_options_config(self, "beta", "gamma")
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
+        options = {name: getattr(self, name) for name in ("axis", "epsilon", "center", "scale")}
+        return super().get_config() | options | weight_options_config(self, "beta", "gamma")
 
 
 class LayerNormalization(_ScaledNormalization):
-    """Brings the features of each sample to mean 0 and variance 1, then scales and shifts them.
+    """Layer normalization: normalizes the features of each sample to mean 0 and variance 1.
 
     Args:
         axis: The axis of the features, or a list of axes.
-        epsilon: Added to the variance, against division by zero.
+        epsilon: Small float added to the variance to avoid dividing by zero.
         center: Whether to add `beta`.
         scale: Whether to multiply by `gamma`.
-        beta_initializer: How `beta` starts.
-        gamma_initializer: How `gamma` starts.
-        beta_regularizer: A penalty on `beta`.
-        gamma_regularizer: A penalty on `gamma`.
-        beta_constraint: Applied to `beta` after updates.
-        gamma_constraint: Applied to `gamma` after updates.
-        rms_scaling: Outdated, use `RMSNormalization`. Divides by the standard deviation without
+        beta_initializer: Initializer of `beta`.
+        gamma_initializer: Initializer of `gamma`.
+        beta_regularizer: Regularizer of `beta`.
+        gamma_regularizer: Regularizer of `gamma`.
+        beta_constraint: Constraint of `beta`, applied after updates.
+        gamma_constraint: Constraint of `gamma`, applied after updates.
+        rms_scaling: Deprecated, use `RMSNormalization`. Divides by the standard deviation without
             subtracting the mean.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.LayerNormalization(epsilon=1e-6)(np.array([[1.0, 3.0]], "float32")).numpy().round(2)
+        >>> layer = podium.layers.LayerNormalization(epsilon=1e-6)
+        >>> layer(np.array([[1.0, 3.0]], "float32")).numpy().round(2)
         array([[-1.,  1.]], dtype=float32)
     """
 
     def __init__(
         self,
-        axis: Any = -1,
+        axis: int | Sequence[int] = -1,
         epsilon: float = 0.001,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        beta_regularizer: RegularizerLike = None,
+        gamma_regularizer: RegularizerLike = None,
+        beta_constraint: ConstraintLike = None,
+        gamma_constraint: ConstraintLike = None,
         *,
         rms_scaling: bool = False,
         **kwargs: Any,
@@ -129,19 +134,19 @@ class LayerNormalization(_ScaledNormalization):
             )
         self.rms_scaling = rms_scaling
 
-    def build(self, input_shape: Any) -> None:
-        """Make the scale and the shift."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the scale and the offset."""
         check_axes(self, self._axes, input_shape)
         shape = tuple(input_shape[axis] for axis in self._axes)
-        self._add_scale_and_shift(
+        self._create_scale_and_offset(
             shape, self.scale or self.rms_scaling, self.center and not self.rms_scaling
         )
         self.input_spec = InputSpec(
             min_ndim=len(self._axes), axes={axis: input_shape[axis] for axis in self._axes}
         )
 
-    def call(self, inputs: Any) -> Any:
-        """Normalise the inputs."""
+    def call(self, inputs: Tensor) -> Tensor:
+        """Normalize the inputs."""
         outputs = ops.layer_normalization(
             inputs,
             self.gamma,
@@ -156,17 +161,17 @@ class LayerNormalization(_ScaledNormalization):
             else ops.cast(outputs, self.compute_dtype)
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"rms_scaling": self.rms_scaling}
 
 
 class RMSNormalization(Layer):
-    """Divides the features of each sample by their root mean square, and scales them.
+    """Root mean square (RMS) normalization layer.
 
     Args:
         axis: The axis of the features, or a list of axes.
-        epsilon: Added to the mean square, against division by zero.
+        epsilon: Small float added to the mean square to avoid dividing by zero.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -174,35 +179,38 @@ class RMSNormalization(Layer):
         array([[0.849, 1.131]], dtype=float32)
     """
 
-    def __init__(self, axis: Any = -1, epsilon: float = 1e-6, **kwargs: Any):
+    def __init__(self, axis: int | Sequence[int] = -1, epsilon: float = 1e-6, **kwargs: Any):
         super().__init__(**kwargs)
         self.axis = axis
-        self._axes = axes_of(self, axis)
+        self._axes = standardize_axes(self, axis)
         self.epsilon = epsilon
         self.scale: Any = None
 
-    def build(self, input_shape: Any) -> None:
-        """Make the scale."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the scale."""
         check_axes(self, self._axes, input_shape)
         self.scale = self.add_weight(
             name="scale", shape=tuple(input_shape[axis] for axis in self._axes), initializer="ones"
         )
 
-    def call(self, x: Any) -> Any:
-        """Normalise the inputs."""
-        return dispatch(_rms_normalize, x, self.scale, self._axes, self.epsilon)
+    def call(self, x: Tensor) -> Tensor:
+        """Normalize the inputs."""
+        outputs: Tensor = dispatch(_rms_normalize, x, self.scale, self._axes, self.epsilon)
+        return outputs
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the inputs."""
         check_axes(self, self._axes, input_shape)
         return input_shape
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"axis": self.axis, "epsilon": self.epsilon}
 
 
-def _rms_normalize(x: Any, scale: Any, axes: tuple, epsilon: float) -> Any:
+def _rms_normalize(
+    x: jax.Array, scale: jax.Array, axes: tuple[Any, ...], epsilon: float
+) -> jax.Array:
     wide = at_least_float32(x)
     factor = jax.lax.rsqrt(jnp.mean(jnp.square(wide), axis=axes, keepdims=True) + epsilon)
     positions = [axis % x.ndim for axis in axes]
@@ -211,26 +219,26 @@ def _rms_normalize(x: Any, scale: Any, axes: tuple, epsilon: float) -> Any:
 
 
 class GroupNormalization(_ScaledNormalization):
-    """Splits the channels into groups and brings each group of each sample to mean 0 and variance
-    1.
+    """Group normalization: normalizes groups of channels of each sample to mean 0 and variance 1.
 
     Args:
-        groups: How many groups; it must divide the number of channels. -1 gives each channel its
-            own.
+        groups: The number of groups; it must divide the number of channels. -1 for one group per
+            channel.
         axis: The axis of the channels.
-        epsilon: Added to the variance, against division by zero.
+        epsilon: Small float added to the variance to avoid dividing by zero.
         center: Whether to add `beta`.
         scale: Whether to multiply by `gamma`.
-        beta_initializer: How `beta` starts.
-        gamma_initializer: How `gamma` starts.
-        beta_regularizer: A penalty on `beta`.
-        gamma_regularizer: A penalty on `gamma`.
-        beta_constraint: Applied to `beta` after updates.
-        gamma_constraint: Applied to `gamma` after updates.
+        beta_initializer: Initializer of `beta`.
+        gamma_initializer: Initializer of `gamma`.
+        beta_regularizer: Regularizer of `beta`.
+        gamma_regularizer: Regularizer of `gamma`.
+        beta_constraint: Constraint of `beta`, applied after updates.
+        gamma_constraint: Constraint of `gamma`, applied after updates.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.GroupNormalization(groups=2)(np.arange(4, dtype="float32").reshape(1, 1, 4)).numpy().round(2)
+        >>> layer = podium.layers.GroupNormalization(groups=2)
+        >>> layer(np.arange(4, dtype="float32").reshape(1, 1, 4)).numpy().round(2)
         array([[[-1.,  1., -1.,  1.]]], dtype=float32)
     """
 
@@ -241,12 +249,12 @@ class GroupNormalization(_ScaledNormalization):
         epsilon: float = 0.001,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
+        beta_initializer: InitializerLike = "zeros",
+        gamma_initializer: InitializerLike = "ones",
+        beta_regularizer: RegularizerLike = None,
+        gamma_regularizer: RegularizerLike = None,
+        beta_constraint: ConstraintLike = None,
+        gamma_constraint: ConstraintLike = None,
         **kwargs: Any,
     ):
         weights = {
@@ -263,40 +271,53 @@ class GroupNormalization(_ScaledNormalization):
                 f"GroupNormalization was given axis={axis!r}; one axis was expected, such as "
                 "axis=-1."
             )
-        self.groups = groups if groups == -1 else whole_number(self, "groups", groups)
+        self.groups = (
+            groups
+            if groups == -1
+            else check_int("groups", groups, owner=self, type_error=ValueError)
+        )
 
-    def build(self, input_shape: Any) -> None:
-        """Make the scale and the shift."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the scale and the offset."""
         check_axes(self, self._axes, input_shape)
-        channels = input_shape[self.axis]
+        (axis,) = self._axes
+        channels = input_shape[axis]
         if channels is None or (self.groups != -1 and channels % self.groups):
             raise ValueError(
                 f"Layer {self.name!r} (GroupNormalization) has groups={self.groups} and was given "
                 f"inputs of shape {tuple(input_shape)}, with {channels} channels in axis "
-                f"{self.axis}. The number of channels must be known and a multiple of `groups`; "
-                "groups=-1 gives each channel its own."
+                f"{axis}. The number of channels must be known and a multiple of `groups`; "
+                "use groups=-1 for one group per channel."
             )
-        self._add_scale_and_shift((channels,), self.scale, self.center)
-        self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
+        self._create_scale_and_offset((channels,), self.scale, self.center)
+        self.input_spec = InputSpec(ndim=len(input_shape), axes={axis: channels})
 
-    def call(self, inputs: Any) -> Any:
-        """Normalise the inputs."""
+    def call(self, inputs: Tensor) -> Tensor:
+        """Normalize the inputs."""
         options = {
             "groups": self.groups,
             "axis": self.axis,
             "epsilon": self.epsilon,
             "dtype": self.compute_dtype,
         }
-        return dispatch(_group_normalize, inputs, self.gamma, self.beta, **options)
+        outputs: Tensor = dispatch(_group_normalize, inputs, self.gamma, self.beta, **options)
+        return outputs
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"groups": self.groups}
 
 
 def _group_normalize(
-    x: Any, gamma: Any, beta: Any, *, groups: int, axis: int, epsilon: float, dtype: str
-) -> Any:
+    x: jax.Array,
+    gamma: jax.Array | None,
+    beta: jax.Array | None,
+    *,
+    groups: int,
+    axis: int,
+    epsilon: float,
+    dtype: str,
+) -> jax.Array:
     axis = axis % x.ndim
     channels = x.shape[axis]
     groups = channels if groups == -1 else groups
@@ -315,7 +336,7 @@ def _group_normalize(
 
 
 class UnitNormalization(Layer):
-    """Scales the vectors along an axis to length 1.
+    """Unit normalization layer: scales vectors along an axis to L2 norm 1.
 
     Args:
         axis: The axis of the vectors, or a list of axes.
@@ -326,33 +347,34 @@ class UnitNormalization(Layer):
         array([[0.6, 0.8]], dtype=float32)
     """
 
-    def __init__(self, axis: Any = -1, **kwargs: Any):
+    def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any):
         super().__init__(**kwargs)
         self.axis = axis
-        self._axes = axes_of(self, axis)
+        self._axes = standardize_axes(self, axis)
         self.supports_masking = True
 
-    def call(self, inputs: Any) -> Any:
-        """Normalise the inputs."""
+    def call(self, inputs: Tensor) -> Tensor:
+        """Normalize the inputs."""
         return ops.normalize(inputs, axis=self._axes, order=2, epsilon=1e-12)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the inputs."""
         check_axes(self, self._axes, input_shape)
         return input_shape
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"axis": self.axis}
 
 
 class SpectralNormalization(Wrapper):
-    """Divides a layer's kernel by its largest singular value at every training call, as GAN
-    discriminators want.
+    """Divides the kernel of a layer by its largest singular value at every training call.
+
+    Used, for example, in the discriminators of GANs.
 
     Args:
         layer: A layer with a `kernel` or `embeddings`.
-        power_iterations: How many steps of the power method improve the estimate at each call.
+        power_iterations: The number of power iterations per call.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -362,13 +384,15 @@ class SpectralNormalization(Wrapper):
         1.0
     """
 
-    def __init__(self, layer: Any, power_iterations: int = 1, **kwargs: Any):
+    def __init__(self, layer: Layer, power_iterations: int = 1, **kwargs: Any):
         super().__init__(layer, **kwargs)
-        self.power_iterations = whole_number(self, "power_iterations", power_iterations)
+        self.power_iterations = check_int(
+            "power_iterations", power_iterations, owner=self, type_error=ValueError
+        )
         self.vector_u: Any = None
 
     def build(self, input_shape: Any = None) -> None:
-        """Build the layer inside, and make the estimate of its first singular vector."""
+        """Build the wrapped layer, and create the estimate of its first singular vector."""
         super().build(input_shape)
         self.input_spec = InputSpec(min_ndim=1, axes={-1: input_shape[-1]})
         self.vector_u = self.add_weight(
@@ -381,7 +405,7 @@ class SpectralNormalization(Wrapper):
 
     @property
     def kernel(self) -> Any:
-        """The weight that is normalised."""
+        """The weight that is normalized."""
         for name in ("kernel", "embeddings"):
             weight = getattr(self.layer, name, None)
             if weight is not None:
@@ -391,8 +415,8 @@ class SpectralNormalization(Wrapper):
             "`kernel` nor `embeddings`. Wrap a layer such as Dense, Conv2D or Embedding."
         )
 
-    def call(self, inputs: Any, training: bool = False) -> Any:
-        """Normalise the kernel in training, then call the layer."""
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
+        """Normalize the kernel in training, then call the layer."""
         if training:
             vector, kernel = dispatch(
                 _divide_by_norm, self.kernel, self.vector_u, self.power_iterations
@@ -401,19 +425,17 @@ class SpectralNormalization(Wrapper):
             self.kernel.assign(kernel)
         return self.layer(inputs)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the layer's outputs."""
         return self.layer.compute_output_shape(input_shape)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"power_iterations": self.power_iterations}
 
 
-def _divide_by_norm(kernel: Any, u: Any, steps: int) -> Any:
-    """Return a better estimate of the first singular vector, and the kernel over its largest
-    singular value.
-    """
+def _divide_by_norm(kernel: jax.Array, u: jax.Array, steps: int) -> tuple[jax.Array, jax.Array]:
+    """Return a better estimate of the first singular vector, and the normalized kernel."""
     matrix = kernel.reshape(-1, kernel.shape[-1])
     u = u.astype(kernel.dtype)
     empty = jnp.all(kernel == 0)  # nothing to divide by: keep everything
@@ -426,5 +448,5 @@ def _divide_by_norm(kernel: Any, u: Any, steps: int) -> Any:
     return jnp.where(empty, u, better), kernel / jnp.where(empty, 1, sigma)
 
 
-def _unit(x: Any) -> Any:
+def _unit(x: jax.Array) -> jax.Array:
     return x * jnp.minimum(jax.lax.rsqrt(jnp.sum(jnp.square(x))), 1e7)

@@ -1,18 +1,19 @@
-"""Pooling layers: the largest or the mean value of windows, of the whole input, or of a given
-number of windows.
+"""Pooling layers: maximum or average of windows, of the entire input, or to a given output size.
 
-Every layer names its rank and its reduction; the three bases own arguments and shapes, `podium.ops`
-the arithmetic.
+Every layer specifies its rank and its operation of `podium.ops`; the three base classes own
+arguments and shapes.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import KerasTensor, dispatch, is_float_dtype
+from podium._typing import Config, SymbolicShape
+from podium.core import KerasTensor, Tensor, dispatch, is_float_dtype
 from podium.layers import _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
@@ -34,40 +35,42 @@ class _Pooling(Layer):
         **kwargs: Any,
     ):
         super().__init__(name=name, **kwargs)
-        self.pool_size = _spatial.whole_numbers(self, "pool_size", pool_size, self.rank)
+        self.pool_size = _spatial.standardize_tuple(self, "pool_size", pool_size, self.rank)
         self.strides = (
             self.pool_size
             if strides is None
-            else _spatial.whole_numbers(self, "strides", strides, self.rank)
+            else _spatial.standardize_tuple(self, "strides", strides, self.rank)
         )
-        self.padding = _spatial.choice(self, "padding", padding, ("valid", "same"))
-        self.data_format = _spatial.layout(self, data_format)
+        self.padding = _spatial.standardize_choice(self, "padding", padding, ("valid", "same"))
+        self.data_format = _spatial.standardize_data_format(self, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        self.compute_output_shape(inputs.shape)  # says what is wrong if the window does not fit
+        self.compute_output_shape(inputs.shape)  # raises if the window does not fit
         return type(self)._operation(
             inputs, self.pool_size, self.strides, self.padding, self.data_format
         )
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs; an empty output is an error."""
-        once, padding = (1,) * self.rank, (self.padding,) * self.rank
-        before = _spatial.spatial(input_shape, self.data_format)
-        lengths = _spatial.map_lengths(
-            _spatial.window_length, before, self.pool_size, self.strides, once, padding
+        dilation, padding = (1,) * self.rank, (self.padding,) * self.rank
+        input_sizes = _spatial.spatial_shape(input_shape, self.data_format)
+        sizes = _spatial.map_known_sizes(
+            _spatial.num_windows, input_sizes, self.pool_size, self.strides, dilation, padding
         )
-        _spatial.refuse_empty(self, input_shape, lengths, "pool_size", "strides", "padding")
+        _spatial.check_not_empty(
+            self, self.data_format, input_shape, sizes, "pool_size", "strides", "padding"
+        )
         channels = input_shape[_spatial.channel_axis(self.data_format)]
-        return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
+        return _spatial.join_shape(input_shape[0], sizes, channels, self.data_format)
 
-    def compute_output_spec(self, inputs: Any) -> KerasTensor:
-        """Return what a call on a symbolic input gives."""
+    def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
+        """Return the spec of the outputs for a symbolic input."""
         return KerasTensor(self.compute_output_shape(inputs.shape), inputs.dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "pool_size": self.pool_size,
             "strides": self.strides,
@@ -77,19 +80,20 @@ class _Pooling(Layer):
 
 
 class MaxPooling1D(_Pooling):
-    """Keeps the largest value of every window of a sequence.
+    """Max pooling for temporal data.
 
     Args:
         pool_size: The length of the window.
-        strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(length /
+        strides: The step of the window; None for `pool_size`.
+        padding: "valid" for complete windows only, or "same" for an output of `ceil(length /
             strides)`.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
-        name: A name.
+        name: The name of the layer.
         **kwargs: `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.MaxPooling1D(2)(np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")).numpy().ravel()
+        >>> x = np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")
+        >>> podium.layers.MaxPooling1D(2)(x).numpy().ravel()
         array([3., 5.], dtype=float32)
     """
 
@@ -98,15 +102,15 @@ class MaxPooling1D(_Pooling):
 
 
 class MaxPooling2D(_Pooling):
-    """Keeps the largest value of every window of an image.
+    """Max pooling for 2D data (images).
 
     Args:
-        pool_size: Height and width of the window: a pair, or one number for both.
-        strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        pool_size: Height and width of the window: a pair of ints, or one int for both.
+        strides: The step of the window; None for `pool_size`.
+        padding: "valid" for complete windows, or "same" for an output of `ceil(size / strides)`.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
-        name: A name.
+        name: The name of the layer.
         **kwargs: `dtype`, `trainable`.
 
     Example:
@@ -119,15 +123,15 @@ class MaxPooling2D(_Pooling):
 
 
 class MaxPooling3D(_Pooling):
-    """Keeps the largest value of every window of a volume.
+    """Max pooling for 3D data (volumes).
 
     Args:
-        pool_size: Depth, height and width of the window, or one number for all.
-        strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        pool_size: Depth, height and width of the window, or one int for all.
+        strides: The step of the window; None for `pool_size`.
+        padding: "valid" for complete windows, or "same" for an output of `ceil(size / strides)`.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
-        name: A name.
+        name: The name of the layer.
         **kwargs: `dtype`, `trainable`.
 
     Example:
@@ -140,19 +144,20 @@ class MaxPooling3D(_Pooling):
 
 
 class AveragePooling1D(_Pooling):
-    """Takes the mean of every window of a sequence. Padding does not count.
+    """Average pooling for temporal data. Padding is ignored.
 
     Args:
         pool_size: The length of the window.
-        strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(length /
+        strides: The step of the window; None for `pool_size`.
+        padding: "valid" for complete windows only, or "same" for an output of `ceil(length /
             strides)`.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
-        name: A name.
+        name: The name of the layer.
         **kwargs: `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.AveragePooling1D(2)(np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")).numpy().ravel()
+        >>> x = np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")
+        >>> podium.layers.AveragePooling1D(2)(x).numpy().ravel()
         array([2. , 3.5], dtype=float32)
     """
 
@@ -161,19 +166,20 @@ class AveragePooling1D(_Pooling):
 
 
 class AveragePooling2D(_Pooling):
-    """Takes the mean of every window of an image. Padding does not count.
+    """Average pooling for 2D data (images). Padding is ignored.
 
     Args:
-        pool_size: Height and width of the window: a pair, or one number for both.
-        strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        pool_size: Height and width of the window: a pair of ints, or one int for both.
+        strides: The step of the window; None for `pool_size`.
+        padding: "valid" for complete windows, or "same" for an output of `ceil(size / strides)`.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
-        name: A name.
+        name: The name of the layer.
         **kwargs: `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.AveragePooling2D(3, strides=1, padding="same")(np.ones((2, 5, 5, 3), "float32")).shape
+        >>> layer = podium.layers.AveragePooling2D(3, strides=1, padding="same")
+        >>> layer(np.ones((2, 5, 5, 3), "float32")).shape
         (2, 5, 5, 3)
     """
 
@@ -182,15 +188,15 @@ class AveragePooling2D(_Pooling):
 
 
 class AveragePooling3D(_Pooling):
-    """Takes the mean of every window of a volume. Padding does not count.
+    """Average pooling for 3D data (volumes). Padding is ignored.
 
     Args:
-        pool_size: Depth, height and width of the window, or one number for all.
-        strides: How far it moves each time; None for `pool_size`.
-        padding: "valid" for whole windows only, or "same" for an output of `ceil(size / strides)`.
+        pool_size: Depth, height and width of the window, or one int for all.
+        strides: The step of the window; None for `pool_size`.
+        padding: "valid" for complete windows, or "same" for an output of `ceil(size / strides)`.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
-        name: A name.
+        name: The name of the layer.
         **kwargs: `dtype`, `trainable`.
 
     Example:
@@ -203,53 +209,53 @@ class AveragePooling3D(_Pooling):
 
 
 class _GlobalPooling(Layer):
-    """Pools the whole input, channel by channel."""
+    """Pools the entire input, channel by channel."""
 
     rank: ClassVar[int]
     _operation: ClassVar[Any]
 
     def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
-        self.data_format = _spatial.layout(self, data_format)
+        self.data_format = _spatial.standardize_data_format(self, data_format)
         self.keepdims = keepdims
         self.input_spec = InputSpec(ndim=self.rank + 2)
         first = 1 if self.data_format == "channels_last" else 2
         self._axes = tuple(range(first, first + self.rank))
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         return type(self)._operation(inputs, axis=self._axes, keepdims=self.keepdims)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
         channels = input_shape[_spatial.channel_axis(self.data_format)]
-        lengths = (1,) * self.rank if self.keepdims else ()
-        return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
+        sizes = (1,) * self.rank if self.keepdims else ()
+        return _spatial.join_shape(input_shape[0], sizes, channels, self.data_format)
 
-    def compute_output_spec(self, inputs: Any) -> KerasTensor:
-        """Return what a call on a symbolic input gives."""
+    def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
+        """Return the spec of the outputs for a symbolic input."""
         divides = type(self)._operation is ops.mean and not is_float_dtype(inputs.dtype)
         return KerasTensor(
             self.compute_output_shape(inputs.shape), "float32" if divides else inputs.dtype
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"data_format": self.data_format, "keepdims": self.keepdims}
 
 
-def _masked_mean(x: Any, mask: Any, axis: int, keepdims: bool) -> Any:
+def _masked_mean(x: jax.Array, mask: jax.Array, axis: int, keepdims: bool) -> jax.Array:
     keep = jnp.expand_dims(mask.astype(bool), 3 - axis)
     total = jnp.sum(jnp.where(keep, x, jnp.zeros((), x.dtype)), axis=axis, keepdims=keepdims)
     return total / jnp.sum(keep.astype(x.dtype), axis=axis, keepdims=keepdims)
 
 
 class GlobalAveragePooling1D(_GlobalPooling):
-    """Takes the mean over all steps of a sequence; masked steps do not count.
+    """Global average pooling for temporal data; masked steps are ignored.
 
     Args:
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
-        keepdims: Whether the steps stay as a dimension of length 1.
+        keepdims: Whether the temporal dimension is kept with size 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -266,24 +272,25 @@ class GlobalAveragePooling1D(_GlobalPooling):
         super().__init__(data_format, keepdims, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs: Any, mask: Any = None) -> Any:
+    def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Compute the outputs."""
         if mask is None:
             return super().call(inputs)
-        return dispatch(_masked_mean, inputs, mask, self._axes[0], self.keepdims)
+        outputs: Tensor = dispatch(_masked_mean, inputs, mask, self._axes[0], self.keepdims)
+        return outputs
 
-    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None: there are no steps left to mask."""
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
+        """Return None: no steps are left to mask."""
         return None
 
 
 class GlobalAveragePooling2D(_GlobalPooling):
-    """Takes the mean over all pixels of an image, channel by channel.
+    """Global average pooling for 2D data (images).
 
     Args:
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
-        keepdims: Whether height and width stay as dimensions of length 1.
+        keepdims: Whether the spatial dimensions are kept with size 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -296,16 +303,17 @@ class GlobalAveragePooling2D(_GlobalPooling):
 
 
 class GlobalAveragePooling3D(_GlobalPooling):
-    """Takes the mean over all voxels of a volume, channel by channel.
+    """Global average pooling for 3D data (volumes).
 
     Args:
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
-        keepdims: Whether depth, height and width stay as dimensions of length 1.
+        keepdims: Whether the spatial dimensions are kept with size 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.GlobalAveragePooling3D(keepdims=True)(np.ones((2, 3, 4, 5, 6), "float32")).shape
+        >>> layer = podium.layers.GlobalAveragePooling3D(keepdims=True)
+        >>> layer(np.ones((2, 3, 4, 5, 6), "float32")).shape
         (2, 1, 1, 1, 6)
     """
 
@@ -314,11 +322,11 @@ class GlobalAveragePooling3D(_GlobalPooling):
 
 
 class GlobalMaxPooling1D(_GlobalPooling):
-    """Keeps the largest value over all steps of a sequence, channel by channel.
+    """Global max pooling for temporal data.
 
     Args:
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
-        keepdims: Whether the steps stay as a dimension of length 1.
+        keepdims: Whether the temporal dimension is kept with size 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -331,12 +339,12 @@ class GlobalMaxPooling1D(_GlobalPooling):
 
 
 class GlobalMaxPooling2D(_GlobalPooling):
-    """Keeps the largest value over all pixels of an image, channel by channel.
+    """Global max pooling for 2D data (images).
 
     Args:
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
-        keepdims: Whether height and width stay as dimensions of length 1.
+        keepdims: Whether the spatial dimensions are kept with size 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -349,16 +357,17 @@ class GlobalMaxPooling2D(_GlobalPooling):
 
 
 class GlobalMaxPooling3D(_GlobalPooling):
-    """Keeps the largest value over all voxels of a volume, channel by channel.
+    """Global max pooling for 3D data (volumes).
 
     Args:
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
-        keepdims: Whether depth, height and width stay as dimensions of length 1.
+        keepdims: Whether the spatial dimensions are kept with size 1.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.GlobalMaxPooling3D(data_format="channels_first")(np.ones((2, 6, 3, 4, 5), "float32")).shape
+        >>> layer = podium.layers.GlobalMaxPooling3D(data_format="channels_first")
+        >>> layer(np.ones((2, 6, 3, 4, 5), "float32")).shape
         (2, 6)
     """
 
@@ -367,7 +376,7 @@ class GlobalMaxPooling3D(_GlobalPooling):
 
 
 class _AdaptivePooling(Layer):
-    """Pools as many windows of nearly equal length as the output shall have."""
+    """Pools windows of nearly equal size, chosen so that the output has a given size."""
 
     rank: ClassVar[int]
     _operation: ClassVar[Any]
@@ -376,25 +385,25 @@ class _AdaptivePooling(Layer):
         self, output_size: int | tuple[int, ...], data_format: str | None = None, **kwargs: Any
     ):
         super().__init__(**kwargs)
-        self.output_size = _spatial.whole_numbers(self, "output_size", output_size, self.rank)
-        self.data_format = _spatial.layout(self, data_format)
+        self.output_size = _spatial.standardize_tuple(self, "output_size", output_size, self.rank)
+        self.data_format = _spatial.standardize_data_format(self, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         return type(self)._operation(inputs, self.output_size, self.data_format)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
         channels = input_shape[_spatial.channel_axis(self.data_format)]
-        return _spatial.with_spatial(input_shape[0], self.output_size, channels, self.data_format)
+        return _spatial.join_shape(input_shape[0], self.output_size, channels, self.data_format)
 
-    def compute_output_spec(self, inputs: Any) -> KerasTensor:
-        """Return what a call on a symbolic input gives."""
+    def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
+        """Return the spec of the outputs for a symbolic input."""
         return KerasTensor(self.compute_output_shape(inputs.shape), inputs.dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "output_size": self.output_size,
             "data_format": self.data_format,
@@ -402,10 +411,10 @@ class _AdaptivePooling(Layer):
 
 
 class AdaptiveAveragePooling1D(_AdaptivePooling):
-    """Takes the means of as many stretches of a sequence as the output shall have steps.
+    """Adaptive average pooling for temporal data: the output has a given size.
 
     Args:
-        output_size: The number of steps that come out.
+        output_size: The number of output steps.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -419,10 +428,10 @@ class AdaptiveAveragePooling1D(_AdaptivePooling):
 
 
 class AdaptiveAveragePooling2D(_AdaptivePooling):
-    """Takes the means of windows laid over an image so that the output has a given size.
+    """Adaptive average pooling for 2D data: the output has a given size.
 
     Args:
-        output_size: Height and width that come out: a pair, or one number for both.
+        output_size: Height and width of the output: a pair of ints, or one int for both.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -437,10 +446,10 @@ class AdaptiveAveragePooling2D(_AdaptivePooling):
 
 
 class AdaptiveAveragePooling3D(_AdaptivePooling):
-    """Takes the means of windows laid over a volume so that the output has a given size.
+    """Adaptive average pooling for 3D data: the output has a given size.
 
     Args:
-        output_size: Depth, height and width that come out, or one number for all.
+        output_size: Depth, height and width of the output, or one int for all.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -455,15 +464,16 @@ class AdaptiveAveragePooling3D(_AdaptivePooling):
 
 
 class AdaptiveMaxPooling1D(_AdaptivePooling):
-    """Keeps the largest values of as many stretches of a sequence as the output shall have steps.
+    """Adaptive max pooling for temporal data: the output has a given size.
 
     Args:
-        output_size: The number of steps that come out.
+        output_size: The number of output steps.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.AdaptiveMaxPooling1D(2)(np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")).numpy().ravel()
+        >>> x = np.array([[[1.0], [3.0], [2.0], [5.0]]], "float32")
+        >>> podium.layers.AdaptiveMaxPooling1D(2)(x).numpy().ravel()
         array([3., 5.], dtype=float32)
     """
 
@@ -472,10 +482,10 @@ class AdaptiveMaxPooling1D(_AdaptivePooling):
 
 
 class AdaptiveMaxPooling2D(_AdaptivePooling):
-    """Keeps the largest values of windows laid over an image so that the output has a given size.
+    """Adaptive max pooling for 2D data: the output has a given size.
 
     Args:
-        output_size: Height and width that come out: a pair, or one number for both.
+        output_size: Height and width of the output: a pair of ints, or one int for both.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -490,10 +500,10 @@ class AdaptiveMaxPooling2D(_AdaptivePooling):
 
 
 class AdaptiveMaxPooling3D(_AdaptivePooling):
-    """Keeps the largest values of windows laid over a volume so that the output has a given size.
+    """Adaptive max pooling for 3D data: the output has a given size.
 
     Args:
-        output_size: Depth, height and width that come out, or one number for all.
+        output_size: Depth, height and width of the output, or one int for all.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.

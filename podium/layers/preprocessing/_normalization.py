@@ -1,32 +1,37 @@
-"""Normalization: shift and scale features by a mean and variance that are given, or learned from
-data by `adapt`.
+"""Normalization: a preprocessing layer that normalizes continuous features.
+
+Mean and variance are arguments, or are computed from data by `adapt`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from podium._typing import Array, Config, SymbolicShape, Tree
 from podium.core import Tensor, dispatch, epsilon
-from podium.layers._argument_checks import axes_of, check_axes
 from podium.layers._layer import Layer
+from podium.layers._layer_arguments import check_axes, standardize_axes
+
+Statistics: TypeAlias = float | Sequence[Any] | Array | None
 
 
 class Normalization(Layer):
     """Computes `(inputs - mean) / sqrt(variance)` for each feature.
 
-    Give the mean and the variance, or call `adapt` with data before training.
+    Pass the mean and the variance, or call `adapt` with data before training.
 
     Args:
-        axis: The axis or axes that keep statistics of their own; None for one mean and one variance
-            over everything.
+        axis: The axis or axes with separate statistics; None for one mean and one variance of all
+            values.
         mean: The mean, if known.
         variance: The variance, if known.
-        invert: Whether to undo the normalization instead.
+        invert: Whether to apply the inverse transformation instead.
         **kwargs: `name`, `dtype`.
 
     Example:
@@ -38,48 +43,48 @@ class Normalization(Layer):
 
     def __init__(
         self,
-        axis: Any = -1,
-        mean: Any = None,
-        variance: Any = None,
+        axis: int | Sequence[int] = -1,
+        mean: Statistics = None,
+        variance: Statistics = None,
         invert: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.axis = () if axis is None or axis in ((), []) else axes_of(self, axis)
+        self.axis = () if axis is None or axis in ((), []) else standardize_axes(self, axis)
         self.invert = invert
         self.supports_masking = True
         self.input_mean = mean
         self.input_variance = variance
-        self._check_given(mean, variance)
+        self._check_statistics(mean, variance)
         self.adapt_mean: Any = None
         self.adapt_variance: Any = None
         self.count: Any = None
         self._kept_axes: tuple[int, ...] = ()
 
-    def _check_given(self, mean: Any, variance: Any) -> None:
+    def _check_statistics(self, mean: Statistics, variance: Statistics) -> None:
         if (mean is None) != (variance is None):
             raise ValueError(
-                f"Normalization was given mean={mean!r} and variance={variance!r}; give both or "
+                f"Normalization was given mean={mean!r} and variance={variance!r}; pass both or "
                 "neither."
             )
-        if mean is not None and (
-            np.shape(mean) != np.shape(variance) or np.ndim(mean) > len(self.axis)
-        ):
+        if mean is None or variance is None:
+            return
+        if np.shape(mean) != np.shape(variance) or np.ndim(mean) > len(self.axis):
             raise ValueError(
                 f"Normalization was given a mean of shape {np.shape(mean)} and a variance of shape "
                 f"{np.shape(variance)} for axis={self.axis}; equal shapes with at most "
                 f"{len(self.axis)} dimensions were expected."
             )
 
-    def build(self, input_shape: Any) -> None:
-        """Make the statistics, unless they were given."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Create the statistics, unless they were passed to the constructor."""
         check_axes(self, self.axis, input_shape)
         self._kept_axes = tuple(sorted(axis % len(input_shape) for axis in self.axis))
         if any(input_shape[axis] is None for axis in self._kept_axes):
             raise ValueError(
-                f"Layer {self.name!r} (Normalization) keeps statistics along axis {self.axis}, "
-                f"whose length is unknown in inputs of shape {tuple(input_shape)}. Give that "
-                "length in `Input(shape=...)`."
+                f"Layer {self.name!r} (Normalization) has separate statistics along axis "
+                f"{self.axis}, whose size is unknown in inputs of shape {tuple(input_shape)}. "
+                "Specify that size in `Input(shape=...)`."
             )
         shape = tuple(input_shape[axis] for axis in self._kept_axes)
         if self.input_mean is None:
@@ -97,14 +102,14 @@ class Normalization(Layer):
     @property
     def mean(self) -> Any:
         """The mean, shaped to broadcast against the inputs; None before the layer is built."""
-        return self._aligned(self.adapt_mean, self.input_mean)
+        return self._broadcastable(self.adapt_mean, self.input_mean)
 
     @property
     def variance(self) -> Any:
         """The variance, shaped to broadcast against the inputs; None before the layer is built."""
-        return self._aligned(self.adapt_variance, self.input_variance)
+        return self._broadcastable(self.adapt_variance, self.input_variance)
 
-    def _aligned(self, variable: Any, given: Any) -> Any:
+    def _broadcastable(self, variable: Any, argument: Any) -> Any:
         if not self.built:
             return None
         shape = [
@@ -114,22 +119,22 @@ class Normalization(Layer):
         kept = tuple(self.built_shape[axis] for axis in self._kept_axes)
         value = (
             variable
-            if given is None
-            else np.broadcast_to(np.asarray(given, self.compute_dtype), kept)
+            if argument is None
+            else np.broadcast_to(np.asarray(argument, self.compute_dtype), kept)
         )
         return dispatch(lambda v: v.reshape(shape).astype(self.compute_dtype), value)
 
-    def adapt(self, data: Any) -> None:
-        """Learn mean and variance from data, forgetting what was learned before.
+    def adapt(self, data: Tree) -> None:
+        """Compute mean and variance from data, replacing earlier ones.
 
         Args:
-            data: An array, or an iterable of batches; of a batch that is a tuple, the first part
-                counts.
+            data: An array, or an iterable of batches; of a batch that is a tuple, the first item is
+                used.
         """
         if self.input_mean is not None:
             raise ValueError(
-                f"Layer {self.name!r} (Normalization) was made with `mean` and `variance`: there "
-                "is nothing to adapt."
+                f"Layer {self.name!r} (Normalization) was created with `mean` and `variance`: "
+                "there is nothing to adapt."
             )
         if isinstance(data, (np.ndarray, Tensor)) or hasattr(data, "__array__"):
             data = [np.asarray(data)]
@@ -138,51 +143,53 @@ class Normalization(Layer):
                 f"adapt was given a {type(data).__name__}; an array or an iterable of batches "
                 "was expected."
             )
-        totals = _Totals()
+        moments = _RunningMoments()
         for batch in data:
             batch = np.asarray(batch[0] if isinstance(batch, (tuple, list)) else batch, "float64")
             if not self.built:
                 self.build_from_config({"input_shape": (None, *batch.shape[1:])})
             self._check_batch(batch.shape)
-            totals.add(batch, self._kept_axes)
-        if totals.count == 0:
+            moments.add(batch, self._kept_axes)
+        if moments.count == 0:
             raise ValueError("adapt was given no batches; at least one was expected.")
-        self.adapt_mean.assign(totals.mean.astype(self.variable_dtype))
-        self.adapt_variance.assign(totals.variance.astype(self.variable_dtype))
+        self.adapt_mean.assign(moments.mean.astype(self.variable_dtype))
+        self.adapt_variance.assign(moments.variance.astype(self.variable_dtype))
 
-    def _check_batch(self, shape: tuple) -> None:
+    def _check_batch(self, shape: tuple[Any, ...]) -> None:
         if len(shape) != len(self.built_shape) or any(
             shape[axis] != self.built_shape[axis] for axis in self._kept_axes
         ):
             raise ValueError(
-                f"adapt on layer {self.name!r} (Normalization) met data of shape {shape}; it was "
-                f"built for shape {self.built_shape}. Give data of that shape, or make a new layer."
+                f"adapt on layer {self.name!r} (Normalization) was given data of shape {shape}; it "
+                f"was built for shape {self.built_shape}. Pass data of that shape, or create a new "
+                "layer."
             )
 
     def finalize_state(self) -> None:
-        """Accepted as in Keras; the statistics are always read from the weights."""
+        """Do nothing; accepted for compatibility with Keras."""
 
-    def call(self, inputs: Any) -> Any:
-        """Normalise the inputs, or undo it if `invert`."""
-        return dispatch(
+    def call(self, inputs: Tensor) -> Tensor:
+        """Normalize the inputs, or apply the inverse if `invert`."""
+        outputs: Tensor = dispatch(
             _shift_and_scale, inputs, self.mean, self.variance, self.invert, self.compute_dtype
         )
+        return outputs
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the inputs."""
         return input_shape
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
-        given = {
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
+        statistics = {
             "mean": np.array(self.input_mean).tolist(),
             "variance": np.array(self.input_variance).tolist(),
         }
-        return super().get_config() | {"axis": self.axis, "invert": self.invert} | given
+        return super().get_config() | {"axis": self.axis, "invert": self.invert} | statistics
 
 
-class _Totals:
-    """Mean and variance of all batches so far, merged exactly."""
+class _RunningMoments:
+    """Mean and variance of all batches so far, combined exactly."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -196,14 +203,16 @@ class _Totals:
         if count == 0:
             return
         self.count += count
-        share = count / self.count
-        merged = self.mean * (1 - share) + mean * share
-        before = self.variance + np.square(self.mean - merged)
-        self.variance = before * (1 - share) + (variance + np.square(mean - merged)) * share
-        self.mean = merged
+        weight = count / self.count
+        new_mean = self.mean * (1 - weight) + mean * weight
+        previous = self.variance + np.square(self.mean - new_mean)
+        self.variance = previous * (1 - weight) + (variance + np.square(mean - new_mean)) * weight
+        self.mean = new_mean
 
 
-def _shift_and_scale(x: Any, mean: Any, variance: Any, invert: bool, dtype: str) -> Any:
-    spread = jnp.maximum(jnp.sqrt(variance), epsilon())
+def _shift_and_scale(
+    x: jax.Array, mean: jax.Array, variance: jax.Array, invert: bool, dtype: str
+) -> jax.Array:
+    stddev = jnp.maximum(jnp.sqrt(variance), epsilon())
     x = x.astype(dtype)
-    return mean + x * spread if invert else (x - mean) / spread
+    return mean + x * stddev if invert else (x - mean) / stddev

@@ -1,26 +1,28 @@
-"""Layers that disturb their inputs in training and pass them on otherwise: the Dropout family and
-Gaussian noise.
+"""Dropout and noise layers: they change their inputs at random in training only.
 
-They share one base that owns the seed. Each layer adds a pure function of `(key, inputs)`.
+The base class owns the seed generator. Each layer adds a pure function of `(key, inputs)`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from podium.core import SeedGenerator, check_choice, dispatch, draw_flat, draw_seed
-from podium.layers._argument_checks import fraction
+from podium._typing import Config, SymbolicShape
+from podium.core import SeedGenerator, Tensor, check_choice, dispatch, draw_flat, draw_seed
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
+from podium.layers._layer_arguments import check_fraction
 
 
-class _Noise(Layer):
-    """The base: draws a key in training and calls `_disturb`; nothing is drawn for an amount of
-    zero.
+class _RandomLayer(Layer):
+    """Calls `_perturb` with a random key in training; returns the inputs otherwise.
+
+    No seed generator is created for an amount of zero.
     """
 
     def __init__(self, amount: float, seed: int | None, **kwargs: Any):
@@ -29,64 +31,72 @@ class _Noise(Layer):
         self.seed_generator = SeedGenerator(seed) if amount > 0 else None
         self.supports_masking = True
 
-    def call(self, inputs: Any, training: bool = False) -> Any:
-        """Disturb the inputs in training; otherwise return them."""
+    def call(self, inputs: Tensor, training: bool = False) -> Tensor:
+        """Apply the noise in training; otherwise return the inputs."""
         if not training or self.seed_generator is None:
             return inputs
-        return dispatch(self._disturb, draw_seed(self.seed_generator), inputs)
+        outputs: Tensor = dispatch(self._perturb, draw_seed(self.seed_generator), inputs)
+        return outputs
 
-    def _disturb(self, key: Any, x: Any) -> Any:
+    def _perturb(self, key: jax.Array, x: jax.Array) -> jax.Array:
         raise NotImplementedError
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the inputs."""
         return input_shape
 
 
-class Dropout(_Noise):
-    """Sets a random part of the inputs to zero in training, and scales up the rest so that the sum
-    stays.
+class Dropout(_RandomLayer):
+    """Applies dropout to the inputs: sets a random fraction of them to zero in training.
+
+    The other inputs are scaled by `1 / (1 - rate)`, so that the expected sum is unchanged.
 
     Args:
-        rate: The share to drop, between 0 and 1.
-        noise_shape: The shape of the random choice, 1 where it shall be shared, such as (None, 1,
-            8); None for the input's own length.
-        seed: A whole number for repeatable draws.
+        rate: The fraction of the inputs to drop, between 0 and 1.
+        noise_shape: The shape of the dropout mask, with 1 for axes along which it is shared and
+            None for the size of the inputs, such as (None, 1, 8).
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
         >>> layer = podium.layers.Dropout(0.5, seed=1)
         >>> x = np.ones((1, 100), "float32")
-        >>> sorted(set(layer(x, training=True).numpy()[0].tolist())), bool((layer(x).numpy() == 1).all())
-        ([0.0, 2.0], True)
+        >>> sorted(set(layer(x, training=True).numpy()[0].tolist()))
+        [0.0, 2.0]
+        >>> bool((layer(x).numpy() == 1).all())
+        True
     """
 
     def __init__(
-        self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
+        self,
+        rate: float,
+        noise_shape: Sequence[int | None] | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
     ):
-        super().__init__(fraction(self, "rate", rate), seed, **kwargs)
+        super().__init__(check_fraction(self, "rate", rate), seed, **kwargs)
         self.rate = rate
-        self.noise_shape = _checked_noise_shape(self, noise_shape)
+        self.noise_shape = _check_noise_shape(self, noise_shape)
 
-    def _disturb(self, key: Any, x: Any) -> Any:
-        return drop(key, x, self.rate, self._noise_lengths(x))
+    def _perturb(self, key: jax.Array, x: jax.Array) -> jax.Array:
+        return drop(key, x, self.rate, self._mask_shape(x))
 
-    def _noise_lengths(self, x: Any) -> tuple:
+    def _mask_shape(self, x: jax.Array) -> tuple[Any, ...]:
         if self.noise_shape is None:
             return x.shape
         if len(self.noise_shape) != x.ndim:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) has noise_shape={self.noise_shape} "
-                f"and was given inputs of shape {tuple(x.shape)}. Give `noise_shape` {x.ndim} "
-                "entries, None for the input's own length."
+                f"and was given inputs of shape {tuple(x.shape)}. Pass a `noise_shape` of {x.ndim} "
+                "entries, with None for the size of the inputs."
             )
         return tuple(
-            own if length is None else length
-            for own, length in zip(x.shape, self.noise_shape, strict=True)
+            input_size if size is None else size
+            for input_size, size in zip(x.shape, self.noise_shape, strict=True)
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "rate": self.rate,
             "seed": self.seed,
@@ -94,8 +104,10 @@ class Dropout(_Noise):
         }
 
 
-def drop(key: Any, x: Any, rate: float, noise_shape: Any = None) -> Any:
-    """Zero a share `rate` of an array and scale up the rest: a pure function of the key."""
+def drop(
+    key: jax.Array, x: jax.Array, rate: float, noise_shape: Sequence[int | None] | None = None
+) -> jax.Array:
+    """Set a fraction `rate` of an array to zero and scale the others: a pure function of `key`."""
     if rate >= 1:
         return jnp.zeros_like(x)
     keep = draw_flat(
@@ -105,7 +117,9 @@ def drop(key: Any, x: Any, rate: float, noise_shape: Any = None) -> Any:
     return jnp.where(keep, x / (1.0 - rate), jnp.zeros((), x.dtype))
 
 
-def _checked_noise_shape(layer: Any, noise_shape: Any) -> tuple | None:
+def _check_noise_shape(
+    layer: Layer, noise_shape: Sequence[int | None] | None
+) -> tuple[int | None, ...] | None:
     if noise_shape is None:
         return None
     entries = tuple(noise_shape) if isinstance(noise_shape, (list, tuple)) else ("",)
@@ -113,20 +127,20 @@ def _checked_noise_shape(layer: Any, noise_shape: Any) -> tuple | None:
         n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1) for n in entries
     ):
         raise ValueError(
-            f"{type(layer).__name__} was given noise_shape={noise_shape!r}; a tuple of whole "
-            "numbers above zero and None was expected, such as (None, 1, 8)."
+            f"{type(layer).__name__} was given noise_shape={noise_shape!r}; a tuple of positive "
+            "ints and None was expected, such as (None, 1, 8)."
         )
     return entries
 
 
 class AlphaDropout(Dropout):
-    """Dropout for self-normalizing networks (`selu`): keeps mean and variance of the inputs.
+    """Alpha dropout, for self-normalizing networks (`selu`): keeps mean and variance of the inputs.
 
     Args:
-        rate: The share to drop, between 0 and 1.
-        noise_shape: The shape of the random choice, 1 where it shall be shared; None for the
-            input's own length.
-        seed: A whole number for repeatable draws.
+        rate: The fraction of the inputs to drop, between 0 and 1.
+        noise_shape: The shape of the dropout mask, with 1 for axes along which it is shared and
+            None for the size of the inputs.
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
@@ -136,82 +150,85 @@ class AlphaDropout(Dropout):
         True
     """
 
-    def _disturb(self, key: Any, x: Any) -> Any:
+    def _perturb(self, key: jax.Array, x: jax.Array) -> jax.Array:
         if self.rate >= 1:
             return jnp.zeros_like(x)
-        floor = -1.6732632423543772 * 1.0507009873554805  # what selu gives far below zero
-        scale = ((1 - self.rate) * (1 + self.rate * floor**2)) ** -0.5
+        minimum = -1.6732632423543772 * 1.0507009873554805  # the limit of selu for low inputs
+        scale = ((1 - self.rate) * (1 + self.rate * minimum**2)) ** -0.5
         keep = (
-            draw_flat(lambda flat: jax.random.uniform(key, flat), self._noise_lengths(x))
-            >= self.rate
+            draw_flat(lambda flat: jax.random.uniform(key, flat), self._mask_shape(x)) >= self.rate
         )
-        return scale * jnp.where(keep, x, jnp.asarray(floor, x.dtype)) - scale * floor * self.rate
+        return scale * jnp.where(keep, x, jnp.asarray(minimum, x.dtype)) - (
+            scale * minimum * self.rate
+        )
 
 
-class GaussianDropout(_Noise):
-    """Multiplies the inputs by random numbers around 1 in training.
+class GaussianDropout(_RandomLayer):
+    """Multiplies the inputs by one-centered Gaussian noise in training.
 
     Args:
-        rate: As in Dropout; the numbers spread by `sqrt(rate / (1 - rate))`.
-        seed: A whole number for repeatable draws.
+        rate: As in Dropout; the standard deviation of the noise is `sqrt(rate / (1 - rate))`.
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
         >>> layer = podium.layers.GaussianDropout(0.5, seed=1)
-        >>> bool(abs(layer(np.ones((1, 10000), "float32"), training=True).numpy().mean() - 1) < 0.05)
+        >>> outputs = layer(np.ones((1, 10000), "float32"), training=True)
+        >>> bool(abs(outputs.numpy().mean() - 1) < 0.05)
         True
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):
-        super().__init__(fraction(self, "rate", rate), seed, **kwargs)
+        super().__init__(check_fraction(self, "rate", rate), seed, **kwargs)
         if rate == 1:
             raise ValueError(
-                "GaussianDropout was given rate=1, which spreads without limit; a rate below 1 "
-                "was expected."
+                "GaussianDropout was given rate=1, for which the noise is unbounded; a rate below "
+                "1 was expected."
             )
         self.rate = rate
 
-    def _disturb(self, key: Any, x: Any) -> Any:
-        spread = math.sqrt(self.rate / (1.0 - self.rate))
+    def _perturb(self, key: jax.Array, x: jax.Array) -> jax.Array:
+        stddev = math.sqrt(self.rate / (1.0 - self.rate))
         return x * (
-            1 + spread * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape)
+            1 + stddev * draw_flat(lambda flat: jax.random.normal(key, flat, x.dtype), x.shape)
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"rate": self.rate, "seed": self.seed}
 
 
-class GaussianNoise(_Noise):
-    """Adds random numbers around 0 to the inputs in training.
+class GaussianNoise(_RandomLayer):
+    """Adds zero-centered Gaussian noise to the inputs in training.
 
     Args:
-        stddev: Their standard deviation, between 0 and 1.
-        seed: A whole number for repeatable draws.
+        stddev: The standard deviation of the noise, between 0 and 1.
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
         >>> layer = podium.layers.GaussianNoise(0.1, seed=1)
-        >>> bool(abs(layer(np.zeros((1, 10000), "float32"), training=True).numpy().std() - 0.1) < 0.01)
+        >>> outputs = layer(np.zeros((1, 10000), "float32"), training=True)
+        >>> bool(abs(outputs.numpy().std() - 0.1) < 0.01)
         True
     """
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any):
-        super().__init__(fraction(self, "stddev", stddev), seed, **kwargs)
+        super().__init__(check_fraction(self, "stddev", stddev), seed, **kwargs)
         self.stddev = stddev
 
-    def _disturb(self, key: Any, x: Any) -> Any:
+    def _perturb(self, key: jax.Array, x: jax.Array) -> jax.Array:
         return x + self.stddev * draw_flat(
             lambda flat: jax.random.normal(key, flat, x.dtype), x.shape
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"stddev": self.stddev, "seed": self.seed}
 
 
 class _SpatialDropout(Dropout):
-    """Drops whole feature maps: one choice per sample and channel."""
+    """Drops entire feature maps: one random decision per sample and channel."""
 
     _rank = 1
 
@@ -224,7 +241,7 @@ class _SpatialDropout(Dropout):
         )
         self.input_spec = InputSpec(ndim=self._rank + 2)
 
-    def _noise_lengths(self, x: Any) -> tuple:
+    def _mask_shape(self, x: jax.Array) -> tuple[Any, ...]:
         ones = (1,) * self._rank
         return (
             (*x.shape[:2], *ones)
@@ -232,8 +249,8 @@ class _SpatialDropout(Dropout):
             else (x.shape[0], *ones, x.shape[-1])
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         config = super().get_config() | {"data_format": self.data_format}
         return {
             key: value for key, value in config.items() if key not in ("noise_shape", "trainable")
@@ -241,15 +258,16 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """Drops whole features of sequences: inputs `(batch, time, features)`.
+    """Spatial 1D dropout: drops entire feature maps of inputs `(batch, time, features)`.
 
     Args:
-        rate: The share to drop, between 0 and 1.
-        seed: A whole number for repeatable draws.
+        rate: The fraction of the inputs to drop, between 0 and 1.
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
-        >>> y = podium.layers.SpatialDropout1D(0.5, seed=1)(np.ones((1, 3, 8), "float32"), training=True).numpy()
+        >>> layer = podium.layers.SpatialDropout1D(0.5, seed=1)
+        >>> y = layer(np.ones((1, 3, 8), "float32"), training=True).numpy()
         >>> bool((y[:, 0] == y[:, 2]).all())
         True
     """
@@ -257,24 +275,25 @@ class SpatialDropout1D(_SpatialDropout):
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):
         super().__init__(rate, seed=seed, **kwargs)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         config = super().get_config()
         del config["data_format"]
         return config
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """Drops whole channels of images: inputs `(batch, height, width, channels)`.
+    """Spatial 2D dropout: drops entire channels of `(batch, height, width, channels)`.
 
     Args:
-        rate: The share to drop, between 0 and 1.
+        rate: The fraction of the inputs to drop, between 0 and 1.
         data_format: "channels_last" (the default) or "channels_first".
-        seed: A whole number for repeatable draws.
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
-        >>> y = podium.layers.SpatialDropout2D(0.5, seed=1)(np.ones((1, 2, 2, 8), "float32"), training=True).numpy()
+        >>> layer = podium.layers.SpatialDropout2D(0.5, seed=1)
+        >>> y = layer(np.ones((1, 2, 2, 8), "float32"), training=True).numpy()
         >>> bool((y[:, 0, 0] == y[:, 1, 1]).all())
         True
     """
@@ -283,16 +302,17 @@ class SpatialDropout2D(_SpatialDropout):
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """Drops whole channels of volumes: inputs `(batch, depth, height, width, channels)`.
+    """Spatial 3D dropout: drops entire channels of `(batch, depth, height, width, channels)`.
 
     Args:
-        rate: The share to drop, between 0 and 1.
+        rate: The fraction of the inputs to drop, between 0 and 1.
         data_format: "channels_last" (the default) or "channels_first".
-        seed: A whole number for repeatable draws.
+        seed: An int that makes the random values deterministic.
         **kwargs: `name`, `dtype`.
 
     Example:
-        >>> podium.layers.SpatialDropout3D(0.5)(np.ones((1, 2, 2, 2, 8), "float32"), training=True).shape
+        >>> layer = podium.layers.SpatialDropout3D(0.5)
+        >>> layer(np.ones((1, 2, 2, 2, 8), "float32"), training=True).shape
         (1, 2, 2, 2, 8)
     """
 

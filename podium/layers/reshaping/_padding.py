@@ -1,85 +1,91 @@
-"""Layers that change the borders and the size of images: Cropping, ZeroPadding and UpSampling, 1D
-to 3D.
+"""Cropping, zero padding and upsampling layers, 1D to 3D.
 
-Every family has one base; the layers of a family differ in rank and defaults only.
+Each kind has one base class; its layers differ in rank and defaults only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium.core import KerasTensor, dispatch
-from podium.layers import _argument_checks, _spatial
+from podium._typing import Config, SymbolicShape
+from podium.core import KerasTensor, Tensor, dispatch
+from podium.core.internal import check_int
+from podium.layers import _spatial
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 
 
 class _Resizing(Layer):
-    """What the three families share: the layout, and one new length for every spatial length."""
+    """Shapes of layers that change the spatial sizes of their inputs."""
 
     rank: ClassVar[int]
 
-    def __init__(self, layout: str | None, **kwargs: Any):
+    def __init__(self, data_format: str | None, /, **kwargs: Any):
         super().__init__(**kwargs)
-        self.data_format = _spatial.layout(self, layout)
+        self.data_format = _spatial.standardize_data_format(self, data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def _new_lengths(self, lengths: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _output_sizes(self, sizes: SymbolicShape) -> SymbolicShape:
         raise NotImplementedError
 
     def _all_axes(self, spatial: tuple[Any, ...], others: Any) -> tuple[Any, ...]:
-        """Put settings of the spatial axes among those of the batch and the channels."""
-        return _spatial.with_spatial(others, spatial, others, self.data_format)
+        """Return entries for all axes: `spatial`, and `others` for the batch and the channels."""
+        return _spatial.join_shape(others, spatial, others, self.data_format)
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
-        lengths = self._new_lengths(_spatial.spatial(input_shape, self.data_format))
+        sizes = self._output_sizes(_spatial.spatial_shape(input_shape, self.data_format))
         channels = input_shape[_spatial.channel_axis(self.data_format)]
-        return _spatial.with_spatial(input_shape[0], lengths, channels, self.data_format)
+        return _spatial.join_shape(input_shape[0], sizes, channels, self.data_format)
 
-    def compute_output_spec(self, inputs: Any) -> KerasTensor:
-        """Return what a call on a symbolic input gives."""
+    def compute_output_spec(self, inputs: KerasTensor) -> KerasTensor:
+        """Return the spec of the outputs for a symbolic input."""
         return KerasTensor(self.compute_output_shape(inputs.shape), inputs.dtype)
 
 
 # --- cropping
 
 
-def _cropped(x: Any, slices: tuple[slice, ...]) -> Any:
+def _slice(x: jax.Array, slices: tuple[slice, ...]) -> jax.Array:
     return x[slices]
 
 
 class _Cropping(_Resizing):
-    cropping: Any
+    """Slices the spatial axes."""
 
-    def _new_lengths(self, lengths: tuple[Any, ...]) -> tuple[Any, ...]:
-        return _spatial.map_lengths(lambda n, cut: n - sum(cut), lengths, self._cuts())
+    def _output_sizes(self, sizes: SymbolicShape) -> tuple[Any, ...]:
+        return _spatial.map_known_sizes(
+            lambda size, crop: size - sum(crop), sizes, self._crop_sizes()
+        )
 
-    def _cuts(self) -> tuple[tuple[int, int], ...]:
-        return self.cropping
+    def _crop_sizes(self) -> tuple[tuple[int, ...], ...]:
+        raise NotImplementedError
 
-    def compute_output_shape(self, input_shape: Any) -> tuple:
+    def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs; cropping all of the input is an error."""
         shape = super().compute_output_shape(input_shape)
-        lengths = _spatial.spatial(shape, self.data_format)
-        _spatial.refuse_empty(self, input_shape, lengths, "cropping")
+        sizes = _spatial.spatial_shape(shape, self.data_format)
+        _spatial.check_not_empty(self, self.data_format, input_shape, sizes, "cropping")
         return shape
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        self.compute_output_shape(inputs.shape)  # says what is wrong if nothing is left
-        kept = tuple(slice(before, -after or None) for before, after in self._cuts())
-        return dispatch(_cropped, inputs, self._all_axes(kept, slice(None)))
+        self.compute_output_shape(inputs.shape)  # raises if nothing is left
+        slices = tuple(slice(before, -after or None) for before, after in self._crop_sizes())
+        outputs: Tensor = dispatch(_slice, inputs, self._all_axes(slices, slice(None)))
+        return outputs
 
 
 class Cropping1D(_Cropping):
-    """Cuts steps off both ends of sequences.
+    """Cropping layer for sequences.
 
     Args:
-        cropping: How many steps to cut off the start and the end: a pair, or one number for both.
+        cropping: How many steps to remove at the start and the end: a pair of ints, or one int.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -91,21 +97,21 @@ class Cropping1D(_Cropping):
 
     def __init__(self, cropping: int | tuple[int, int] = (1, 1), **kwargs: Any):
         super().__init__(None, **kwargs)
-        self.cropping = _spatial.whole_numbers(self, "cropping", cropping, 2, lowest=0)
+        self.cropping = _spatial.standardize_tuple(self, "cropping", cropping, 2, minimum=0)
 
-    def _cuts(self) -> tuple[tuple[int, int], ...]:
+    def _crop_sizes(self) -> tuple[tuple[int, ...], ...]:
         return (self.cropping,)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"cropping": self.cropping}
 
 
 class Cropping2D(_Cropping):
-    """Cuts the borders off images.
+    """Cropping layer for 2D data (images).
 
     Args:
-        cropping: One number for all borders, `(height, width)`, or `((top, bottom), (left,
+        cropping: One int for all borders, `(height, width)`, or `((top, bottom), (left,
             right))`.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
@@ -119,21 +125,27 @@ class Cropping2D(_Cropping):
     rank = 2
 
     def __init__(
-        self, cropping: Any = ((0, 0), (0, 0)), data_format: str | None = None, **kwargs: Any
+        self,
+        cropping: int | Sequence[int | Sequence[int]] = ((0, 0), (0, 0)),
+        data_format: str | None = None,
+        **kwargs: Any,
     ):
         super().__init__(data_format, **kwargs)
-        self.cropping = _spatial.pairs(self, "cropping", cropping, self.rank)
+        self.cropping = _spatial.standardize_pairs(self, "cropping", cropping, self.rank)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def _crop_sizes(self) -> tuple[tuple[int, ...], ...]:
+        return self.cropping
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"cropping": self.cropping, "data_format": self.data_format}
 
 
 class Cropping3D(Cropping2D):
-    """Cuts the borders off volumes.
+    """Cropping layer for 3D data (volumes).
 
     Args:
-        cropping: One number for all borders, one for each dimension, or a pair for each dimension.
+        cropping: One int for all borders, one for each dimension, or a pair for each dimension.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -147,7 +159,7 @@ class Cropping3D(Cropping2D):
 
     def __init__(
         self,
-        cropping: Any = ((1, 1), (1, 1), (1, 1)),
+        cropping: int | Sequence[int | Sequence[int]] = ((1, 1), (1, 1), (1, 1)),
         data_format: str | None = None,
         **kwargs: Any,
     ):
@@ -158,28 +170,27 @@ class Cropping3D(Cropping2D):
 
 
 class _ZeroPadding(_Resizing):
-    padding: Any
+    """Pads the spatial axes with zeros."""
 
-    def _borders(self) -> tuple[tuple[int, int], ...]:
-        return self.padding
+    def _pad_widths(self) -> tuple[tuple[int, ...], ...]:
+        raise NotImplementedError
 
-    def _new_lengths(self, lengths: tuple[Any, ...]) -> tuple[Any, ...]:
-        return _spatial.map_lengths(lambda n, border: n + sum(border), lengths, self._borders())
+    def _output_sizes(self, sizes: SymbolicShape) -> tuple[Any, ...]:
+        return _spatial.map_known_sizes(
+            lambda size, widths: size + sum(widths), sizes, self._pad_widths()
+        )
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        return dispatch(jnp.pad, inputs, self._all_axes(self._borders(), (0, 0)))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
-        return super().get_config() | {"padding": self.padding, "data_format": self.data_format}
+        outputs: Tensor = dispatch(jnp.pad, inputs, self._all_axes(self._pad_widths(), (0, 0)))
+        return outputs
 
 
 class ZeroPadding1D(_ZeroPadding):
-    """Adds zeros at both ends of sequences.
+    """Zero-padding layer for sequences.
 
     Args:
-        padding: How many zeros to add at the start and the end: a pair, or one number for both.
+        padding: How many zeros to add at the start and the end: a pair of ints, or one int.
         data_format: "channels_last" (default): `(batch, steps, channels)`, or "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
 
@@ -194,17 +205,21 @@ class ZeroPadding1D(_ZeroPadding):
         self, padding: int | tuple[int, int] = 1, data_format: str | None = None, **kwargs: Any
     ):
         super().__init__(data_format, **kwargs)
-        self.padding = _spatial.whole_numbers(self, "padding", padding, 2, lowest=0)
+        self.padding = _spatial.standardize_tuple(self, "padding", padding, 2, minimum=0)
 
-    def _borders(self) -> tuple[tuple[int, int], ...]:
+    def _pad_widths(self) -> tuple[tuple[int, ...], ...]:
         return (self.padding,)
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
+        return super().get_config() | {"padding": self.padding, "data_format": self.data_format}
 
 
 class ZeroPadding2D(_ZeroPadding):
-    """Adds zeros around images.
+    """Zero-padding layer for 2D data (images).
 
     Args:
-        padding: One number for all borders, `(height, width)`, or `((top, bottom), (left, right))`.
+        padding: One int for all borders, `(height, width)`, or `((top, bottom), (left, right))`.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -216,16 +231,28 @@ class ZeroPadding2D(_ZeroPadding):
 
     rank = 2
 
-    def __init__(self, padding: Any = (1, 1), data_format: str | None = None, **kwargs: Any):
+    def __init__(
+        self,
+        padding: int | Sequence[int | Sequence[int]] = (1, 1),
+        data_format: str | None = None,
+        **kwargs: Any,
+    ):
         super().__init__(data_format, **kwargs)
-        self.padding = _spatial.pairs(self, "padding", padding, self.rank)
+        self.padding = _spatial.standardize_pairs(self, "padding", padding, self.rank)
+
+    def _pad_widths(self) -> tuple[tuple[int, ...], ...]:
+        return self.padding
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
+        return super().get_config() | {"padding": self.padding, "data_format": self.data_format}
 
 
 class ZeroPadding3D(ZeroPadding2D):
-    """Adds zeros around volumes.
+    """Zero-padding layer for 3D data (volumes).
 
     Args:
-        padding: One number for all borders, one for each dimension, or a pair for each dimension.
+        padding: One int for all borders, one for each dimension, or a pair for each dimension.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -238,7 +265,10 @@ class ZeroPadding3D(ZeroPadding2D):
     rank = 3
 
     def __init__(
-        self, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None, **kwargs: Any
+        self,
+        padding: int | Sequence[int | Sequence[int]] = ((1, 1), (1, 1), (1, 1)),
+        data_format: str | None = None,
+        **kwargs: Any,
     ):
         super().__init__(padding, data_format, **kwargs)
 
@@ -246,31 +276,32 @@ class ZeroPadding3D(ZeroPadding2D):
 # --- upsampling
 
 
-def _repeated(x: Any, factors: tuple[int, ...]) -> Any:
+def _repeat(x: jax.Array, factors: tuple[int, ...]) -> jax.Array:
     for axis, factor in enumerate(factors):
         x = x if factor == 1 else jnp.repeat(x, factor, axis=axis)
     return x
 
 
 class _UpSampling(_Resizing):
-    size: Any
+    """Repeats the values along the spatial axes."""
 
     def _factors(self) -> tuple[int, ...]:
-        return self.size
+        raise NotImplementedError
 
-    def _new_lengths(self, lengths: tuple[Any, ...]) -> tuple[Any, ...]:
-        return _spatial.map_lengths(lambda n, factor: n * factor, lengths, self._factors())
+    def _output_sizes(self, sizes: SymbolicShape) -> tuple[Any, ...]:
+        return _spatial.map_known_sizes(lambda size, factor: size * factor, sizes, self._factors())
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        return dispatch(_repeated, inputs, self._all_axes(self._factors(), 1))
+        outputs: Tensor = dispatch(_repeat, inputs, self._all_axes(self._factors(), 1))
+        return outputs
 
 
 class UpSampling1D(_UpSampling):
-    """Repeats every step of a sequence.
+    """Upsampling layer for sequences: repeats every time step.
 
     Args:
-        size: How often.
+        size: How many times each step is repeated.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -282,29 +313,30 @@ class UpSampling1D(_UpSampling):
 
     def __init__(self, size: int = 2, **kwargs: Any):
         super().__init__(None, **kwargs)
-        self.size = _argument_checks.whole_number(self, "size", size)
+        self.size = check_int("size", size, owner=self, type_error=ValueError)
 
     def _factors(self) -> tuple[int, ...]:
         return (self.size,)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"size": self.size}
 
 
 class UpSampling2D(_UpSampling):
-    """Enlarges images by whole factors.
+    """Upsampling layer for 2D data, by integer factors.
 
     Args:
-        size: Factors for height and width: a pair, or one number for both.
+        size: Factors for height and width: a pair of ints, or one int for both.
         data_format: "channels_last" (default): `(batch, height, width, channels)`, or
             "channels_first".
-        interpolation: How values between pixels are found: "nearest" (repeats pixels), "bilinear",
+        interpolation: The interpolation method: "nearest" (repeats pixels), "bilinear",
             "bicubic", "lanczos3" or "lanczos5".
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
-        >>> podium.layers.UpSampling2D((1, 2), interpolation="bilinear")(np.array([[[[0.0], [4.0]]]], "float32")).numpy().ravel()
+        >>> layer = podium.layers.UpSampling2D((1, 2), interpolation="bilinear")
+        >>> layer(np.array([[[[0.0], [4.0]]]], "float32")).numpy().ravel()
         array([0., 1., 3., 4.], dtype=float32)
     """
 
@@ -318,21 +350,26 @@ class UpSampling2D(_UpSampling):
         **kwargs: Any,
     ):
         super().__init__(data_format, **kwargs)
-        self.size = _spatial.whole_numbers(self, "size", size, 2)
+        self.size = _spatial.standardize_tuple(self, "size", size, 2)
         methods = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5")
-        self.interpolation = _spatial.choice(self, "interpolation", interpolation, methods)
+        self.interpolation = _spatial.standardize_choice(
+            self, "interpolation", interpolation, methods
+        )
 
-    def call(self, inputs: Any) -> Any:
+    def _factors(self) -> tuple[int, ...]:
+        return self.size
+
+    def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         if self.interpolation == "nearest":
             return super().call(inputs)
-        lengths = self._new_lengths(_spatial.spatial(inputs.shape, self.data_format))
+        sizes = self._output_sizes(_spatial.spatial_shape(inputs.shape, self.data_format))
         return ops.image.resize(
-            inputs, lengths, interpolation=self.interpolation, data_format=self.data_format
+            inputs, sizes, interpolation=self.interpolation, data_format=self.data_format
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "size": self.size,
             "data_format": self.data_format,
@@ -341,10 +378,10 @@ class UpSampling2D(_UpSampling):
 
 
 class UpSampling3D(_UpSampling):
-    """Enlarges volumes by repeating voxels.
+    """Upsampling layer for 3D data: repeats voxels.
 
     Args:
-        size: Factors for depth, height and width, or one number for all.
+        size: Factors for depth, height and width, or one int for all.
         data_format: "channels_last" (default): `(batch, depth, height, width, channels)`, or
             "channels_first".
         **kwargs: `name`, `dtype`, `trainable`.
@@ -363,8 +400,11 @@ class UpSampling3D(_UpSampling):
         **kwargs: Any,
     ):
         super().__init__(data_format, **kwargs)
-        self.size = _spatial.whole_numbers(self, "size", size, 3)
+        self.size = _spatial.standardize_tuple(self, "size", size, 3)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def _factors(self) -> tuple[int, ...]:
+        return self.size
+
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {"size": self.size, "data_format": self.data_format}

@@ -1,17 +1,17 @@
-"""Bidirectional: one recurrent layer reads the sequence forwards, another backwards, and their
-outputs are merged.
-"""
+"""Bidirectional: a wrapper that runs a recurrent layer in both directions and merges outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
-from podium.core import check_choice, dispatch, tree_leaves
+from podium._typing import Config, SymbolicShape, TensorLike, Tree
+from podium.core import Tensor, check_choice, dispatch, tree_leaves
 from podium.layers._layer import Layer
 from podium.layers._serialization import deserialize, serialize
+from podium.layers.rnn._rnn import RNN
 
 _MERGE: dict[str, Any] = {
     "concat": lambda a, b: jnp.concatenate([a, b], axis=-1),
@@ -22,16 +22,15 @@ _MERGE: dict[str, Any] = {
 
 
 class Bidirectional(Layer):
-    """Runs a recurrent layer over sequences in both directions.
+    """Bidirectional wrapper for recurrent layers.
 
     Args:
-        layer: The recurrent layer, such as `LSTM(8)`. Two new layers are made from its config.
-        merge_mode: How the two outputs become one: "concat", "sum", "mul" or "ave"; None returns
+        layer: The recurrent layer, such as `LSTM(8)`. Two layers are created from its config.
+        merge_mode: How the two outputs are combined: "concat", "sum", "mul" or "ave"; None returns
             both.
-        weights: Values for all weights, first those of the forward layer; set when the layer is
-            built.
-        backward_layer: A layer for the other direction, made with `go_backwards=True`; by default
-            like `layer`.
+        weights: Initial values of all weights, those of the forward layer first.
+        backward_layer: The layer for the other direction, created with `go_backwards=True`; by
+            default a copy of `layer`.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
@@ -42,17 +41,17 @@ class Bidirectional(Layer):
 
     def __init__(
         self,
-        layer: Any,
+        layer: RNN,
         merge_mode: str | None = "concat",
-        weights: Any = None,
-        backward_layer: Any = None,
+        weights: Sequence[TensorLike] | None = None,
+        backward_layer: RNN | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        for name, given in (("layer", layer), ("backward_layer", backward_layer or layer)):
-            if not isinstance(given, Layer) or not hasattr(given, "go_backwards"):
+        for name, value in (("layer", layer), ("backward_layer", backward_layer or layer)):
+            if not isinstance(value, Layer) or not hasattr(value, "go_backwards"):
                 raise ValueError(
-                    f"Bidirectional was given {name}={given!r}; a recurrent layer was expected, "
+                    f"Bidirectional was given {name}={value!r}; a recurrent layer was expected, "
                     "such as podium.layers.LSTM(8)."
                 )
         self.merge_mode = check_choice("merge_mode", merge_mode, [*_MERGE, None])
@@ -60,65 +59,66 @@ class Bidirectional(Layer):
         if backward_layer is None:
             backward_layer = _copy(layer, "backward_", go_backwards=not layer.go_backwards)
         self.backward_layer = backward_layer
-        self._check_pair()
-        for one in (
-            self.forward_layer,
-            self.backward_layer,
-        ):  # masked steps of both directions must line up
-            one.zero_output_for_mask = one.return_sequences
+        self._check_layers()
+        for direction in (self.forward_layer, self.backward_layer):
+            # Masked steps of both directions must be at the same positions.
+            direction.zero_output_for_mask = direction.return_sequences
         self.stateful = layer.stateful
         self.return_sequences = layer.return_sequences
         self.return_state = layer.return_state
         self.supports_masking = True
         self.input_spec = layer.input_spec
-        self._first_weights = None if weights is None else tuple(weights)
+        self._initial_weights = None if weights is None else tuple(weights)
 
-    def _check_pair(self) -> None:
-        ahead, back = self.forward_layer, self.backward_layer
-        if ahead.go_backwards == back.go_backwards:
+    def _check_layers(self) -> None:
+        forward, backward = self.forward_layer, self.backward_layer
+        if forward.go_backwards == backward.go_backwards:
             raise ValueError(
-                f"Bidirectional was given two layers with go_backwards={ahead.go_backwards}; they "
-                "must differ. Make the backward layer with go_backwards=True."
+                "Bidirectional was given two layers with "
+                f"go_backwards={forward.go_backwards}; they must differ. Create the backward layer "
+                "with go_backwards=True."
             )
         for name in ("stateful", "return_sequences", "return_state"):
-            if getattr(ahead, name) != getattr(back, name):
+            if getattr(forward, name) != getattr(backward, name):
                 raise ValueError(
-                    f"Bidirectional was given layers with {name}={getattr(ahead, name)} and "
-                    f"{name}={getattr(back, name)}; they must agree. Make both layers with the "
-                    "same value."
+                    f"Bidirectional was given layers with {name}={getattr(forward, name)} and "
+                    f"{name}={getattr(backward, name)}; they must be equal. Create both layers "
+                    "with the same value."
                 )
 
-    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
+    def build(
+        self, sequences_shape: SymbolicShape, initial_state_shape: SymbolicShape | None = None
+    ) -> None:
         """Build both layers."""
         for layer in (self.forward_layer, self.backward_layer):
             layer.build_from_config({"input_shape": tuple(sequences_shape)})
         self.input_spec = self.forward_layer.input_spec
-        if self._first_weights is not None:
-            self.set_weights(self._first_weights)
+        if self._initial_weights is not None:
+            self.set_weights(self._initial_weights)
 
     def call(
         self,
-        sequences: Any,
-        initial_state: Any = None,
-        mask: Any = None,
+        sequences: Tensor,
+        initial_state: Tree = None,
+        mask: Tensor | None = None,
         training: bool | None = None,
-    ) -> Any:
-        """Run both directions and merge their outputs; states come behind, forward ones first."""
-        ahead_state, back_state = self._halves(initial_state)
+    ) -> Tree:
+        """Run both directions and merge their outputs; return the states after them."""
+        forward_state, backward_state = self._split_states(initial_state)
         options = {"mask": mask, "training": bool(training)}
-        ahead = self.forward_layer(sequences, initial_state=ahead_state, **options)
-        back = self.backward_layer(sequences, initial_state=back_state, **options)
-        states: tuple = ()
+        forward = self.forward_layer(sequences, initial_state=forward_state, **options)
+        backward = self.backward_layer(sequences, initial_state=backward_state, **options)
+        states: tuple[Any, ...] = ()
         if self.return_state:
-            ahead, back, states = ahead[0], back[0], (*ahead[1:], *back[1:])
+            forward, backward, states = forward[0], backward[0], (*forward[1:], *backward[1:])
         if self.return_sequences:
-            back = dispatch(jnp.flip, back, 1)
+            backward = dispatch(jnp.flip, backward, 1)
         if self.merge_mode is None:
-            return (ahead, back, *states)
-        output = dispatch(_MERGE[self.merge_mode], ahead, back)
+            return (forward, backward, *states)
+        output = dispatch(_MERGE[self.merge_mode], forward, backward)
         return (output, *states) if self.return_state else output
 
-    def _halves(self, initial_state: Any) -> tuple[Any, Any]:
+    def _split_states(self, initial_state: Tree) -> tuple[Any, Any]:
         if initial_state is None:
             return None, None
         half = len(self.forward_layer.state_size)
@@ -132,44 +132,46 @@ class Bidirectional(Layer):
 
     @property
     def states(self) -> Any:
-        """The Variables with the states that stateful layers keep; None otherwise."""
-        ahead, back = self.forward_layer.states, self.backward_layer.states
-        return None if ahead is None or back is None else (*ahead, *back)
+        """The Variables that hold the states of stateful layers; None otherwise."""
+        forward, backward = self.forward_layer.states, self.backward_layer.states
+        return None if forward is None or backward is None else (*forward, *backward)
 
     def reset_state(self) -> None:
-        """Set the states that stateful layers keep to zero."""
+        """Reset the states of stateful layers to zero."""
         self.forward_layer.reset_state()
         self.backward_layer.reset_state()
 
     def reset_states(self) -> None:
-        """Set the states that stateful layers keep to zero."""
+        """Reset the states of stateful layers to zero."""
         self.reset_state()
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """Return the masks of the outputs: that of the inputs if all steps are returned. States
-        have none.
-        """
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None) -> Tree:
+        """Return the mask of the inputs for outputs of all steps; states have no mask."""
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         masks = [mask if self.return_sequences else None] * (2 if self.merge_mode is None else 1)
         sizes = [self.forward_layer.state_size, self.backward_layer.state_size]
         return masks + [None] * (len(tree_leaves(sizes)) if self.return_state else 0)
 
-    def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
+    def compute_output_shape(
+        self, sequences_shape: SymbolicShape, initial_state_shape: SymbolicShape | None = None
+    ) -> Tree:
         """Return the shape of the outputs, and of the states if they are returned."""
-        ahead, back = (
+        forward, backward = (
             layer.compute_output_shape(sequences_shape)
             for layer in (self.forward_layer, self.backward_layer)
         )
-        states: tuple = ()
+        states: tuple[Any, ...] = ()
         if self.return_state:
-            ahead, back, states = ahead[0], back[0], (*ahead[1:], *back[1:])
+            forward, backward, states = forward[0], backward[0], (*forward[1:], *backward[1:])
         if self.merge_mode is None:
-            return (ahead, back, *states)
-        output = (*ahead[:-1], ahead[-1] + back[-1]) if self.merge_mode == "concat" else ahead
+            return (forward, backward, *states)
+        output = (
+            (*forward[:-1], forward[-1] + backward[-1]) if self.merge_mode == "concat" else forward
+        )
         return (output, *states) if self.return_state else output
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         return super().get_config() | {
             "merge_mode": self.merge_mode,
             "layer": serialize(self.forward_layer),
@@ -180,16 +182,16 @@ class Bidirectional(Layer):
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Bidirectional:
-        """Make a layer from `get_config`'s result."""
-        made = {
+        """Create a layer from the result of `get_config`."""
+        layers = {
             name: deserialize(config.get(name), custom_objects)
             for name in ("layer", "backward_layer")
         }
-        return cls(**(dict(config) | made))
+        return cls(**(dict(config) | layers))
 
 
-def _copy(layer: Any, prefix: str, go_backwards: bool) -> Any:
-    """Make a layer like another, with a prefix to its name."""
+def _copy(layer: Layer, prefix: str, go_backwards: bool) -> Any:
+    """Return a new layer with the same config and a prefix in its name."""
     config = layer.get_config()
     changes = {"name": prefix + layer.name.removeprefix(prefix), "go_backwards": go_backwards}
     return type(layer).from_config(config | changes)

@@ -1,38 +1,40 @@
-"""GRU and its cell."""
+"""GRU: the gated recurrent unit layer, and its cell."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
+from podium._typing import ActivationLike, Config, ConstraintLike, InitializerLike, RegularizerLike
 from podium.layers.rnn._recurrent_cell import RecurrentCell
 from podium.layers.rnn._recurrent_layer import RecurrentLayer
 from podium.layers.rnn._recurrent_loop import Step, gated_matmul
 
 
 class GRUCell(RecurrentCell):
-    """One step of a gated recurrent unit: a state behind update and reset gates.
+    """Cell class for the GRU layer: one step, with update and reset gates.
 
     Args:
-        units: The size of the state and of the output.
-        activation: What squashes the new state.
-        recurrent_activation: What squashes the gates.
+        units: The dimensionality of the output and of the state.
+        activation: The activation of the new state.
+        recurrent_activation: The activation of the gates.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        recurrent_initializer: How the recurrent kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        recurrent_regularizer: A penalty on the recurrent kernel.
-        bias_regularizer: A penalty on the bias.
-        kernel_constraint: Applied to the kernel after updates.
-        recurrent_constraint: Applied to the recurrent kernel after updates.
-        bias_constraint: Applied to the bias after updates.
-        dropout: The share of the inputs to drop in training, the same at every step.
-        recurrent_dropout: The share of the states to drop in training, the same at every step.
+        kernel_initializer: Initializer of the kernel.
+        recurrent_initializer: Initializer of the recurrent kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        recurrent_regularizer: Regularizer of the recurrent kernel.
+        bias_regularizer: Regularizer of the bias.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        recurrent_constraint: Constraint of the recurrent kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
+        dropout: The fraction of the inputs to drop in training, the same at every time step.
+        recurrent_dropout: The fraction of the states to drop in training, the same at every step.
         reset_after: Whether the reset gate acts after the recurrent product (as cuDNN does) or
             before it.
-        seed: A whole number for repeatable dropout.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`.
 
     Example:
@@ -47,18 +49,18 @@ class GRUCell(RecurrentCell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         reset_after: bool = True,
@@ -89,25 +91,26 @@ class GRUCell(RecurrentCell):
         )
         self.reset_after = reset_after
 
-    def _bias_shape(self) -> tuple:
+    def _bias_shape(self) -> tuple[Any, ...]:
         width = 3 * self.units
-        return (
-            (2, width) if self.reset_after else (width,)
-        )  # a second bias for the recurrent product
+        # With `reset_after`, a second bias is added to the recurrent product.
+        return (2, width) if self.reset_after else (width,)
 
     def _step(self) -> Step:
         return (
-            Step(_gru, summed=False)
+            Step(_gru_step, summed=False)
             if self.reset_after
-            else Step(_gru_reset_before, own_product=True)
+            else Step(_gru_step_reset_before, computes_product=True)
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this cell again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this cell."""
         return super().get_config() | {"reset_after": self.reset_after}
 
 
-def _gru(x: Any, h: Any, states: list, activations: tuple) -> list:
+def _gru_step(
+    x: jax.Array, h: jax.Array, states: list[Any], activations: tuple[Any, ...]
+) -> list[Any]:
     activation, gate = activations
     x_z, x_r, x_h = jnp.split(x, 3, axis=-1)
     h_z, h_r, h_h = jnp.split(h, 3, axis=-1)
@@ -115,7 +118,13 @@ def _gru(x: Any, h: Any, states: list, activations: tuple) -> list:
     return [z * states[0] + (1 - z) * activation(x_h + gate(x_r + h_r) * h_h)]
 
 
-def _gru_reset_before(x: Any, kernel: Any, masks: Any, states: list, activations: tuple) -> list:
+def _gru_step_reset_before(
+    x: jax.Array,
+    kernel: jax.Array,
+    masks: jax.Array | None,
+    states: list[Any],
+    activations: tuple[Any, ...],
+) -> list[Any]:
     activation, gate = activations
     (state,) = states
     gates_kernel, state_kernel = jnp.split(kernel, [2 * state.shape[-1]], axis=-1)
@@ -125,40 +134,40 @@ def _gru_reset_before(x: Any, kernel: Any, masks: Any, states: list, activations
         2,
         axis=-1,
     )
-    seen = state if masks is None else state * masks[2]
-    return [z * state + (1 - z) * activation(x_h + (r * seen) @ state_kernel)]
+    masked_state = state if masks is None else state * masks[2]
+    return [z * state + (1 - z) * activation(x_h + (r * masked_state) @ state_kernel)]
 
 
 class GRU(RecurrentLayer):
-    """Gated recurrent unit over sequences `(batch, time, features)`.
+    """Gated recurrent unit layer, for sequences `(batch, time, features)`.
 
     Args:
-        units: The size of the state and of the output.
-        activation: What squashes the new state.
-        recurrent_activation: What squashes the gates.
+        units: The dimensionality of the output and of the state.
+        activation: The activation of the new state.
+        recurrent_activation: The activation of the gates.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        recurrent_initializer: How the recurrent kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        recurrent_regularizer: A penalty on the recurrent kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        recurrent_constraint: Applied to the recurrent kernel after updates.
-        bias_constraint: Applied to the bias after updates.
-        dropout: The share of the inputs to drop in training, the same at every step.
-        recurrent_dropout: The share of the states to drop in training, the same at every step.
-        seed: A whole number for repeatable dropout.
-        return_sequences: Return the outputs of all steps instead of the last.
-        return_state: Return the last states behind the output.
-        go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with. The batch size is then
-            fixed.
-        unroll: Write the loop out: faster for short sequences, slower to compile.
+        kernel_initializer: Initializer of the kernel.
+        recurrent_initializer: Initializer of the recurrent kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        recurrent_regularizer: Regularizer of the recurrent kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        recurrent_constraint: Constraint of the recurrent kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
+        dropout: The fraction of the inputs to drop in training, the same at every time step.
+        recurrent_dropout: The fraction of the states to drop in training, the same at every step.
+        seed: An int that makes dropout deterministic.
+        return_sequences: Whether to return the outputs of all time steps instead of the last.
+        return_state: Whether to return the last states after the output.
+        go_backwards: Whether to process the sequence in reverse; outputs are reversed too.
+        stateful: Whether each call starts from the last states of the previous one. The batch size
+            is then fixed.
+        unroll: Whether to unroll the loop: faster for short sequences, slower to compile.
         reset_after: Whether the reset gate acts after the recurrent product (as cuDNN does) or
             before it.
-        use_cudnn: Accepted as in Keras; XLA chooses the kernels.
+        use_cudnn: Accepted for compatibility with Keras; XLA selects the kernels.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`, `zero_output_for_mask`.
 
     Example:
@@ -171,19 +180,19 @@ class GRU(RecurrentLayer):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         seed: int | None = None,

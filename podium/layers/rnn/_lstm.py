@@ -1,4 +1,4 @@
-"""LSTM and its cell."""
+"""LSTM: the long short-term memory layer, and its cell."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ import jax
 import jax.numpy as jnp
 
 from podium import activations, initializers
+from podium._typing import (
+    ActivationLike,
+    Config,
+    ConstraintLike,
+    DTypeLike,
+    InitializerLike,
+    RegularizerLike,
+    ShapeLike,
+)
 from podium.core import dispatch
 from podium.layers.rnn._recurrent_cell import RecurrentCell
 from podium.layers.rnn._recurrent_layer import RecurrentLayer
@@ -15,32 +24,32 @@ from podium.layers.rnn._recurrent_loop import Step
 
 
 class LSTMCell(RecurrentCell):
-    """One step of a long short-term memory: a state and a carry behind input, forget and output
-    gates.
+    """Cell class for the LSTM layer: one step, with input, forget and output gates.
 
     Args:
-        units: The size of the state and of the output.
-        activation: What squashes the new state.
-        recurrent_activation: What squashes the gates.
+        units: The dimensionality of the output and of the state.
+        activation: The activation of the new state.
+        recurrent_activation: The activation of the gates.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        recurrent_initializer: How the recurrent kernel starts.
-        bias_initializer: How the bias starts.
-        unit_forget_bias: Whether the forget gate's bias starts at 1.
-        kernel_regularizer: A penalty on the kernel.
-        recurrent_regularizer: A penalty on the recurrent kernel.
-        bias_regularizer: A penalty on the bias.
-        kernel_constraint: Applied to the kernel after updates.
-        recurrent_constraint: Applied to the recurrent kernel after updates.
-        bias_constraint: Applied to the bias after updates.
-        dropout: The share of the inputs to drop in training, the same at every step.
-        recurrent_dropout: The share of the states to drop in training, the same at every step.
-        seed: A whole number for repeatable dropout.
+        kernel_initializer: Initializer of the kernel.
+        recurrent_initializer: Initializer of the recurrent kernel.
+        bias_initializer: Initializer of the bias.
+        unit_forget_bias: Whether the bias of the forget gate is initialized to 1.
+        kernel_regularizer: Regularizer of the kernel.
+        recurrent_regularizer: Regularizer of the recurrent kernel.
+        bias_regularizer: Regularizer of the bias.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        recurrent_constraint: Constraint of the recurrent kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
+        dropout: The fraction of the inputs to drop in training, the same at every time step.
+        recurrent_dropout: The fraction of the states to drop in training, the same at every step.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`.
 
     Example:
         >>> cell = podium.layers.LSTMCell(4)
-        >>> output, (state, carry) = cell(np.ones((2, 3), "float32"), cell.get_initial_state(batch_size=2))
+        >>> states = cell.get_initial_state(batch_size=2)
+        >>> output, (state, carry) = cell(np.ones((2, 3), "float32"), states)
         >>> output.shape, carry.shape
         ((2, 4), (2, 4))
     """
@@ -52,19 +61,19 @@ class LSTMCell(RecurrentCell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         seed: int | None = None,
@@ -96,88 +105,96 @@ class LSTMCell(RecurrentCell):
 
     def _bias_options(self) -> dict[str, Any]:
         options = super()._bias_options()
-        return options | {"initializer": self._forgetful_bias} if self.unit_forget_bias else options
+        return (
+            options | {"initializer": self._initialize_bias} if self.unit_forget_bias else options
+        )
 
-    def _forgetful_bias(self, shape: Any, dtype: Any = None) -> Any:
-        """Start the forget gate's part at one, so that the carry is kept at first."""
+    def _initialize_bias(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Any:
+        """Initialize the bias of the forget gate to 1, and the others as specified."""
         sizes = (self.units, self.units, 2 * self.units)
-        kinds = (self.bias_initializer, initializers.get("ones"), self.bias_initializer)
+        parts = (self.bias_initializer, initializers.get("ones"), self.bias_initializer)
         return dispatch(
-            jnp.concatenate, [kind((size,), dtype) for kind, size in zip(kinds, sizes, strict=True)]
+            jnp.concatenate, [part((size,), dtype) for part, size in zip(parts, sizes, strict=True)]
         )
 
     def _step(self) -> Step:
         return _STEP
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this cell again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this cell."""
         return super().get_config() | {"unit_forget_bias": self.unit_forget_bias}
 
 
-def _lstm(z: Any, states: list, activations: tuple) -> list:
+def _lstm_step(z: jax.Array, states: list[Any], activations: tuple[Any, ...]) -> list[Any]:
     activation, gate = activations
     i, f, c, o = jnp.split(z, 4, axis=-1)
     carry = gate(f) * states[1] + gate(i) * activation(c)
     return [gate(o) * activation(carry), carry]
 
 
-def _lstm_vjp(z: Any, states: list) -> tuple[list, Any]:
-    """Compute the step with tanh and sigmoid, and its pullback, which keeps no more than it
-    needs.
-    """
+def _lstm_vjp(z: jax.Array, states: list[Any]) -> tuple[list[Any], Any]:
+    """Compute the step with tanh and sigmoid, and a pullback that saves only what it needs."""
     i, f, c, o = jnp.split(z, 4, axis=-1)
     i, f, c, o = jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(c), jax.nn.sigmoid(o)
     carry = f * states[1] + i * c
-    shown = jnp.tanh(carry)
-    return [o * shown, carry], jax.tree_util.Partial(_lstm_pull, i, f, c, o, states[1], shown)
+    activated = jnp.tanh(carry)
+    return [o * activated, carry], jax.tree_util.Partial(
+        _lstm_pullback, i, f, c, o, states[1], activated
+    )
 
 
-def _lstm_pull(
-    i: Any, f: Any, c: Any, o: Any, old: Any, shown: Any, gradients: list
-) -> tuple[tuple, list]:
+def _lstm_pullback(
+    i: jax.Array,
+    f: jax.Array,
+    c: jax.Array,
+    o: jax.Array,
+    old: jax.Array,
+    activated: jax.Array,
+    gradients: list[Any],
+) -> tuple[tuple[Any, ...], list[Any]]:
     by_output, by_carry = gradients
-    by_carry = by_carry + by_output * o * (1 - shown * shown)
+    by_carry = by_carry + by_output * o * (1 - activated * activated)
     gates = [
         by_carry * c * i * (1 - i),
         by_carry * old * f * (1 - f),
         by_carry * i * (1 - c * c),
-        by_output * shown * o * (1 - o),
+        by_output * activated * o * (1 - o),
     ]
     return (jnp.concatenate(gates, axis=-1),), [jnp.zeros_like(by_output), by_carry * f]
 
 
-_STEP = Step(_lstm, vjp=_lstm_vjp, vjp_with=(activations.tanh, activations.sigmoid))
+_STEP = Step(_lstm_step, vjp=_lstm_vjp, vjp_with=(activations.tanh, activations.sigmoid))
 
 
 class LSTM(RecurrentLayer):
-    """Long short-term memory over sequences `(batch, time, features)`.
+    """Long short-term memory layer, for sequences `(batch, time, features)`.
 
     Args:
-        units: The size of the state and of the output.
-        activation: What squashes the new state.
-        recurrent_activation: What squashes the gates.
+        units: The dimensionality of the output and of the state.
+        activation: The activation of the new state.
+        recurrent_activation: The activation of the gates.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        recurrent_initializer: How the recurrent kernel starts.
-        bias_initializer: How the bias starts.
-        unit_forget_bias: Whether the forget gate's bias starts at 1.
-        kernel_regularizer: A penalty on the kernel.
-        recurrent_regularizer: A penalty on the recurrent kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        recurrent_constraint: Applied to the recurrent kernel after updates.
-        bias_constraint: Applied to the bias after updates.
-        dropout: The share of the inputs to drop in training, the same at every step.
-        recurrent_dropout: The share of the states to drop in training, the same at every step.
-        seed: A whole number for repeatable dropout.
-        return_sequences: Return the outputs of all steps instead of the last.
-        return_state: Return the last states behind the output.
-        go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with. The batch size is then
-            fixed.
-        unroll: Write the loop out: faster for short sequences, slower to compile.
-        use_cudnn: Accepted as in Keras; XLA chooses the kernels.
+        kernel_initializer: Initializer of the kernel.
+        recurrent_initializer: Initializer of the recurrent kernel.
+        bias_initializer: Initializer of the bias.
+        unit_forget_bias: Whether the bias of the forget gate is initialized to 1.
+        kernel_regularizer: Regularizer of the kernel.
+        recurrent_regularizer: Regularizer of the recurrent kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        recurrent_constraint: Constraint of the recurrent kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
+        dropout: The fraction of the inputs to drop in training, the same at every time step.
+        recurrent_dropout: The fraction of the states to drop in training, the same at every step.
+        seed: An int that makes dropout deterministic.
+        return_sequences: Whether to return the outputs of all time steps instead of the last.
+        return_state: Whether to return the last states after the output.
+        go_backwards: Whether to process the sequence in reverse; outputs are reversed too.
+        stateful: Whether each call starts from the last states of the previous one. The batch size
+            is then fixed.
+        unroll: Whether to unroll the loop: faster for short sequences, slower to compile.
+        use_cudnn: Accepted for compatibility with Keras; XLA selects the kernels.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`, `zero_output_for_mask`.
 
     Example:
@@ -192,20 +209,20 @@ class LSTM(RecurrentLayer):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
         unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         seed: int | None = None,

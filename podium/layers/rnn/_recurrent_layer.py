@@ -1,17 +1,16 @@
-"""The base of SimpleRNN, GRU and LSTM: an RNN around a built-in cell, with the cell's arguments as
-its own.
-"""
+"""RecurrentLayer: the base class of SimpleRNN, GRU and LSTM, each with its built-in cell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
+from podium._typing import Config, SymbolicShape
 from podium.core import check_choice
 from podium.layers._input_spec import InputSpec
 from podium.layers.rnn._rnn import RNN
 
-_OF_CELL = (
+_CELL_ARGUMENTS = (
     *(
         "units",
         "activation",
@@ -40,9 +39,9 @@ _OF_CELL = (
 
 
 class RecurrentLayer(RNN):
-    """An RNN that makes its cell from its own arguments.
+    """An RNN that creates its cell from its own arguments.
 
-    Arguments of the cell (`units`, `activation`, ...) are read as attributes of the layer too.
+    Arguments of the cell (`units`, `activation`, ...) are attributes of the layer too.
     """
 
     _cell_class: Any = None
@@ -55,31 +54,33 @@ class RecurrentLayer(RNN):
         cell_class = type(self)._cell_class
         super().__init__(cell_class(**cell_arguments, name=_snake_name(cell_class)), **kwargs)
         check_choice("use_cudnn", use_cudnn, ["auto", True, False])
-        self.use_cudnn = use_cudnn  # accepted as in Keras; XLA chooses the kernels
+        self.use_cudnn = use_cudnn  # accepted for compatibility with Keras; XLA selects the kernels
         self.input_spec = InputSpec(ndim=3)
 
-    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
-        """Build the cell, and the states that a stateful layer keeps."""
+    def build(
+        self, sequences_shape: SymbolicShape, initial_state_shape: SymbolicShape | None = None
+    ) -> None:
+        """Build the cell, and the states of a stateful layer."""
         super().build(sequences_shape, initial_state_shape)
         self.input_spec = InputSpec(ndim=3, axes={-1: sequences_shape[-1]})
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OF_CELL and "cell" in self.__dict__:
+        if name in _CELL_ARGUMENTS and "cell" in self.__dict__:
             return getattr(self.cell, name)
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         config = {"activity_regularizer": None} | super().get_config()
         del config["cell"]
-        own = self.cell.get_config()
-        return config | {name: own[name] for name in _OF_CELL if name in own}
+        cell_config = self.cell.get_config()
+        return config | {name: cell_config[name] for name in _CELL_ARGUMENTS if name in cell_config}
 
     @classmethod
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
-    ) -> Any:
-        """Make a layer from `get_config`'s result."""
+    ) -> Self:
+        """Create a layer from the result of `get_config`."""
         return cls(**dict(config))
 
 

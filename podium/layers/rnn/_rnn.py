@@ -1,38 +1,40 @@
-"""RNN: runs a cell over the steps of a sequence, and StackedRNNCells.
+"""RNN: runs a cell over the time steps of a sequence; and StackedRNNCells.
 
-It owns sequences, masks, direction and kept states; cells own what happens in a step. Built-in
-cells run as one compiled loop (`_recurrent_cell.py`), other cells step by step inside a loop of the
-same meaning.
+It owns sequences, masks, direction and the states of stateful layers; cells own the computation of
+a step. Built-in cells run as one compiled loop (`_recurrent_cell.py`), other cells in the scan of
+`_layer_scan.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 
 from podium import initializers
-from podium.core import Variable, dispatch, map_structure, name_scope, tree_leaves
+from podium._typing import Config, SymbolicShape, Tree
+from podium.core import Tensor, Variable, dispatch, map_structure, name_scope, tree_leaves
 from podium.core.internal import unwrap_result
 from podium.layers._layer import Layer
 from podium.layers._serialization import deserialize, serialize
-from podium.layers.rnn._loops import dispatch_loop, on_tensors, trace_only
+from podium.layers.rnn._layer_scan import adapt_to_arrays, dispatch_scan, trace_without_writes
 from podium.layers.rnn._recurrent_cell import RecurrentCell
-from podium.layers.rnn._recurrent_loop import hold
+from podium.layers.rnn._recurrent_loop import where_kept
 
 
 class StackedRNNCells(Layer):
-    """Several cells as one: each takes the output of the one before.
+    """Stack of RNN cells that acts as a single cell.
 
     Args:
-        cells: The cells, first to last.
+        cells: The cells, from the first to the last.
         **kwargs: `name`, `dtype`, `trainable`.
 
     Example:
         >>> cells = [podium.layers.LSTMCell(8), podium.layers.LSTMCell(4)]
-        >>> podium.layers.RNN(podium.layers.StackedRNNCells(cells))(np.ones((2, 5, 3), "float32")).shape
+        >>> layer = podium.layers.RNN(podium.layers.StackedRNNCells(cells))
+        >>> layer(np.ones((2, 5, 3), "float32")).shape
         (2, 4)
     """
 
@@ -43,47 +45,47 @@ class StackedRNNCells(Layer):
                 f"StackedRNNCells was given cells={cells!r}; a list of at least one cell was "
                 "expected."
             )
-        self.cells = [_checked_cell("StackedRNNCells", cell) for cell in cells]
+        self.cells = [_check_cell("StackedRNNCells", cell) for cell in cells]
 
     @property
-    def state_size(self) -> list:
+    def state_size(self) -> list[Any]:
         """The sizes of the states, one entry per cell."""
         return [cell.state_size for cell in self.cells]
 
     @property
     def output_size(self) -> int:
-        """The size of the last cell's output."""
+        """The size of the output of the last cell."""
         return _output_size(self.cells[-1])
 
-    def get_initial_state(self, batch_size: Any = None) -> list:
+    def get_initial_state(self, batch_size: int | None = None) -> list[Any]:
         """Return states of zeros, one entry per cell."""
         return [_initial_state(cell, batch_size, self.compute_dtype) for cell in self.cells]
 
-    def build(self, input_shape: Any) -> None:
-        """Build the cells, one on the output of the other."""
+    def build(self, input_shape: SymbolicShape) -> None:
+        """Build the cells, each for the output of the previous one."""
         for cell in self.cells:
             if isinstance(cell, Layer):
                 cell.build_from_config({"input_shape": tuple(input_shape)})
             input_shape = (input_shape[0], _output_size(cell))
 
-    def call(self, inputs: Any, states: Any, training: bool = False) -> tuple:
-        """Compute one step of every cell: returns the output and the new states."""
+    def call(self, inputs: Tensor, states: Tree, training: bool = False) -> Tree:
+        """Compute one step of every cell; return the output and the new states."""
         new_states = []
-        for cell, own in zip(self.cells, states, strict=True):
-            nested = isinstance(own, (list, tuple))
-            inputs, new = _call_cell(cell, inputs, list(own) if nested else [own], training)
+        for cell, state in zip(self.cells, states, strict=True):
+            nested = isinstance(state, (list, tuple))
+            inputs, new = _call_cell(cell, inputs, list(state) if nested else [state], training)
             new_states.append(new if nested else tree_leaves(new)[0])
         return inputs, new_states
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this cell again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this cell."""
         return super().get_config() | {"cells": [serialize(cell) for cell in self.cells]}
 
     @classmethod
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> StackedRNNCells:
-        """Make a cell from `get_config`'s result."""
+        """Create a cell from the result of `get_config`."""
         arguments = dict(config)
         return cls(
             [deserialize(cell, custom_objects) for cell in arguments.pop("cells")], **arguments
@@ -91,24 +93,25 @@ class StackedRNNCells(Layer):
 
 
 class RNN(Layer):
-    """Runs a cell over the steps of sequences `(batch, time, ...)`.
+    """Base layer for recurrent networks: runs a cell over sequences `(batch, time, ...)`.
 
     A cell has `call(inputs, states)`, which returns `(output, new_states)`, and a `state_size`.
-    Dropout inside a cell of your own draws anew at every step.
+    Dropout inside a custom cell uses a different mask at every step.
 
     Args:
         cell: A cell, or a list of cells to stack.
-        return_sequences: Return the outputs of all steps instead of the last.
-        return_state: Return the last states behind the output.
-        go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with, sample by sample. The
+        return_sequences: Whether to return the outputs of all time steps instead of the last.
+        return_state: Whether to return the last states after the output.
+        go_backwards: Whether to process the sequence in reverse; outputs are reversed too.
+        stateful: Whether each call starts from the last states of the previous one, per sample. The
             batch size is then fixed.
-        unroll: Write the loop out: faster for short sequences, slower to compile.
-        zero_output_for_mask: Give zeros at masked steps instead of the output before.
+        unroll: Whether to unroll the loop: faster for short sequences, slower to compile.
+        zero_output_for_mask: Whether masked steps output zeros instead of the previous output.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer`.
 
     Example:
-        >>> layer = podium.layers.RNN(podium.layers.GRUCell(4), return_sequences=True, return_state=True)
+        >>> cell = podium.layers.GRUCell(4)
+        >>> layer = podium.layers.RNN(cell, return_sequences=True, return_state=True)
         >>> sequences, state = layer(np.ones((2, 5, 3), "float32"))
         >>> sequences.shape, state.shape
         ((2, 5, 4), (2, 4))
@@ -135,7 +138,7 @@ class RNN(Layer):
         self.cell = (
             StackedRNNCells(cell)
             if isinstance(cell, (list, tuple))
-            else _checked_cell(type(self).__name__, cell)
+            else _check_cell(type(self).__name__, cell)
         )
         self.return_sequences = return_sequences
         self.return_state = return_state
@@ -144,21 +147,23 @@ class RNN(Layer):
         self.unroll = unroll
         self.zero_output_for_mask = zero_output_for_mask
         self.supports_masking = True
-        self._kept = _KeptStates()
+        self._stateful_states = _StatefulStates()
 
     @property
-    def state_size(self) -> list:
+    def state_size(self) -> list[Any]:
         """The sizes of the states."""
         size = self.cell.state_size
         return list(size) if isinstance(size, (list, tuple)) else [size]
 
     @property
     def states(self) -> Any:
-        """The Variables with the states that a stateful layer keeps; None otherwise."""
-        return self._kept.variables
+        """The Variables that hold the states of a stateful layer; None otherwise."""
+        return self._stateful_states.variables
 
-    def build(self, sequences_shape: Any, initial_state_shape: Any = None) -> None:
-        """Build the cell, and the states that a stateful layer keeps."""
+    def build(
+        self, sequences_shape: SymbolicShape, initial_state_shape: SymbolicShape | None = None
+    ) -> None:
+        """Build the cell, and the states of a stateful layer."""
         if len(sequences_shape) < 3:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) was called with shape "
@@ -169,8 +174,8 @@ class RNN(Layer):
         if self.unroll and sequences_shape[1] is None:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) has unroll=True, and the number of "
-                f"time steps is unknown in {tuple(sequences_shape)}. Give it in "
-                "`Input(shape=(time, features))`, or leave `unroll` out."
+                f"time steps is unknown in {tuple(sequences_shape)}. Specify it in "
+                "`Input(shape=(time, features))`, or omit `unroll`."
             )
         if isinstance(self.cell, Layer):
             self.cell.build_from_config({"input_shape": (sequences_shape[0], *sequences_shape[2:])})
@@ -178,30 +183,28 @@ class RNN(Layer):
             if sequences_shape[0] is None:
                 raise ValueError(
                     f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and was given "
-                    f"shape {tuple(sequences_shape)}, whose batch size is unknown. It keeps states "
-                    "for each sample of the batch: give the batch size with "
+                    f"shape {tuple(sequences_shape)}, whose batch size is unknown. It has states "
+                    "for each sample of the batch: specify the batch size with "
                     "`Input(batch_shape=(batch, time, features))`."
                 )
-            self._kept.make(self, sequences_shape[0])
+            self._stateful_states.create(self, sequences_shape[0])
 
-    def get_initial_state(self, batch_size: Any) -> list:
-        """Return the states that a sequence starts from."""
+    def get_initial_state(self, batch_size: int) -> list[Any]:
+        """Return the initial states of a sequence."""
         states = _initial_state(self.cell, batch_size, self.compute_dtype)
         return list(states) if isinstance(states, (list, tuple)) else [states]
 
     def reset_state(self) -> None:
-        """Set the states that a stateful layer keeps to zero."""
-        for variable in tree_leaves(self._kept.variables):
+        """Reset the states of a stateful layer to zero."""
+        for variable in tree_leaves(self._stateful_states.variables):
             variable.assign(jnp.zeros(variable.shape, variable.dtype))
 
     def reset_states(self) -> None:
-        """Set the states that a stateful layer keeps to zero."""
+        """Reset the states of a stateful layer to zero."""
         self.reset_state()
 
     def __call__(self, sequences: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run over sequences; a list `[sequences, state, ...]`, as in Keras 2, names the initial
-        states too.
-        """
+        """Run the cell over sequences; a list `[sequences, state, ...]` includes initial states."""
         if (
             isinstance(sequences, (list, tuple))
             and len(sequences) > 1
@@ -212,33 +215,39 @@ class RNN(Layer):
         return super().__call__(sequences, *args, **kwargs)
 
     def call(
-        self, sequences: Any, initial_state: Any = None, mask: Any = None, training: bool = False
-    ) -> Any:
+        self,
+        sequences: Tensor,
+        initial_state: Tree = None,
+        mask: Tensor | None = None,
+        training: bool = False,
+    ) -> Tree:
         """Run the cell over the sequence."""
-        states = self._first_states(sequences, initial_state)
+        states = self._starting_states(sequences, initial_state)
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         if self.go_backwards:
-            sequences, mask = dispatch(_reversed, sequences, mask)
+            sequences, mask = dispatch(_reverse_time, sequences, mask)
         last, outputs, states = self._run_steps(
             self.cell, sequences, states, mask, training, self.return_sequences
         )
         if self.stateful:
             map_structure(
-                lambda variable, value: variable.assign(value), self._kept.variables, states
+                lambda variable, value: variable.assign(value),
+                self._stateful_states.variables,
+                states,
             )
         output = outputs if self.return_sequences else last
         return (output, *states) if self.return_state else output
 
-    def _first_states(self, sequences: Any, initial_state: Any) -> list:
-        if self.stateful and sequences.shape[0] != self._kept.batch_size:
+    def _starting_states(self, sequences: Tensor, initial_state: Tree) -> list[Any]:
+        if self.stateful and sequences.shape[0] != self._stateful_states.batch_size:
             raise ValueError(
-                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and keeps states "
-                f"for {self._kept.batch_size} samples; it was called with shape "
-                f"{tuple(sequences.shape)}. Use that batch size, or make a new layer."
+                f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and has states "
+                f"for {self._stateful_states.batch_size} samples; it was called with shape "
+                f"{tuple(sequences.shape)}. Use that batch size, or create a new layer."
             )
         if initial_state is None:
             states = (
-                self._kept.variables
+                self._stateful_states.variables
                 if self.stateful
                 else self.get_initial_state(sequences.shape[0])
             )
@@ -252,25 +261,27 @@ class RNN(Layer):
                 f"states; its cell has {len(self.state_size)}, of sizes {self.state_size}. Pass a "
                 f"list of {len(self.state_size)}."
             )
-        return map_structure(lambda value: dispatch(_cast, value, self.compute_dtype), states)
+        return map_structure(lambda value: dispatch(_cast_state, value, self.compute_dtype), states)
 
     def _run_steps(
         self,
         cell: Any,
-        sequences: Any,
-        states: Any,
-        mask: Any,
+        sequences: Tensor,
+        states: Tree,
+        mask: Tensor | None,
         training: bool,
         return_sequences: bool,
-    ) -> tuple:
-        """Run a cell over all steps: returns last output, all outputs if asked, and states."""
+    ) -> tuple[Any, ...]:
+        """Run a cell over all steps; return the last output, all outputs (if asked) and states."""
         if type(cell) is StackedRNNCells:
-            # Each cell runs over the whole sequence before the next one starts: the same numbers,
-            # in larger products.
+            # Each cell runs over the entire sequence before the next one starts: the same results,
+            # with larger matrix products.
             new_states = []
-            for position, (one, own) in enumerate(zip(cell.cells, states, strict=True)):
-                wanted = return_sequences or position < len(cell.cells) - 1
-                last, sequences, new = self._run_steps(one, sequences, own, mask, training, wanted)
+            for position, (inner, state) in enumerate(zip(cell.cells, states, strict=True)):
+                needs_all = return_sequences or position < len(cell.cells) - 1
+                last, sequences, new = self._run_steps(
+                    inner, sequences, state, mask, training, needs_all
+                )
                 new_states.append(new)
             return last, sequences, new_states
         options = {
@@ -286,15 +297,15 @@ class RNN(Layer):
             last, outputs, new = _run_custom(cell, sequences, states, mask, bool(training), options)
         return last, outputs, new if nested else new[0]
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """Return the mask of the outputs: that of the inputs if all steps are returned. States have
-        none.
-        """
+    def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None) -> Tree:
+        """Return the mask of the inputs for outputs of all steps; states have no mask."""
         mask = previous_mask[0] if isinstance(previous_mask, (list, tuple)) else previous_mask
         mask = mask if self.return_sequences else None
         return [mask, *[None] * len(tree_leaves(self.state_size))] if self.return_state else mask
 
-    def compute_output_shape(self, sequences_shape: Any, initial_state_shape: Any = None) -> Any:
+    def compute_output_shape(
+        self, sequences_shape: SymbolicShape, initial_state_shape: SymbolicShape | None = None
+    ) -> Tree:
         """Return the shape of the outputs, and of the states if they are returned."""
         batch, length = sequences_shape[0], sequences_shape[1]
         size = _output_size(self.cell)
@@ -305,8 +316,8 @@ class RNN(Layer):
         ]
         return (output, *shapes) if self.return_state else output
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         names = (
             "return_sequences",
             "return_state",
@@ -324,35 +335,36 @@ class RNN(Layer):
     @classmethod
     def from_config(
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
-    ) -> Any:
-        """Make a layer from `get_config`'s result."""
+    ) -> Self:
+        """Create a layer from the result of `get_config`."""
         arguments = dict(config)
         return cls(deserialize(arguments.pop("cell"), custom_objects), **arguments)
 
 
-class _KeptStates:
-    """The Variables of a stateful layer. They are no weights: an object of its own hides them from
-    the layer's list.
+class _StatefulStates:
+    """The Variables with the states of a stateful layer.
+
+    They are not weights: trackers do not search this object.
     """
 
     def __init__(self) -> None:
         self.variables: Any = None
         self.batch_size: int | None = None
 
-    def make(self, layer: RNN, batch_size: int) -> None:
-        like = jax.eval_shape(lambda: unwrap_result(layer.get_initial_state(batch_size)))
+    def create(self, layer: RNN, batch_size: int) -> None:
+        specs = jax.eval_shape(lambda: unwrap_result(layer.get_initial_state(batch_size)))
         zeros, dtype = initializers.get("zeros"), layer.variable_dtype
         with name_scope(layer.name):
             self.variables = jax.tree.map(
                 lambda state: Variable(
                     zeros, state.shape, dtype, trainable=False, name="rnn_state"
                 ),
-                like,
+                specs,
             )
         self.batch_size = batch_size
 
 
-def _checked_cell(owner: str, cell: Any) -> Any:
+def _check_cell(owner: str, cell: Any) -> Any:
     if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
         raise ValueError(
             f"{owner} was given {cell!r} as a cell; an object with `call(inputs, states)` and "
@@ -361,13 +373,12 @@ def _checked_cell(owner: str, cell: Any) -> Any:
     sizes = jax.tree.leaves(cell.state_size)
     if not sizes or not all(isinstance(size, int) for size in sizes):
         raise ValueError(
-            f"{owner} was given a cell whose state_size is {cell.state_size!r}; whole numbers "
-            "were expected."
+            f"{owner} was given a cell whose state_size is {cell.state_size!r}; ints were expected."
         )
     return cell
 
 
-def _call_cell(cell: Any, inputs: Any, states: Any, training: bool) -> tuple:
+def _call_cell(cell: Any, inputs: Tensor, states: Tree, training: bool) -> tuple[Any, ...]:
     takes_training = isinstance(cell, Layer) and "training" in cell._call_signature.all_names
     run = cell if callable(cell) else cell.call
     return run(inputs, states, training=training) if takes_training else run(inputs, states)
@@ -387,41 +398,50 @@ def _initial_state(cell: Any, batch_size: Any, dtype: str) -> Any:
     )
 
 
-def _cast(value: Any, dtype: str) -> Any:
+def _cast_state(value: jax.Array, dtype: str) -> Any:
     return value.astype(dtype)
 
 
-def _reversed(sequences: Any, mask: Any) -> Any:
+def _reverse_time(sequences: jax.Array, mask: jax.Array | None) -> Any:
     return jnp.flip(sequences, 1), None if mask is None else jnp.flip(mask, 1)
 
 
 def _run_custom(
-    cell: Any, sequences: Any, states: list, mask: Any, training: bool, options: dict[str, Any]
-) -> tuple:
-    """Run a cell of the user's over all steps, in a loop in which it sees Tensors and may draw
-    random numbers.
-    """
+    cell: Any,
+    sequences: Tensor,
+    states: list[Any],
+    mask: Tensor | None,
+    training: bool,
+    options: dict[str, Any],
+) -> tuple[Any, ...]:
+    """Run a custom cell over all steps, in a loop in which it may call layers and assign."""
 
-    def step(x: Any, states: list) -> tuple:
-        output, new = on_tensors(_call_cell)(cell, x, states, training)
+    def step(x: jax.Array, states: list[Any]) -> tuple[Any, ...]:
+        output, new = adapt_to_arrays(_call_cell)(cell, x, states, training)
         return output, jax.tree.unflatten(jax.tree.structure(states), jax.tree.leaves(new))
 
-    def run(scan: Any, sequences: Any, states: list, mask: Any) -> tuple:
+    def run(
+        scan: Any, sequences: jax.Array, states: list[Any], mask: jax.Array | None
+    ) -> tuple[Any, ...]:
         inputs = jnp.swapaxes(sequences, 0, 1)
-        like = jax.eval_shape(lambda x, s: trace_only(step)(x, s)[0], inputs[0], states)
+        spec = jax.eval_shape(lambda x, s: trace_without_writes(step)(x, s)[0], inputs[0], states)
         first = jax.tree.leaves(states)[0]
-        same = (
-            first.shape == like.shape
-        )  # then it stands for the output before the first step, as in built-in cells
-        output = first.astype(like.dtype) if same else jnp.zeros(like.shape, like.dtype)
+        # As in built-in cells, a first state of this shape is the output before the first step.
+        output = (
+            first.astype(spec.dtype)
+            if first.shape == spec.shape
+            else jnp.zeros(spec.shape, spec.dtype)
+        )
 
-        def body(carry: tuple, x_and_keep: tuple) -> tuple:
+        def body(carry: tuple[Any, ...], x_and_keep: tuple[Any, ...]) -> tuple[Any, ...]:
             (x, keep), (states, previous) = x_and_keep, carry
             output, new = step(x, states)
             if keep is not None:
                 zeros = options["zero_output_for_mask"]
-                output = hold(keep, output, jnp.zeros_like(output) if zeros else previous)
-                new = jax.tree.map(lambda fresh, old: hold(keep, fresh, old), new, states)
+                output = where_kept(keep, output, jnp.zeros_like(output) if zeros else previous)
+                new = jax.tree.map(
+                    lambda state, previous: where_kept(keep, state, previous), new, states
+                )
             return (new, output), output if options["return_sequences"] else None
 
         keep = None if mask is None else jnp.swapaxes(mask.astype(bool), 0, 1)
@@ -430,4 +450,4 @@ def _run_custom(
         )
         return output, None if outputs is None else jnp.swapaxes(outputs, 0, 1), states
 
-    return dispatch_loop(run, sequences, states, mask)
+    return dispatch_scan(run, sequences, states, mask)

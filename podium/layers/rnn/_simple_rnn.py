@@ -1,34 +1,36 @@
-"""SimpleRNN and its cell."""
+"""SimpleRNN: the fully-connected recurrent layer, and its cell."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
+
+from podium._typing import ActivationLike, Config, ConstraintLike, InitializerLike, RegularizerLike
 from podium.layers.rnn._recurrent_cell import RecurrentCell
 from podium.layers.rnn._recurrent_layer import RecurrentLayer
 from podium.layers.rnn._recurrent_loop import Step
 
 
 class SimpleRNNCell(RecurrentCell):
-    """One step of a plain recurrent network: `activation(inputs @ kernel + state @ recurrent_kernel
-    + bias)`.
+    """Cell class for SimpleRNN: `activation(inputs @ kernel + state @ recurrent_kernel + bias)`.
 
     Args:
-        units: The size of the state and of the output.
-        activation: What squashes the new state.
+        units: The dimensionality of the output and of the state.
+        activation: The activation of the new state.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        recurrent_initializer: How the recurrent kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        recurrent_regularizer: A penalty on the recurrent kernel.
-        bias_regularizer: A penalty on the bias.
-        kernel_constraint: Applied to the kernel after updates.
-        recurrent_constraint: Applied to the recurrent kernel after updates.
-        bias_constraint: Applied to the bias after updates.
-        dropout: The share of the inputs to drop in training, the same at every step.
-        recurrent_dropout: The share of the states to drop in training, the same at every step.
-        seed: A whole number for repeatable dropout.
+        kernel_initializer: Initializer of the kernel.
+        recurrent_initializer: Initializer of the recurrent kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        recurrent_regularizer: Regularizer of the recurrent kernel.
+        bias_regularizer: Regularizer of the bias.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        recurrent_constraint: Constraint of the recurrent kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
+        dropout: The fraction of the inputs to drop in training, the same at every time step.
+        recurrent_dropout: The fraction of the states to drop in training, the same at every step.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`.
 
     Example:
@@ -41,17 +43,17 @@ class SimpleRNNCell(RecurrentCell):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: ActivationLike = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         seed: int | None = None,
@@ -73,45 +75,45 @@ class SimpleRNNCell(RecurrentCell):
         )
 
     def _step(self) -> Step:
-        return Step(_simple)
+        return Step(_simple_step)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this cell again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this cell."""
         config = super().get_config()
         del config["recurrent_activation"]
         return config
 
 
-def _simple(z: Any, states: list, activations: tuple) -> list:
+def _simple_step(z: jax.Array, states: list[Any], activations: tuple[Any, ...]) -> list[Any]:
     return [activations[0](z)]
 
 
 class SimpleRNN(RecurrentLayer):
-    """A plain recurrent network over sequences `(batch, time, features)`.
+    """Fully-connected RNN layer, for sequences `(batch, time, features)`.
 
     Args:
-        units: The size of the state and of the output.
-        activation: What squashes the new state.
+        units: The dimensionality of the output and of the state.
+        activation: The activation of the new state.
         use_bias: Whether to add a bias.
-        kernel_initializer: How the kernel starts.
-        recurrent_initializer: How the recurrent kernel starts.
-        bias_initializer: How the bias starts.
-        kernel_regularizer: A penalty on the kernel.
-        recurrent_regularizer: A penalty on the recurrent kernel.
-        bias_regularizer: A penalty on the bias.
-        activity_regularizer: A penalty on the output.
-        kernel_constraint: Applied to the kernel after updates.
-        recurrent_constraint: Applied to the recurrent kernel after updates.
-        bias_constraint: Applied to the bias after updates.
-        dropout: The share of the inputs to drop in training, the same at every step.
-        recurrent_dropout: The share of the states to drop in training, the same at every step.
-        return_sequences: Return the outputs of all steps instead of the last.
-        return_state: Return the last states behind the output.
-        go_backwards: Read the sequence from its end; outputs come in that order too.
-        stateful: Start each call with the states the last one ended with. The batch size is then
-            fixed.
-        unroll: Write the loop out: faster for short sequences, slower to compile.
-        seed: A whole number for repeatable dropout.
+        kernel_initializer: Initializer of the kernel.
+        recurrent_initializer: Initializer of the recurrent kernel.
+        bias_initializer: Initializer of the bias.
+        kernel_regularizer: Regularizer of the kernel.
+        recurrent_regularizer: Regularizer of the recurrent kernel.
+        bias_regularizer: Regularizer of the bias.
+        activity_regularizer: Regularizer of the outputs.
+        kernel_constraint: Constraint of the kernel, applied after updates.
+        recurrent_constraint: Constraint of the recurrent kernel, applied after updates.
+        bias_constraint: Constraint of the bias, applied after updates.
+        dropout: The fraction of the inputs to drop in training, the same at every time step.
+        recurrent_dropout: The fraction of the states to drop in training, the same at every step.
+        return_sequences: Whether to return the outputs of all time steps instead of the last.
+        return_state: Whether to return the last states after the output.
+        go_backwards: Whether to process the sequence in reverse; outputs are reversed too.
+        stateful: Whether each call starts from the last states of the previous one. The batch size
+            is then fixed.
+        unroll: Whether to unroll the loop: faster for short sequences, slower to compile.
+        seed: An int that makes dropout deterministic.
         **kwargs: `name`, `dtype`, `trainable`, `implementation`, `zero_output_for_mask`.
 
     Example:
@@ -124,18 +126,18 @@ class SimpleRNN(RecurrentLayer):
     def __init__(
         self,
         units: int,
-        activation: Any = "tanh",
+        activation: ActivationLike = "tanh",
         use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
+        kernel_initializer: InitializerLike = "glorot_uniform",
+        recurrent_initializer: InitializerLike = "orthogonal",
+        bias_initializer: InitializerLike = "zeros",
+        kernel_regularizer: RegularizerLike = None,
+        recurrent_regularizer: RegularizerLike = None,
+        bias_regularizer: RegularizerLike = None,
+        activity_regularizer: RegularizerLike = None,
+        kernel_constraint: ConstraintLike = None,
+        recurrent_constraint: ConstraintLike = None,
+        bias_constraint: ConstraintLike = None,
         dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
         return_sequences: bool = False,
@@ -174,8 +176,8 @@ class SimpleRNN(RecurrentLayer):
             **kwargs,
         )
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make this layer again."""
+    def get_config(self) -> Config:
+        """Return the arguments that recreate this layer."""
         config = super().get_config()
         del config["seed"]  # as Keras writes it
         return config
