@@ -1,8 +1,7 @@
-"""Whether the twins compute what Podium computes: times of different computations would mean
-nothing.
+"""Checks that the JAX implementations compute the same as Podium, so that times are comparable.
 
-From the same weights, without shuffling, Podium's `fit` and the loops by hand must end with the
-same weights and losses. Run: python benchmarks/run.py --check
+From the same weights, without shuffling, Podium's `fit` and the hand-written loops must end with
+the same weights and losses. Run: python benchmarks/run.py --check
 """
 
 from __future__ import annotations

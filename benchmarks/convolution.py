@@ -1,7 +1,9 @@
-"""Convolutions with their gradients, plain `lax` against ours: `python benchmarks/convolution.py`.
+"""Convolutions with their gradients, `lax` compared with Podium.
 
-Prints a Markdown table of the best of five interleaved runs at batch 64, float32. The ratios
-are what to compare between machines; on a busy machine the milliseconds mean little.
+Prints a Markdown table of the best of five interleaved runs at batch 64, float32. Compare the
+ratios between machines; on a busy machine the milliseconds mean little.
+
+Run: python benchmarks/convolution.py
 """
 
 import math

@@ -1,6 +1,6 @@
-"""What the vocabulary costs: a taped, compiled step and a `function` call, beside plain JAX.
+"""Overhead of a taped, compiled step and of a `function` call, compared with JAX.
 
-All figures are ratios from interleaved runs in one process, best of several. Run: make bench-self
+Results are ratios from interleaved runs in one process, best of several. Run: make bench-self
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What it costs to bring data to a step: samples per second from each kind of source, beside a bare
-loop over the same source.
+"""Throughput of data sources: samples per second into a step, compared with a bare loop.
 
-The step does nothing. Figures are ratios from interleaved runs in one process, best of several. The
-last table is the peak of memory while training on a file ten times as large as the budget for
-arrays on the device. Sources whose packages are not installed are left out, and said so. Run: make
+The step does nothing. Results are ratios from interleaved runs in one process, best of several. The
+last table is the peak memory while training on a file ten times as large as the budget for arrays
+on the device. Sources whose packages are not installed are skipped with a note. Run: make
 bench-data
 """
 
@@ -40,13 +39,13 @@ class Idle(podium.Model):
         return {"first": x[0, 0] + y[0]}
 
 
-def cut(x: Any, y: Any) -> Iterable:
-    """Walk arrays as a person would: slices, as arrays in memory."""
+def iterate_batches(x: Any, y: Any) -> Iterable:
+    """Iterate over arrays in a plain loop of slices."""
     return ((np.array(x[at : at + BATCH]), np.array(y[at : at + BATCH])) for at in STARTS)
 
 
-class Numbered(podium.utils.PyDataset):
-    """Batches by number."""
+class IndexedBatches(podium.utils.PyDataset):
+    """Batches by index."""
 
     def __len__(self) -> int:
         return len(STARTS)
@@ -60,7 +59,7 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
     """Return for each kind: the arguments of `fit`, and a bare loop over the same source."""
     arrays = {"batch_size": BATCH, "shuffle": False}
     found: dict[str, tuple[Callable[[], dict], Callable[[], Iterable]]] = {}
-    found["NumPy arrays"] = (lambda: {"x": X, "y": Y, **arrays}, lambda: cut(X, Y))
+    found["NumPy arrays"] = (lambda: {"x": X, "y": Y, **arrays}, lambda: iterate_batches(X, Y))
 
     order = np.random.default_rng(0).permutation(SAMPLES)
     found["NumPy arrays, shuffled"] = (
@@ -69,13 +68,16 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
     )
     np.save(folder / "x.npy", X)
     mapped = np.load(folder / "x.npy", mmap_mode="r")
-    found["np.memmap"] = (lambda: {"x": mapped, "y": Y, **arrays}, lambda: cut(mapped, Y))
+    found["np.memmap"] = (
+        lambda: {"x": mapped, "y": Y, **arrays},
+        lambda: iterate_batches(mapped, Y),
+    )
 
     import h5py
 
     file = h5py.File(folder / "x.h5", "w")
     stored = file.create_dataset("x", data=X)
-    found["HDF5"] = (lambda: {"x": stored, "y": Y, **arrays}, lambda: cut(stored, Y))
+    found["HDF5"] = (lambda: {"x": stored, "y": Y, **arrays}, lambda: iterate_batches(stored, Y))
 
     import scipy.sparse
 
@@ -88,13 +90,13 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
     found["Dataset of arrays"] = (lambda: {"x": slices}, lambda: slices.as_numpy_iterator())
     doubled = slices.map(lambda x, y: (x * 2.0, y))
     found["Dataset with map"] = (lambda: {"x": doubled}, lambda: doubled.as_numpy_iterator())
-    found["generator"] = (lambda: {"x": cut(X, Y)}, lambda: cut(X, Y))
-    numbered = Numbered()
+    found["generator"] = (lambda: {"x": iterate_batches(X, Y)}, lambda: iterate_batches(X, Y))
+    numbered = IndexedBatches()
     found["PyDataset"] = (
         lambda: {"x": numbered, "shuffle": False},
         lambda: (numbered[i] for i in range(len(numbered))),
     )
-    if installed("pandas"):
+    if is_installed("pandas"):
         import pandas
 
         frame = pandas.DataFrame(X)
@@ -102,7 +104,7 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
             lambda: {"x": frame, "y": Y, **arrays},
             lambda: ((frame.iloc[at : at + BATCH].to_numpy(), Y[at : at + BATCH]) for at in STARTS),
         )
-    if installed("torch"):
+    if is_installed("torch"):
         import torch
         from torch.utils.data import DataLoader, TensorDataset
 
@@ -110,12 +112,12 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
             TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=BATCH
         )
         found["torch DataLoader"] = (lambda: {"x": loader}, lambda: loader)
-    if installed("tensorflow"):
+    if is_installed("tensorflow"):
         import tensorflow
 
         pipeline = tensorflow.data.Dataset.from_tensor_slices((X, Y)).batch(BATCH)
         found["tf.data"] = (lambda: {"x": pipeline}, lambda: pipeline.as_numpy_iterator())
-    if installed("grain"):
+    if is_installed("grain"):
         import grain
 
         grains = grain.MapDataset.source(list(zip(X, Y, strict=True))).batch(BATCH)
@@ -123,8 +125,8 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
     return found
 
 
-def installed(package: str) -> bool:
-    """Tell whether a package can be imported, without doing so."""
+def is_installed(package: str) -> bool:
+    """Return whether a package is installed, without importing it."""
     return importlib.util.find_spec(package) is not None
 
 
@@ -162,7 +164,9 @@ def speeds(folder: Path) -> None:
         ratios = f"{fit:,.0f} | {fit / bare_rate:.2f} | {fused:,.0f} | {fused / bare_rate:.2f}"
         print(f"| {name} | {bare_rate:,.0f} | {ratios} |", flush=True)
     missing = [
-        package for package in ("pandas", "torch", "tensorflow", "grain") if not installed(package)
+        package
+        for package in ("pandas", "torch", "tensorflow", "grain")
+        if not is_installed(package)
     ]
     if missing:
         print(f"\nNot installed here, so not measured: {', '.join(missing)}.")
@@ -178,7 +182,8 @@ _TRAIN_ON_A_FILE = """
 import sys, threading, time
 import numpy as np, podium
 def anonymous():
-    return int(next(line for line in open("/proc/self/status") if line.startswith("RssAnon")).split()[1]) * 1024
+    lines = open("/proc/self/status")
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) * 1024
 budget = int(sys.argv[2])
 podium.data.set_device_budget(budget)
 x = np.load(sys.argv[1], mmap_mode="r")
@@ -198,7 +203,7 @@ print(x.nbytes, peak[0] - before)
 
 
 def memory(folder: Path) -> None:
-    """Print the peak of memory while training on a file ten times as large as the budget."""
+    """Print the peak memory while training on a file ten times as large as the budget."""
     budget = 32 * 2**20
     rows = 10 * budget // (256 * 4)
     file = np.lib.format.open_memmap(folder / "large.npy", "w+", "float32", (rows, 256))

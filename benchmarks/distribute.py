@@ -1,20 +1,18 @@
-"""What the strategy layer costs: on one device beside no strategy, and the time that
-synchronisation takes on several.
+"""Overhead of distribution strategies on one device, and the time of synchronization on several.
 
     python benchmarks/distribute.py
 
-Overhead: the same training without a strategy, under OneDeviceStrategy and a MirroredStrategy of
-one device, in one process. They take turns of a single step, and each step is compared with the two
-without a strategy of its round, so that what else the machine does meets both. Two models have no
-strategy: what the second takes beside the first is the noise that is left, and where that is more
-than what is looked for, no verdict is given. Given is the median of the ratios, and the interval
-that holds the true one with a probability of 95%, whatever the noise looks like.
-`tests/distribute/test_strategy_cost.py` counts the Python functions that a step calls, which no
-noise can change.
+Overhead: the same training without a strategy, under OneDeviceStrategy and under a MirroredStrategy
+of one device, in one process. They alternate after every step, and each step is compared with the
+two steps without a strategy of its round, so that other load affects both. Two models have no
+strategy: the difference between them is the noise, and no conclusion is drawn where the noise is
+larger than the limit. The result is the median of the ratios with a distribution-free confidence
+interval of 95%. `tests/distribute/test_strategy_cost.py` counts the Python calls of a step, which
+do not depend on noise.
 
-Synchronisation: the same step on 4 virtual devices with and without its collectives (each device
-keeps its own gradients), of which the difference is the time spent in them. Virtual devices share
-this machine's cores: the figures say what waiting costs here, not what a network would.
+Synchronization: the same step on 4 virtual devices with and without its collectives (each device
+keeps its gradients); the difference is the time spent in them. Virtual devices share the cores of
+this machine: the results show the cost of waiting here, not that of a network.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ STRATEGIES: dict[str, Callable] = {
 
 
 def data_of(width, batch_size, steps):
-    """Return inputs and targets of as many batches as asked for."""
+    """Return inputs and targets of `steps` batches."""
     rng = np.random.default_rng(0)
     return tuple(
         rng.normal(size=(batch_size * steps, size)).astype("float32") for size in (width, 8)

@@ -1,8 +1,8 @@
-"""What `fit` costs beside its steps: the bar, the end of an epoch, importing, compiling, and memory
-over many models.
+"""Overhead of `fit`: the progress bar, the end of an epoch, import, compilation, and memory.
 
-Figures are the best of interleaved rounds. Run: python benchmarks/overheads.py [bar epoch import
-first memory]
+Results are the best of interleaved rounds.
+
+Run: python benchmarks/overheads.py [bar epoch import first memory]
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def samples(count: int, inputs: int = 784) -> tuple:
 
 
 class Terminal(io.StringIO):
-    """A terminal nobody looks at: the bar redraws itself as on a real one."""
+    """An in-memory terminal: the progress bar is redrawn as on a real one."""
 
     def isatty(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
 
@@ -153,7 +153,7 @@ def started(code: str, **environment: str) -> tuple[float, float]:
 
 
 def importing() -> None:
-    """`import podium` beside `import jax`, each in fresh processes."""
+    """Compare `import podium` with `import jax`, each in new processes."""
     found: dict[str, list[tuple[float, float]]] = {"jax": [], "podium": []}
     for _ in range(ROUNDS):
         for name, times in found.items():

@@ -1,7 +1,7 @@
-"""The libraries that are compared: their virtual environments, and the processes that measure them.
+"""The compared libraries: their virtual environments, and the processes that measure them.
 
-Each lives in `.peers/<name>`, made when first needed; Podium and plain JAX run in the environment
-that runs this.
+Each environment is in `.peers/<name>`, created when first needed; Podium and JAX run in the current
+environment.
 """
 
 from __future__ import annotations

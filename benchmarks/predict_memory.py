@@ -1,8 +1,8 @@
-"""How much memory `predict` takes beside its outputs, and `predict_iter` at all.
+"""Memory of `predict` in addition to its outputs, and of `predict_iter`.
 
-Each row is a process of its own. It predicts a little first, so that programs are compiled, then
-all of it, while a thread reads how much memory of its own the process has (RssAnon). Growth is the
-peak less what there was before. Linux only. Run: python benchmarks/predict_memory.py
+Each row is measured in a separate process. It predicts a little first, so that programs are
+compiled, then all samples, while a thread reads the private memory of the process (RssAnon). Growth
+is the peak minus the value before. Linux only. Run: python benchmarks/predict_memory.py
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def network(k: int | str) -> podium.Model:
 
 
 def batches(x: np.ndarray, rounds: int = 1) -> Iterator[tuple]:
-    """Give batches whose number nobody knows."""
+    """Yield batches; their number is unknown."""
     for _ in range(rounds):
         for start in range(0, len(x), BATCH):
             yield (x[start : start + BATCH],)
 
 
-def walk_through(outputs: Iterator[Any]) -> float:
-    """Look at every batch once and keep none."""
+def read_all(outputs: Iterator[Any]) -> float:
+    """Read every batch once and keep none."""
     return sum(float(batch[0, 0]) for batch in outputs)
 
 
@@ -91,7 +91,7 @@ def cases(x: np.ndarray, folder: str) -> dict[str, tuple[int | str, Callable]]:
         return model.predict(batches(x), verbose=0)
 
     def long(model: podium.Model, x: np.ndarray) -> Any:
-        return walk_through(model.predict_iter(batches(x, ROUNDS_OF_ITER)))
+        return read_all(model.predict_iter(batches(x, ROUNDS_OF_ITER)))
 
     return {
         "predict, arrays, single steps": (1, arrays),
@@ -104,7 +104,7 @@ def cases(x: np.ndarray, folder: str) -> dict[str, tuple[int | str, Callable]]:
 
 
 def measure(name: str) -> None:
-    """Measure one row in this process and print its figures."""
+    """Measure one row in this process and print the results."""
     x = np.random.default_rng(0).normal(size=(SAMPLES, INPUTS)).astype("float32")
     with tempfile.TemporaryDirectory() as folder:
         k, work = cases(x, folder)[name]

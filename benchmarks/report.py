@@ -1,6 +1,4 @@
-"""Tables of what `run.py` has measured, in Markdown: ratios to Podium and to plain JAX, and what
-was promised beside them.
-"""
+"""Markdown tables of the measurements of `run.py`: ratios to Podium and to JAX, and targets."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ TWINS = ("jax-loop", "jax-scan")
 
 @dataclasses.dataclass
 class Result:
-    """What was measured of one library on one workload: seconds a step in each round, or why
+    """The measurements of one library on one workload: seconds per step in each round, or why
     not.
     """
 
@@ -31,7 +29,7 @@ class Result:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """The name in the tables."""
         return self.peer if self.number is None else f"{self.peer}, k={self.number}"
 
     @property
@@ -41,7 +39,7 @@ class Result:
 
     @property
     def spread(self) -> float:
-        """How much longer the middle round took than the best."""
+        """The relative difference of the median round from the best."""
         return statistics.median(self.steps) / self.best - 1
 
 
@@ -49,30 +47,30 @@ Results = dict[str, list[Result]]
 
 
 def duration(seconds: float) -> str:
-    """Write a duration with a unit that fits."""
+    """Format a duration with a suitable unit."""
     return f"{seconds * 1e6:,.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:,.2f} ms"
 
 
 def measured(results: list[Result], *names: str) -> list[Result]:
-    """Return those results that have figures, of the libraries named or of all."""
-    return [one for one in results if one.steps and (not names or one.peer in names)]
+    """Return the results with measurements, of the named libraries or of all."""
+    return [result for result in results if result.steps and (not names or result.peer in names)]
 
 
 def fastest(results: list[Result]) -> Result | None:
-    """Return the quickest."""
-    return min(results, key=lambda one: one.best, default=None)
+    """Return the fastest result."""
+    return min(results, key=lambda result: result.best, default=None)
 
 
-def ratio(one: Result | None, other: Result | None) -> str:
-    """Write how many times as long one takes as the other."""
-    return f"{one.best / other.best:.2f}" if one and other else "n/a"
+def ratio(result: Result | None, baseline: Result | None) -> str:
+    """Format the ratio of two times."""
+    return f"{result.best / baseline.best:.2f}" if result and baseline else "n/a"
 
 
 def summary(results: Results) -> Iterator[str]:
-    """One line a workload: how many times Podium's time the others take."""
+    """Yield one line per workload: times relative to Podium."""
     peers = list(
         dict.fromkeys(
-            one.peer for found in results.values() for one in found if one.peer != "podium"
+            result.peer for found in results.values() for result in found if result.peer != "podium"
         )
     )
     yield f"| time a step / Podium's | Podium | {' | '.join(peers)} |"
@@ -83,27 +81,33 @@ def summary(results: Results) -> Iterator[str]:
         time = duration(podium.best) if podium else "n/a"
         yield f"| {WORKLOADS[name].title} | {time} | {' | '.join(shown)} |"
     yield ""
-    yield "Above 1: Podium is faster. Where Keras was tried with several `steps_per_execution`, its best one counts."
+    yield (
+        "Above 1: Podium is faster. Where Keras was measured with several `steps_per_execution`, "
+        "the best is shown."
+    )
 
 
 def details(results: Results) -> Iterator[str]:
-    """All figures of each workload."""
+    """Yield all measurements of each workload."""
     for name, found in results.items():
         podium, twin = fastest(measured(found, "podium")), fastest(measured(found, *TWINS))
         yield f"\n### {WORKLOADS[name].title}\n"
         yield "| | a step | median over best | x Podium | x plain JAX | first run, s | peak MiB |"
         yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-        for one in found:
-            if one.failure:
-                yield f"| {one.name} | n/a | | | | | |"
+        for result in found:
+            if result.failure:
+                yield f"| {result.name} | n/a | | | | | |"
                 continue
-            ratios = f"{ratio(one, podium)} | {ratio(one, twin)}"
-            yield f"| {one.name} | {duration(one.best)} | +{one.spread:.0%} | {ratios} | {one.first:.2f} | {one.peak:,.0f} |"
-        yield from (f"\n{one.name}: n/a, {one.failure}" for one in found if one.failure)
+            ratios = f"{ratio(result, podium)} | {ratio(result, twin)}"
+            yield (
+                f"| {result.name} | {duration(result.best)} | +{result.spread:.0%} | {ratios} "
+                f"| {result.first:.2f} | {result.peak:,.0f} |"
+            )
+        yield from (f"\n{result.name}: n/a, {result.failure}" for result in found if result.failure)
 
 
 def promises(results: Results) -> Iterator[str]:
-    """What was promised of speed, and what was found."""
+    """Yield the targets and the measured ratios."""
     rows: list[tuple[str, float | None, str, float]] = []
 
     def add(
@@ -117,8 +121,8 @@ def promises(results: Results) -> Iterator[str]:
         return measured(results.get(workload, []), *names)
 
     podium = "podium"
-    kerases = [one for one in of("dense") if one.keras]
-    defaults = [one for one in kerases if one.number is None]
+    kerases = [result for result in of("dense") if result.keras]
+    defaults = [result for result in kerases if result.number is None]
     add(
         "Dense(1): fastest Keras at its default / Podium",
         "dense",
@@ -144,7 +148,7 @@ def promises(results: Results) -> Iterator[str]:
         "<=",
         1.5,
     )
-    others = [one for one in of("five") if one.keras]
+    others = [result for result in of("five") if result.keras]
     add(
         "five steps an execution: fastest Keras / Podium",
         "five",
@@ -155,19 +159,20 @@ def promises(results: Results) -> Iterator[str]:
     )
     for name in ("mlp", "lstm"):
         add(f"{name}: Podium / plain JAX", name, of(name, podium), of(name, *TWINS), "<=", 1.05)
-        rivals = [one for one in of(name) if one.peer not in (podium, *TWINS)]
+        rivals = [result for result in of(name) if result.peer not in (podium, *TWINS)]
         add(f"{name}: fastest peer / Podium", name, rivals, of(name, podium), ">=", 1)
-    yield "| promised | found | wanted | |\n| --- | ---: | ---: | --- |"
-    for what, found, sign, bound in rows:
-        if found is None:
-            yield f"| {what} | n/a | {sign} {bound:g} | |"
+    yield "| target | measured | limit | |\n| --- | ---: | ---: | --- |"
+    for target, measured_ratio, sign, bound in rows:
+        if measured_ratio is None:
+            yield f"| {target} | n/a | {sign} {bound:g} | |"
             continue
-        kept = found >= bound if sign == ">=" else found <= bound
-        yield f"| {what} | {found:.2f} | {sign} {bound:g} | {'kept' if kept else 'missed'} |"
+        is_met = measured_ratio >= bound if sign == ">=" else measured_ratio <= bound
+        outcome = "met" if is_met else "missed"
+        yield f"| {target} | {measured_ratio:.2f} | {sign} {bound:g} | {outcome} |"
 
 
 def first_fits(times: dict[tuple[str, str], list[float]]) -> Iterator[str]:
-    """First runs in fresh processes: best, and its ratio to Podium's cold one."""
+    """Yield first runs in new processes: the best, and its ratio to Podium's without cache."""
     yield (
         "| first run in a fresh process, s | "
         + " | ".join(dict.fromkeys(workload for workload, _ in times))
@@ -181,11 +186,17 @@ def first_fits(times: dict[tuple[str, str], list[float]]) -> Iterator[str]:
             own, base = times.get((workload, name)), times.get((workload, "podium, cold"))
             cells.append(f"{min(own):.2f} ({min(own) / min(base):.2f})" if own and base else "n/a")
         yield f"| {name} | {' | '.join(cells)} |"
-    yield "\nBuilding the model, compiling and one run, without imports; in brackets the ratio to Podium's cold one."
+    yield (
+        "\nBuilding the model, compilation and one run, without imports; in brackets the ratio to "
+        "Podium's first run without cache."
+    )
 
 
 def setting(rounds: int, seconds: float, processes: int) -> str:
-    """Say what it was measured with."""
-    many = "" if processes == 1 else f" in each of {processes} processes"
+    """Describe the machine and the settings."""
+    suffix = "" if processes == 1 else f" in each of {processes} processes"
     versions = f"Python {platform.python_version()}, JAX {metadata.version('jax')}"
-    return f"{platform.machine()}, {versions}; best of {rounds} interleaved rounds of {seconds:g} s{many}, float32."
+    return (
+        f"{platform.machine()}, {versions}; best of {rounds} interleaved rounds of {seconds:g} s"
+        f"{suffix}, float32."
+    )

@@ -1,8 +1,7 @@
-"""Measures Podium beside plain JAX, Keras 3 on its three backends, tf_keras and Lightning, and
-writes `results.md`.
+"""Compares Podium with JAX, Keras 3 on its three backends, tf_keras and Lightning.
 
-Every library keeps a process of its own for a workload; round after round each measures one short
-repetition, one at a time, so that whatever disturbs the machine disturbs all of them. Run: make
+Writes `results.md`. Every library has a separate process for a workload; in each round each process
+measures one short repetition, one at a time, so that other load affects all of them. Run: make
 bench, or python benchmarks/run.py --help
 """
 
@@ -29,7 +28,7 @@ SLOW = 2.5  # seconds
 def measure(
     name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm: float
 ) -> list[Result]:
-    """Measure one workload on all libraries, in turns."""
+    """Measure one workload on all libraries, in alternating rounds."""
     workload = WORKLOADS[name]
     pairs = [
         (peer, number) for peer in peers for number in (workload.numbers if peer.fuses else (None,))
@@ -37,7 +36,7 @@ def measure(
     results = [Result(peer.name, number, peer.keras) for peer, number in pairs]
     workers = [
         Worker(peer, name, number) for peer, number in pairs
-    ]  # they import side by side, and compute one by one
+    ]  # they import in parallel and compute one at a time
 
     def ask(slot: int, do: str, **arguments: float) -> dict:
         if results[slot].failure:
@@ -67,10 +66,8 @@ def measure(
     return results
 
 
-def joined(results: list[Result], others: list[Result]) -> list[Result]:
-    """Join what fresh processes have measured: where memory comes to lie is chance, and stays for
-    as long as a process lives.
-    """
+def merge_results(results: list[Result], others: list[Result]) -> list[Result]:
+    """Merge the measurements of several processes: the memory layout of each is random."""
     for one, other in zip(results, others, strict=True):
         one.steps += other.steps
         one.failure = one.failure or other.failure
@@ -172,8 +169,10 @@ def main() -> None:
     seconds, warm = (0.3, 1.5) if options.quick else (0.6, 3.0)
     begun, results = time.perf_counter(), {}
     for name in [name for name in options.names if name in WORKLOADS]:
-        found = [measure(name, peers, rounds, seconds, warm) for _ in range(options.processes)]
-        results[name] = functools.reduce(joined, found)
+        measurements = [
+            measure(name, peers, rounds, seconds, warm) for _ in range(options.processes)
+        ]
+        results[name] = functools.reduce(merge_results, measurements)
         print("\n".join(report.details({name: results[name]})), flush=True)
     parts = [
         "# Results",

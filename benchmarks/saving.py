@@ -1,10 +1,10 @@
-"""What saving and loading a large model takes, beside writing and reading the same bytes.
+"""Time of saving and loading a large model, compared with writing and reading the same bytes.
 
     python benchmarks/saving.py [--megabytes 1024] [--rounds 3]
 
-Prints the ratios of the best of some rounds. Writing ends with a flush to the disk, as a save does.
-Files are read both from the disk (`cold`: the kernel is asked to forget them) and from the kernel's
-memory (`warm`).
+Prints the ratios of the best of several rounds. Writing ends with a flush to the disk, like a save.
+Files are read both from the disk (`cold`: dropped from the page cache) and from the page cache
+(`warm`).
 """
 
 import argparse

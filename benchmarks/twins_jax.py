@@ -1,9 +1,8 @@
-"""The workloads by hand in plain JAX: what somebody who writes his own loop would write, and
-nothing of Podium.
+"""The workloads as hand-written JAX training loops, without Podium.
 
-Each twin has a jitted step, called in a Python loop (`jax-loop`) or in one `lax.scan` an epoch
+Each has a jitted step, called in a Python loop (`jax-loop`) or in one `lax.scan` per epoch
 (`jax-scan`). Model, optimizer, batches, shuffling and metrics are those of `workloads.py`; the data
-lie on the device, and losses are read once an epoch.
+is on the device, and losses are read once per epoch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The workloads in PyTorch, trained by Lightning: the same models, optimizers, batches, shuffling
-and metrics.
+"""The workloads in PyTorch with Lightning: the same models, optimizers, batches and metrics.
 
-One run is what a user writes: a new `Trainer` and its `fit` (or `predict`), with loggers, bars and
-checkpoints turned off.
+One run is what a user writes: a new `Trainer` and its `fit` (or `predict`), with loggers, progress
+bars and checkpoints disabled.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""One library with one workload, in a process of its own; it keeps its compiled model and measures
-when asked.
+"""A process that runs one library on one workload; it keeps the compiled model and measures it.
 
-It speaks JSON lines: `{"do": "open"}` builds the model and times the first run, `{"do": "measure",
-"seconds": 0.5}` repeats runs for about so long, `{"do": "memory"}` tells the largest memory so far.
-Started by `run.py`: worker.py kind workload [k].
+The protocol is JSON lines: `{"do": "open"}` builds the model and times the first run, `{"do":
+"measure", "seconds": 0.5}` repeats runs for about that time, `{"do": "memory"}` returns the peak
+memory. Started by `run.py`: worker.py kind workload [k].
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The workloads, once, in the Keras API: they run unchanged on Podium, Keras 3 and tf_keras.
+"""The workloads in the Keras API: they run unchanged on Podium, Keras 3 and tf_keras.
 
-Nothing here knows a library: `build` is given one (`keras`), and TensorFlow's names (`tf`) where a
-workload writes its own step. Sizes, data and the number of steps are here too, so that the twins in
-`twins_jax.py` and `twins_lightning.py` share them.
+Nothing here imports a library: `build` receives one (`keras`), and TensorFlow (`tf`) where a
+workload has a custom step. Sizes, data and the number of steps are shared with `twins_jax.py` and
+`twins_lightning.py`.
 """
 
 from __future__ import annotations
