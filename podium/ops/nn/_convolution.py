@@ -17,13 +17,8 @@ from jax import Array
 
 from podium._typing import Shape
 from podium.core.internal import context
-from podium.ops.nn._convolution_gradients import (
-    Geometry,
-    conv_forward,
-    conv_input_grad,
-    lax_conv_forward,
-    lax_conv_input_grad,
-)
+from podium.ops.nn._convolution_geometry import Geometry, lax_conv_forward, lax_conv_input_grad
+from podium.ops.nn._convolution_gradients import conv_forward, conv_input_grad
 
 Padding = str | tuple[tuple[int, int], ...]
 
