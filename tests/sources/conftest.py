@@ -1,5 +1,6 @@
-"""What the tests of foreign sources share. They need packages that Podium never imports: `make
-test-sources` has them.
+"""Fixtures of the tests of data sources of other libraries.
+
+The tests need packages that Podium never imports: `make test-sources` installs them.
 """
 
 import warnings
@@ -16,7 +17,7 @@ LABELS = RNG.integers(0, 3, 23)
 
 
 @pytest.fixture(autouse=True)
-def quiet_packages():
+def ignore_package_warnings():
     """The packages warn on their own account, of what they will change; our own warnings stay
     errors.
     """
@@ -28,13 +29,13 @@ def quiet_packages():
 
 @pytest.fixture
 def x():
-    """Inputs: 23 rows of 3 numbers in float64."""
+    """Inputs: 23 rows of 3 float64 values."""
     return X.copy()
 
 
 @pytest.fixture
 def labels():
-    """Class numbers for them, in int64."""
+    """Class indices of the inputs, in int64."""
     return LABELS.copy()
 
 
@@ -53,20 +54,20 @@ def batches():
 
 @pytest.fixture
 def same():
-    """Compare structures of arrays: the same form, types, shapes and numbers."""
+    """Compare structures of arrays: structure, dtypes, shapes and values."""
 
-    def compare(found, wanted):
-        if isinstance(wanted, dict):
-            assert list(found) == list(wanted)
-            found, wanted = list(found.values()), list(wanted.values())
-        if isinstance(wanted, (tuple, list)):
-            assert len(found) == len(wanted)
-            for one, other in zip(found, wanted, strict=True):
+    def compare(actual, expected):
+        if isinstance(expected, dict):
+            assert list(actual) == list(expected)
+            actual, expected = list(actual.values()), list(expected.values())
+        if isinstance(expected, (tuple, list)):
+            assert len(actual) == len(expected)
+            for one, other in zip(actual, expected, strict=True):
                 compare(one, other)
             return
-        found, wanted = np.asarray(found), np.asarray(wanted)
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        np.testing.assert_array_equal(found, wanted)
+        actual, expected = np.asarray(actual), np.asarray(expected)
+        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(actual, expected)
 
     return compare
 

@@ -1,6 +1,4 @@
-"""Grain's datasets: the same training as with the arrays they came from, and places to which a run
-can be put back.
-"""
+"""Grain's datasets: training equals training on arrays, and positions can be restored."""
 
 import itertools
 import json
@@ -66,7 +64,7 @@ SOURCES = {"map": mapped, "stream": streamed, "sparse": sparse, "loader": loader
 
 
 @pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
-def test_training_evaluating_and_predicting_equal_the_arrays(make, equal_to_arrays):
+def test_fit_evaluate_and_predict_equal_arrays(make, equal_to_arrays):
     equal_to_arrays(make, model, X, Y)
 
 
@@ -84,7 +82,7 @@ SHUFFLED = {
 
 
 @pytest.mark.parametrize("make", SHUFFLED.values(), ids=SHUFFLED)
-def test_a_walk_can_start_where_another_stood_although_that_had_read_ahead(make):
+def test_iteration_resumes_at_a_saved_position_after_read_ahead(make):
     adapter = DataHandler(make()).adapter
     assert adapter.seekable
     if adapter.one_shot:
@@ -97,7 +95,7 @@ def test_a_walk_can_start_where_another_stood_although_that_had_read_ahead(make)
         assert read(type(adapter)(make()).iterate(2, place)) == batches[taken:]
 
 
-def test_a_handler_is_put_back_in_the_middle_of_a_later_epoch():
+def test_handler_position_is_restored_within_a_later_epoch():
     for make in SHUFFLED.values():
         if hasattr(make(), "__next__"):
             continue
@@ -126,7 +124,7 @@ def orders(source, **kwargs):
     return found
 
 
-def test_a_map_dataset_is_shuffled_anew_for_each_epoch_as_repeat_does():
+def test_map_dataset_is_reshuffled_for_each_epoch_like_repeat():
     source = grain.MapDataset.range(6).shuffle(seed=1).batch(2)
     expected = [batch.tolist() for batch in source.repeat(3)]
     assert orders(source, epochs=3) == [expected[:3], expected[3:6], expected[6:]]
@@ -139,12 +137,12 @@ def test_a_map_dataset_is_shuffled_anew_for_each_epoch_as_repeat_does():
     assert orders(source.repeat(), epochs=2, steps_per_epoch=4) == [expected[:4], expected[4:8]]
 
 
-def test_an_endless_stream_is_one_walk_through_all_epochs():
+def test_infinite_stream_is_read_once_over_all_epochs():
     source = grain.MapDataset.range(6).repeat().to_iter_dataset().batch(2)
     assert orders(source, epochs=2, steps_per_epoch=2) == [[[0, 1], [2, 3]], [[4, 5], [0, 1]]]
 
 
-def test_what_is_known():
+def test_known_sizes():
     assert DataHandler(mapped()).inferred_steps == 5
     assert [DataHandler(make()).inferred_steps for make in (streamed, sparse, loader)] == [
         None,
@@ -153,7 +151,7 @@ def test_what_is_known():
     ]
 
 
-def test_states_are_kept_for_the_last_batches_only():
+def test_states_are_stored_for_the_last_batches_only():
     from podium.data.adapters._recorded_iterator import RecordedIterator
 
     batches = RecordedIterator(iter(range(300)), dict)
@@ -203,12 +201,12 @@ def test_states_are_kept_for_the_last_batches_only():
         "empty",
     ],
 )
-def test_mistakes(source, kwargs, message):
+def test_invalid_sources_raise(source, kwargs, message):
     with pytest.raises(ValueError, match=message):
         DataHandler(source(), **kwargs)
 
 
-def test_an_error_in_a_transformation_names_the_batch():
+def test_error_in_a_transformation_names_the_batch():
     def fail(row):
         if row == 7:
             raise KeyError("row 7")

@@ -1,5 +1,5 @@
-"""Hugging Face's streams: rows become batches, columns become inputs and targets by name, and a run
-can be put back.
+"""Hugging Face's streams: rows become batches, columns become inputs and targets by name, and
+positions can be restored.
 """
 
 import json
@@ -43,12 +43,12 @@ def model():
 
 
 @pytest.mark.parametrize("make", [generated, stored])
-def test_training_evaluating_and_predicting_equal_the_arrays(make):
+def test_fit_evaluate_and_predict_equal_arrays(make):
     ours, theirs = model(), model()
     history = theirs.fit(make(), "label", batch_size=5, epochs=3, verbose=0).history
     assert ours.fit(X, Y, batch_size=5, epochs=3, shuffle=False, verbose=0).history == history
-    for one, other in zip(ours.get_weights(), theirs.get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for left, right in zip(ours.get_weights(), theirs.get_weights(), strict=True):
+        np.testing.assert_array_equal(left, right)
     assert ours.evaluate(X, Y, batch_size=5, verbose=0) == theirs.evaluate(
         make(), "label", batch_size=5, verbose=0
     )
@@ -62,7 +62,7 @@ def first(source, **kwargs):
     return DataHandler(source, **kwargs).peek()
 
 
-def test_columns_are_shared_out_by_name():
+def test_columns_are_assigned_by_name():
     source = stored(a=[1.0, 2.0], b=[1, 2], c=[3, 4], w=[0.5, 1.0])
     x, y, weight = first(source, y="c", sample_weight="w")
     assert {name: leaf.tolist() for name, leaf in x.items()} == {"a": [1.0, 2.0], "b": [1, 2]}
@@ -78,7 +78,7 @@ def test_columns_are_shared_out_by_name():
 @pytest.mark.parametrize(
     "make", [generated, stored, lambda: generated().map(lambda row: {"x": row["x"] * 2})]
 )
-def test_a_walk_can_start_where_another_stood(make):
+def test_iteration_resumes_at_a_saved_position(make):
     adapter = DataHandler(make(), y="label", batch_size=5).adapter
     batches = [x.tolist() for x, _ in adapter.iterate(1)]
     places = [json.loads(json.dumps(adapter.position(taken))) for taken in range(6)]
@@ -88,7 +88,7 @@ def test_a_walk_can_start_where_another_stood(make):
         assert [x.tolist() for x, _ in again.iterate(1, place)] == batches[taken:]
 
 
-def test_a_buffer_that_shuffles_makes_it_impossible_and_epochs_differ():
+def test_shuffle_buffer_prevents_resuming_and_epochs_differ():
     source = stored(a=np.arange(20.0)).shuffle(seed=1, buffer_size=20)
     handler = DataHandler(source, batch_size=20, epochs=2)
     orders = [iterator.next_group(1)[0].tolist() for _, iterator in handler.enumerate_epochs()]
@@ -116,6 +116,6 @@ def test_a_buffer_that_shuffles_makes_it_impossible_and_epochs_differ():
     ],
     ids=["arrays", "unknown", "all", "text", "empty"],
 )
-def test_mistakes(kwargs, error, message):
+def test_invalid_arguments_raise(kwargs, error, message):
     with pytest.raises(error, match=message):
         DataHandler(**({"x": generated()} | kwargs))

@@ -1,6 +1,4 @@
-"""Datasets of Hugging Face as inputs: rows by number, columns as arrays, in the format that the
-user has set.
-"""
+"""Hugging Face datasets as inputs: rows by index, columns as arrays, in the dataset's format."""
 
 import sys
 
@@ -33,7 +31,7 @@ FORMATS = [None, "numpy", "torch", "jax", "tensorflow", "pandas", "arrow", "pola
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_format_trains_to_the_weights_of_the_arrays(form, x, labels, table, trained, same):
+def test_training_with_every_format_equals_arrays(form, x, labels, table, trained, same):
     table = table.remove_columns("w").with_format(form)
     if form in (None, "numpy", "torch"):
         same(trained(table, "label"), trained(x, labels))
@@ -42,17 +40,17 @@ def test_every_format_trains_to_the_weights_of_the_arrays(form, x, labels, table
 
 
 @pytest.mark.parametrize("shuffle", [True, False, "batch"])
-def test_a_dataset_is_a_dictionary_of_its_columns(shuffle, x, labels, table, batches, same):
-    wanted = batches({"v": x, "label": labels, "w": x[:, 0]}, shuffle=shuffle)
-    same(batches(table, shuffle=shuffle), wanted)
+def test_dataset_is_a_dictionary_of_its_columns(shuffle, x, labels, table, batches, same):
+    expected = batches({"v": x, "label": labels, "w": x[:, 0]}, shuffle=shuffle)
+    same(batches(table, shuffle=shuffle), expected)
     same(batches(table.select_columns("v"), shuffle=shuffle), batches(x, shuffle=shuffle))
 
 
 def test_columns_are_leaves(x, labels, table, batches, same):
-    wanted = batches(x, labels, x[:, 0])
-    same(batches(table["v"], table["label"], table["w"]), wanted)
+    expected = batches(x, labels, x[:, 0])
+    same(batches(table["v"], table["label"], table["w"]), expected)
     table = table.with_format("torch")
-    same(batches(table["v"], table["label"], table["w"]), wanted)
+    same(batches(table["v"], table["label"], table["w"]), expected)
     assert convert_arrays(table["label"], "y").shape == (23,)
 
 
@@ -67,13 +65,13 @@ def test_columns_by_name(x, labels, table, batches, same):
     assert len(half["v"]) == 16 and target.shape == (7,)
 
 
-def test_order_and_selection_of_the_dataset_are_kept(x, labels, table, batches, same):
+def test_order_and_selection_of_the_dataset_are_preserved(x, labels, table, batches, same):
     mixed = table.shuffle(seed=3)
     order = np.array([np.flatnonzero((x == row).all(1))[0] for row in np.array(mixed["v"])])
     same(batches(mixed, "label", "w"), batches(x[order], labels[order], x[order, 0]))
 
 
-def test_only_the_rows_of_a_batch_are_read_and_once_for_all_columns(x, table):
+def test_rows_of_a_batch_are_read_once_for_all_columns(x, table):
     asked = []
 
     def noting(rows):
@@ -129,7 +127,7 @@ def test_arrays_images_and_nested_lists(batches, same):
     ],
 )
 @pytest.mark.parametrize("form", [None, "numpy", "torch"])
-def test_columns_that_are_no_arrays_are_named(values, error, message, form, labels):
+def test_error_names_the_column_that_is_not_an_array(values, error, message, form, labels):
     table = datasets.Dataset.from_dict({"n": labels, "city": values}).with_format(form)
     with pytest.raises(error, match=message):
         for _, iterator in DataHandler(table, batch_size=8).enumerate_epochs():

@@ -1,4 +1,4 @@
-"""Arrays that lie in files or in pieces, of packages that Podium never imports: Zarr."""
+"""Arrays stored in files or in chunks, of packages that Podium never imports: Zarr."""
 
 import numpy as np
 import pytest
@@ -28,22 +28,22 @@ def stored(tmp_path):
 
 @pytest.mark.parametrize("shuffle", [True, False, "batch"])
 def test_batches_of_zarr_arrays(shuffle, x, labels, stored, batches, same):
-    wanted = batches(x, labels, shuffle=shuffle, epochs=2)
-    same(batches(stored(x), stored(labels), shuffle=shuffle, epochs=2), wanted)
+    expected = batches(x, labels, shuffle=shuffle, epochs=2)
+    same(batches(stored(x), stored(labels), shuffle=shuffle, epochs=2), expected)
 
 
-def test_zarr_trains_to_the_weights_of_the_array(x, labels, stored, trained, same):
-    wanted = trained(x, labels, class_weight={0: 1.0, 1: 2.0, 2: 3.0})
-    same(trained(stored(x), stored(labels), class_weight={0: 1.0, 1: 2.0, 2: 3.0}), wanted)
+def test_training_with_zarr_equals_arrays(x, labels, stored, trained, same):
+    expected = trained(x, labels, class_weight={0: 1.0, 1: 2.0, 2: 3.0})
+    same(trained(stored(x), stored(labels), class_weight={0: 1.0, 1: 2.0, 2: 3.0}), expected)
 
 
-def test_zarr_is_cut_without_reading(x, stored, same):
+def test_zarr_is_sliced_without_reading(x, stored, same):
     (first,), (second,) = train_validation_split((stored(x),), 0.3)
     same(second.rows(np.array([6, 0])), x[[22, 16]].astype("float32"))
     assert first.in_memory is None and len(first) == 16
 
 
-def test_no_read_asks_for_more_than_a_batch(x, stored):
+def test_reads_are_at_most_one_batch(x, stored):
     column = convert_arrays(stored(x), "x")
     asked = []
 
@@ -65,7 +65,7 @@ def test_no_read_asks_for_more_than_a_batch(x, stored):
     assert max(asked) == 4 and sum(asked) == 23
 
 
-def test_zarr_arrays_of_strings_are_refused(tmp_path):
+def test_zarr_array_of_strings_raises(tmp_path):
     text = zarr.create_array(str(tmp_path / "text.zarr"), shape=(3,), dtype="U4")
     with pytest.raises(TypeError, match="`x` is an array of strings"):
         DataHandler(text)

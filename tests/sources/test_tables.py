@@ -1,6 +1,4 @@
-"""Tables of pandas, Polars and Arrow as inputs: one array of their columns, on the memory where
-they lie.
-"""
+"""Tables of pandas, Polars and Arrow as inputs: one array of their columns, without copies."""
 
 import subprocess
 import sys
@@ -49,42 +47,42 @@ SERIES = {"pandas": pd.Series, "polars": pl.Series, "arrow": pa.array}
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_a_table_trains_to_the_weights_of_the_arrays_it_came_from(kind, x, labels, trained, same):
+def test_training_with_a_table_equals_arrays(kind, x, labels, trained, same):
     same(trained(FRAMES[kind](x), labels), trained(x, labels))
 
 
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("shuffle", [True, False, "batch"])
 def test_batches_of_tables(kind, shuffle, x, labels, batches, same):
-    wanted = batches((x, x[:, :1]), labels, shuffle=shuffle)
+    expected = batches((x, x[:, :1]), labels, shuffle=shuffle)
     same(
         batches(
             (FRAMES[kind](x), FRAMES[kind](x)[["a"]] if "arrow" not in kind else x[:, :1]),
             labels,
             shuffle=shuffle,
         ),
-        wanted,
+        expected,
     )
 
 
 @pytest.mark.parametrize("kind", SERIES)
-def test_a_series_is_one_column(kind, x, labels, batches, same):
+def test_series_is_one_column(kind, x, labels, batches, same):
     make = SERIES[kind]
-    wanted = batches({"a": x[:, :1], "b": x[:, 1:2]}, labels[:, None], x[:, 2:])
-    same(batches({"a": make(x[:, 0]), "b": make(x[:, 1])}, make(labels), make(x[:, 2])), wanted)
+    expected = batches({"a": x[:, :1], "b": x[:, 1:2]}, labels[:, None], x[:, 2:])
+    same(batches({"a": make(x[:, 0]), "b": make(x[:, 1])}, make(labels), make(x[:, 2])), expected)
     same(batches(make(labels > 1), make(labels)), batches(labels[:, None] > 1, labels[:, None]))
 
 
-def test_columns_of_several_types_meet_in_one_that_holds_them(x, labels, batches, same):
+def test_columns_of_several_dtypes_are_promoted(x, labels, batches, same):
     columns = {
         "n": labels,
         "yes": labels > 1,
         "small": x[:, 0].astype("float32"),
         "byte": labels.astype("uint8"),
     }
-    wanted = np.stack([column.astype("float64") for column in columns.values()], axis=1)
+    expected = np.stack([column.astype("float64") for column in columns.values()], axis=1)
     for make in (pd.DataFrame, pl.DataFrame, pa.table):
-        same(batches(make(columns)), batches(wanted))
+        same(batches(make(columns)), batches(expected))
         same(
             batches(make({"n": labels, "yes": labels > 1})),
             batches(np.stack([labels, labels > 1], axis=1)),
@@ -96,7 +94,7 @@ def test_columns_of_several_types_meet_in_one_that_holds_them(x, labels, batches
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_no_table_is_copied_as_a_whole(kind, x):
+def test_tables_are_not_copied_entirely(kind, x):
     big = np.repeat(x, 1000, axis=0)
     frame = FRAMES[kind](big)
     found = convert_arrays(frame, "x")
@@ -123,7 +121,7 @@ def test_no_table_is_copied_as_a_whole(kind, x):
     )
 
 
-def test_frames_that_lie_in_one_piece_are_seen_as_one_array(x):
+def test_contiguous_frames_are_viewed_as_one_array(x):
     assert isinstance(convert_arrays(pd.DataFrame(x), "x"), np.ndarray)
     assert isinstance(convert_arrays(pl.DataFrame(np.asfortranarray(x)), "x"), np.ndarray)
     assert isinstance(convert_arrays(FRAMES["pandas in pieces"](x), "x"), Column)
@@ -138,7 +136,7 @@ def test_sparse_frames_stay_sparse(x, labels, batches, same):
     same(batches(frame), batches(np.column_stack([np.eye(3)[labels], x[:, 0]])))
 
 
-def test_rows_that_are_arrays(x, labels, batches, same):
+def test_columns_of_arrays(x, labels, batches, same):
     fixed = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), 3)
     same(batches(fixed), batches(x))
     same(batches(fixed[5:]), batches(x[5:]))
@@ -226,7 +224,7 @@ GAPS = [None, *range(22)]
         ),
     ],
 )
-def test_columns_that_hold_no_numbers_are_named(column, error, message, labels):
+def test_error_names_the_column_without_numbers(column, error, message, labels):
     package = type(column).__module__.partition(".")[0]
     make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[package]
     with pytest.raises(error, match="^column 'city' of `x` .*" + message):
@@ -237,24 +235,24 @@ def test_columns_that_hold_no_numbers_are_named(column, error, message, labels):
         DataHandler(labels, column)
 
 
-def test_packages_that_nobody_asked_for_are_not_imported():
+def test_packages_are_not_imported_unless_used():
     code = """
 import sys, numpy as np, podium
 model = podium.Sequential([podium.layers.Dense(1)])
 model.compile("sgd", "mse")
 model.fit({"a": np.ones((4, 1))}["a"], [[1.0]] * 4, validation_split=0.5, verbose=0)
-found = {"pandas", "polars", "pyarrow", "torch", "tensorflow", "zarr", "datasets", "grain"} & set(sys.modules)
-assert not found, found
+packages = {"pandas", "polars", "pyarrow", "torch", "tensorflow", "zarr", "datasets", "grain"}
+assert not packages & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_gaps_that_are_nan_stay_nan(batches, same):
+def test_missing_values_that_are_nan_stay_nan(batches, same):
     gaps = np.array([np.nan, *range(22)])
     same(batches(pd.DataFrame({"a": gaps})), batches(gaps[:, None]))
 
 
-def test_integers_beyond_32_bits_name_their_column(labels, x):
+def test_error_names_the_column_with_integers_beyond_32_bits(labels, x):
     big = labels.astype("int64") + 2**40
     for make in (pd.DataFrame, pl.DataFrame, pa.table):
         with pytest.raises(
@@ -264,7 +262,7 @@ def test_integers_beyond_32_bits_name_their_column(labels, x):
         DataHandler(make({"n": x[:, 0], "big": big}))  # they become floats
 
 
-def test_a_lazy_frame_is_to_be_run_first(x):
+def test_lazy_frame_raises(x):
     with pytest.raises(
         TypeError,
         match=r"`x` is a Polars LazyFrame, a query that has not been run.*`x.collect\(\)`",
@@ -288,23 +286,24 @@ def test_empty_tables():
 @pytest.mark.parametrize(
     "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
 )
-def test_targets_and_weights_by_the_names_of_their_columns(make, x, labels, batches, same, trained):
+def test_targets_and_weights_by_column_name(make, x, labels, batches, same, trained):
     table = make({"a": x[:, 0], "label": labels, "b": x[:, 1], "c": x[:, 2], "w": x[:, 0] ** 2})
-    wanted = batches(x, labels[:, None], x[:, :1] ** 2)
-    same(batches(table, "label", "w"), wanted)
-    same(batches(table, ["label"], "w"), wanted)
+    expected = batches(x, labels[:, None], x[:, :1] ** 2)
+    same(batches(table, "label", "w"), expected)
+    same(batches(table, ["label"], "w"), expected)
     same(
         batches(table, ["c", "b"]),
         batches(np.stack([x[:, 0], labels, x[:, 0] ** 2], 1), x[:, [2, 1]]),
     )
     (half, target, _), (rest, _, _) = train_validation_split((table, "label", "w"), 0.3)
     assert half.shape == (16, 3) and target.shape == (16, 1) and rest.shape == (7, 3)
-    wanted = trained(
+    expected = trained(
         x, labels[:, None], validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0}
     )
     table = make({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "label": labels})
     same(
-        trained(table, "label", validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0}), wanted
+        trained(table, "label", validation_split=0.3, class_weight={0: 1.0, 1: 2.0, 2: 3.0}),
+        expected,
     )
     with pytest.raises(ValueError, match=r"Unknown column in `y`: 'lable'\. Did you mean 'label'"):
         DataHandler(table, "lable")
@@ -314,7 +313,7 @@ def test_targets_and_weights_by_the_names_of_their_columns(make, x, labels, batc
         DataHandler(x, ["label"] * 23)
 
 
-def test_names_may_stand_twice_or_be_numbers(x, labels, batches, same):
+def test_duplicate_and_integer_column_names(x, labels, batches, same):
     frame = pd.DataFrame(np.column_stack([x, labels]), columns=["a", 0, "a", "label"])
     same(batches(frame, "label"), batches(x, labels[:, None].astype("float64")))
     same(batches(frame), batches(np.column_stack([x, labels])))
@@ -322,7 +321,7 @@ def test_names_may_stand_twice_or_be_numbers(x, labels, batches, same):
         DataHandler(frame, "a")
 
 
-def test_a_target_at_the_edge_leaves_a_view_of_the_rest(x):
+def test_target_in_the_first_or_last_column_leaves_a_view(x):
     frame = pd.DataFrame(x, columns=NAMES)
     data = DataHandler(frame, "c")
     assert data.adapter.columns[0].in_memory is not None

@@ -1,6 +1,4 @@
-"""Weights out of TensorFlow's checkpoints and SavedModels, as tf_keras wrote them, through the real
-tensorflow.
-"""
+"""Weights from TensorFlow's checkpoints and SavedModels of tf_keras, read by the real package."""
 
 import pathlib
 import sys
@@ -26,15 +24,17 @@ MAKE = {
 
 
 @pytest.mark.parametrize("name", list(MAKE))
-def test_weights_give_the_results_of_tf_keras(name):
+def test_loaded_weights_reproduce_tf_keras_outputs(name):
     model, x = MAKE[name](podium)
     report = model.load_weights(FILES / name)
     assert len(report.loaded) == len(model.weights) and not report.problems
-    wanted = np.load(FILES / "outputs.npz")["subclassed" if name == "subclassed" else "functional"]
-    np.testing.assert_allclose(model(x).numpy(), wanted, rtol=1e-5, atol=1e-5)
+    expected = np.load(FILES / "outputs.npz")[
+        "subclassed" if name == "subclassed" else "functional"
+    ]
+    np.testing.assert_allclose(model(x).numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_what_does_not_fit_is_listed_and_nothing_changes():
+def test_mismatches_are_listed_and_weights_are_unchanged():
     L = podium.layers
     model = podium.Sequential([podium.Input((5, 3)), L.LSTM(4, name="lstm"), L.Dense(7, name="d")])
     before = model.get_weights()
@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_listed_and_nothing_changes():
     assert report.loaded == [] and report.missing and report.unexpected
 
 
-def test_a_damaged_checkpoint_is_refused(tmp_path):
+def test_corrupt_checkpoint_raises(tmp_path):
     for suffix in (".index", ".data-00000-of-00001"):
         (tmp_path / f"w{suffix}").write_bytes((FILES / f"functional{suffix}").read_bytes())
     content = bytearray((tmp_path / "w.index").read_bytes())

@@ -1,4 +1,4 @@
-"""Tensors of PyTorch and TensorFlow as inputs: the same memory, seen by NumPy."""
+"""Tensors of PyTorch and TensorFlow as inputs: they share memory with NumPy arrays."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,7 +30,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tensors_train_to_the_weights_of_the_arrays(kind, x, labels, trained, same):
+def test_training_with_tensors_equals_arrays(kind, x, labels, trained, same):
     same(trained(KINDS[kind](x), KINDS[kind](labels)), trained(x, labels))
 
 
@@ -51,17 +51,17 @@ def test_memory_is_shared(x):
     assert np.shares_memory(convert_arrays(constant, "x"), np.asarray(memoryview(constant)))
 
 
-def test_small_floats_keep_their_type(x, batches, same):
-    wanted = x.astype(jnp.bfloat16)
-    same(batches(torch.tensor(x, dtype=torch.bfloat16)), batches(wanted))
-    same(batches(torch.tensor(x, dtype=torch.bfloat16)[:, ::2]), batches(wanted[:, ::2]))
-    same(batches(tf.cast(x, "bfloat16")), batches(wanted))
+def test_half_precision_floats_keep_their_dtype(x, batches, same):
+    expected = x.astype(jnp.bfloat16)
+    same(batches(torch.tensor(x, dtype=torch.bfloat16)), batches(expected))
+    same(batches(torch.tensor(x, dtype=torch.bfloat16)[:, ::2]), batches(expected[:, ::2]))
+    same(batches(tf.cast(x, "bfloat16")), batches(expected))
     same(batches(torch.tensor(x).half()), batches(x.astype("float16")))
     same(batches(torch.tensor(x).to(torch.float8_e5m2)), batches(x.astype(jnp.float8_e5m2)))
     same(batches(torch.tensor(x) > 0), batches(x > 0))
 
 
-def test_tensors_elsewhere_are_fetched_by_the_batch(x):
+def test_tensors_on_other_devices_are_copied_by_batch(x):
     column = DeviceColumn("x", torch.tensor(x))  # the host stands in for another device
     np.testing.assert_array_equal(
         column.rows(np.array([5, 1], "int32")), x[[5, 1]].astype("float32")
@@ -100,12 +100,12 @@ def test_tensors_elsewhere_are_fetched_by_the_batch(x):
         (lambda x: {"t": tf.constant(["a", "b"])}, TypeError, r"`x\['t'\]` is an array of"),
     ],
 )
-def test_tensors_that_are_no_arrays_of_numbers(make, error, message, x):
+def test_tensors_without_dense_numbers_raise(make, error, message, x):
     with pytest.raises(error, match=message):
         DataHandler(make(x))
 
 
-def test_a_symbolic_tensor_is_refused(x):
+def test_symbolic_tensor_raises(x):
     def inside(tensor):
         with pytest.raises(TypeError, match="`x` is a symbolic TensorFlow tensor"):
             DataHandler(tensor)

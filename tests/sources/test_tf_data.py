@@ -1,6 +1,4 @@
-"""TensorFlow's tf.data: the same training as with the arrays it came from, without copies; unfit
-components are named.
-"""
+"""TensorFlow's tf.data: training equals training on arrays, without copies."""
 
 import numpy as np
 import pytest
@@ -36,11 +34,11 @@ def unknown_size():
     [pipeline, unknown_size, lambda: pipeline().with_options(tf.data.Options()).prefetch(2)],
     ids=["known", "unknown", "options"],
 )
-def test_training_evaluating_and_predicting_equal_the_arrays(make, equal_to_arrays):
+def test_fit_evaluate_and_predict_equal_arrays(make, equal_to_arrays):
     equal_to_arrays(make, model, X, Y)
 
 
-def test_what_is_known():
+def test_known_sizes():
     assert (
         DataHandler(pipeline()).inferred_steps == 5 and not DataHandler(pipeline()).adapter.seekable
     )
@@ -52,14 +50,14 @@ def first(source):
     return DataHandler(source).peek()
 
 
-def test_batches_share_tensorflows_memory():
+def test_batches_share_memory_with_tensorflow():
     tensor = tf.constant(X)
     assert np.shares_memory(
         first(tf.data.Dataset.from_tensors((tensor, tensor)))[0], np.asarray(memoryview(tensor))
     )
 
 
-def test_types_are_narrowed_and_structures_kept():
+def test_dtypes_are_narrowed_and_structures_preserved():
     kinds = {
         "float64": "float32",
         "int64": "int32",
@@ -75,14 +73,14 @@ def test_types_are_narrowed_and_structures_kept():
         first(pipeline(np.full(4, 2**40)))
 
 
-def test_an_iterator_is_read_once():
+def test_iterator_is_read_once():
     iterator = iter(pipeline())
     made = model()
     made.fit(iterator, steps_per_epoch=2, verbose=0)
     np.testing.assert_array_equal(next(iterator)[0].numpy(), X[10:15])
 
 
-def test_each_epoch_shuffles_as_the_pipeline_says():
+def test_each_epoch_is_shuffled_by_the_pipeline():
     shuffled = tf.data.Dataset.range(20).shuffle(20, seed=1).batch(20)
     handler = DataHandler(shuffled, epochs=2)
     orders = [iterator.next_group(1)[0].tolist() for _, iterator in handler.enumerate_epochs()]
@@ -173,12 +171,12 @@ TEXT = tf.constant([["a"], ["b"]])
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_mistakes(source, kwargs, error, message):
+def test_invalid_sources_raise(source, kwargs, error, message):
     with pytest.raises(error, match=message):
         DataHandler(source(), **kwargs)
 
 
-def test_an_error_in_the_pipeline_names_the_batch():
+def test_error_in_the_pipeline_names_the_batch():
     def fail(x):
         if x == 7:
             raise KeyError("row 7")

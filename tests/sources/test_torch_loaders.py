@@ -1,6 +1,4 @@
-"""Torch's DataLoaders: the same training as with the arrays they came from, few copies, honest
-about their place.
-"""
+"""Torch's DataLoaders: training equals training on arrays, few copies, known positions."""
 
 import collections
 import subprocess
@@ -43,11 +41,11 @@ class Rows(IterableDataset):
 @pytest.mark.parametrize(
     "make", [loader, lambda: DataLoader(Rows(), batch_size=5)], ids=["map-style", "iterable"]
 )
-def test_training_evaluating_and_predicting_equal_the_arrays(make, equal_to_arrays):
+def test_fit_evaluate_and_predict_equal_arrays(make, equal_to_arrays):
     equal_to_arrays(make, model, X, Y)
 
 
-def test_what_is_known():
+def test_known_sizes():
     adapter = DataHandler(loader()).adapter
     assert (
         adapter.get_size(),
@@ -68,7 +66,7 @@ def columns(group):
     return [torch.stack(column) for column in zip(*group, strict=True)]
 
 
-def test_types_are_narrowed():
+def test_dtypes_are_narrowed():
     rows = [
         torch.zeros(4, dtype=kind)
         for kind in (torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16)
@@ -91,7 +89,7 @@ def test_types_are_narrowed():
         DataHandler(DataLoader(TensorDataset(torch.full((4,), 2**40)), batch_size=2))
 
 
-def test_batches_share_torchs_memory_only_if_torch_put_them_together():
+def test_batches_share_memory_with_torch_only_if_torch_collated_them():
     made = []
 
     class Seen(DataLoader):
@@ -153,18 +151,18 @@ def test_batches_of_any_structure(collate, expected):
     np.testing.assert_array_equal(left, X[:5])
 
 
-def test_a_tensor_that_wants_gradients_is_taken_as_it_is():
+def test_tensor_that_requires_gradients_is_accepted():
     weights = torch.ones(3, requires_grad=True)
     found = batches(loader(collate_fn=lambda group: torch.stack([x * weights for x, _ in group])))
     np.testing.assert_array_equal(found[0], X[:5])
 
 
-def test_a_sparse_tensor_is_named():
+def test_error_names_the_sparse_tensor():
     with pytest.raises(TypeError, match="`batch 0 of the DataLoader` is a sparse PyTorch tensor"):
         DataHandler(loader(collate_fn=lambda group: torch.eye(3).to_sparse()))
 
 
-def test_samplers_are_told_the_epoch():
+def test_set_epoch_is_called_on_samplers():
     class Sampler(torch.utils.data.Sampler):
         def __init__(self):
             self.epochs = []
@@ -184,7 +182,7 @@ def test_samplers_are_told_the_epoch():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_workers_of_torchs_own():
+def test_loader_with_torch_workers():
     with DataHandler(loader(num_workers=1, multiprocessing_context="spawn")) as handler:
         _, iterator = next(handler.enumerate_epochs())
         found = iterator.next_group(99)
@@ -192,7 +190,7 @@ def test_workers_of_torchs_own():
 
 
 class Stateful(DataLoader):
-    """What torchdata's StatefulDataLoader promises: the state after the last batch, taken up by the
+    """Like torchdata's StatefulDataLoader: the state after the last batch, restored by the
     next walk.
     """
 
@@ -200,9 +198,9 @@ class Stateful(DataLoader):
 
     def __iter__(self):
         self.taken, self.first = self.first, 0
-        return self.walk(super().__iter__())
+        return self.iterate(super().__iter__())
 
-    def walk(self, batches):
+    def iterate(self, batches):
         for number, batch in enumerate(batches):
             if number >= self.taken:
                 self.taken = number + 1
@@ -216,7 +214,7 @@ class Stateful(DataLoader):
         self.first = state["taken"]
 
 
-def test_a_loader_that_knows_its_state_can_begin_anywhere():
+def test_loader_with_state_dict_can_start_anywhere():
     data = TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
     adapter = DataHandler(Stateful(data, batch_size=5)).adapter
     read = [x.numpy() for x, _ in adapter.iterate(0)]
@@ -269,12 +267,12 @@ class Samples(Dataset):
     ],
     ids=["dataset", "y", "batch_size", "unbatched", "empty"],
 )
-def test_mistakes(kwargs, error, message):
+def test_invalid_arguments_raise(kwargs, error, message):
     with pytest.raises(error, match=message):
         DataHandler(**kwargs)
 
 
-def test_nothing_is_imported_that_the_user_has_not_imported():
+def test_packages_are_not_imported_unless_used():
     code = (
         "import sys, numpy, podium\n"
         "list(podium.data.DataHandler(numpy.ones((4, 1))).enumerate_epochs())\n"
@@ -286,7 +284,7 @@ def test_nothing_is_imported_that_the_user_has_not_imported():
     assert ran.stdout == "[]\n"
 
 
-def test_an_error_in_the_dataset_names_the_batch():
+def test_error_in_the_dataset_names_the_batch():
     class Broken(Samples):
         def __getitem__(self, index):
             if index == 3:
