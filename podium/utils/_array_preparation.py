@@ -96,7 +96,7 @@ def normalize(
         array([[0.6, 0.8]])
     """
     if is_tensor(x):
-        return ops.normalize(x, axis=axis, order=order)  # type: ignore[arg-type]
+        return ops.normalize(x, axis=axis, order=order)
     array = np.asarray(x)
     norm = np.atleast_1d(np.linalg.norm(array, order, axis))
     norm[norm == 0] = 1

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from podium import ops
-from podium._typing import DTypeLike, Shape, ShapeLike, TensorLike
+from podium._typing import DTypeLike, ShapeLike, TensorLike
 from podium.core import Tensor, Variable, convert_to_tensor
 
 
@@ -177,7 +177,7 @@ def shape(
         >>> tf.ones((batch, 1)).shape
         (2, 1)
     """
-    return ShapeVector(cast("Shape", ops.shape(input)))
+    return ShapeVector(ops.shape(input))
 
 
 def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> int:
@@ -188,7 +188,7 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None 
         >>> tf.size(tf.zeros((2, 5)))
         10
     """
-    return math.prod(cast("Shape", ops.shape(input)))
+    return int(np.prod(ops.shape(input), dtype=int))
 
 
 def rank(input: TensorLike, name: str | None = None) -> int:
