@@ -4,7 +4,7 @@ import typing as _typing
 
 from podium import _importing as _importing
 
-with _importing.collecting_nothing():
+with _importing.pause_garbage_collection():
     from podium import core as core
     from podium.core import DTypePolicy as DTypePolicy
     from podium.core import ForwardAccumulator as ForwardAccumulator
@@ -64,9 +64,8 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What is in rooms that are opened when somebody asks for them: the name, and the room that it is
-# in.
-_ROOMS = [
+# Packages that are imported when they are first used.
+_LAZY_PACKAGES = [
     "activations",
     "callbacks",
     "compat",
@@ -88,7 +87,9 @@ _ROOMS = [
     "testing",
     "utils",
 ]
-_ELSEWHERE = {
+
+# Names that are imported from such a package when they are first used.
+_LAZY_NAMES = {
     "Input": "layers",
     "Layer": "layers",
     "Model": "models",
@@ -101,20 +102,23 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name in _ROOMS:
-        return _importing.room(name)
-    if name in _ELSEWHERE:
-        globals()[name] = found = getattr(_importing.room(_ELSEWHERE[name]), name)
-        return found
+    if name in _LAZY_PACKAGES:
+        return _importing.import_package(name)
+    if name in _LAZY_NAMES:
+        value = getattr(_importing.import_package(_LAZY_NAMES[name]), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'podium' has no attribute {name!r}")
 
 
-def _load_model() -> type:
-    return __getattr__("Model")
+def _load_model() -> type[_typing.Any]:
+    model: type[_typing.Any] = __getattr__("Model")
+    return model
 
 
-def _load_sequential() -> type:
-    return __getattr__("Sequential")
+def _load_sequential() -> type[_typing.Any]:
+    sequential: type[_typing.Any] = __getattr__("Sequential")
+    return sequential
 
 
 # Files name these classes, whose package is imported when the first of them is loaded.
@@ -124,7 +128,7 @@ _register_class_loader("Sequential", _load_sequential)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS, *_ELSEWHERE})
+    return sorted({*globals(), *_LAZY_PACKAGES, *_LAZY_NAMES})
 
 
 _start_compilation_cache()

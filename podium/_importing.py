@@ -1,8 +1,8 @@
-"""Rooms are opened when somebody asks for them, so that `import podium` stays quick; and no garbage
-is collected meanwhile.
+"""Lazy imports: packages of Podium are imported when they are first used.
 
-What is made while a module is imported stays. One collection has to look at all of JAX's objects,
-which takes as long as importing a hundred of our modules.
+So `import podium` stays quick. Garbage collection is paused during imports: the objects that they
+create stay alive, and one collection, which traverses all of JAX's objects, takes as long as
+importing a hundred modules.
 """
 
 import contextlib
@@ -13,18 +13,18 @@ from types import ModuleType
 
 
 @contextlib.contextmanager
-def collecting_nothing() -> Iterator[None]:
-    """Collect no garbage inside the block."""
-    collects = gc.isenabled()
+def pause_garbage_collection() -> Iterator[None]:
+    """Disable garbage collection inside the block."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collects:
+        if was_enabled:
             gc.enable()
 
 
-def room(name: str) -> ModuleType:
-    """Import a room of Podium, by its name."""
-    with collecting_nothing():
+def import_package(name: str) -> ModuleType:
+    """Import a package of Podium by its name, such as `layers`."""
+    with pause_garbage_collection():
         return importlib.import_module(f"podium.{name}")

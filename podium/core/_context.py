@@ -67,7 +67,8 @@ class override(contextlib.ContextDecorator, Generic[_Result]):
     def __init__(
         self, target: threading.local = context, /, *, enter_result: Any = None, **fields: Any
     ):
-        self._target, self._enter_result, self._fields = target, enter_result, fields
+        self._target, self._fields = target, fields
+        self._enter_result: _Result = enter_result
 
     def __enter__(self) -> _Result:
         target = self._target

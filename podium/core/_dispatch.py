@@ -72,7 +72,7 @@ def dispatch(fn: AnyFunction, /, *args: Any, **kwargs: Any) -> Any:
     return wrapped
 
 
-Operators._dispatch = staticmethod(dispatch)  # type: ignore[method-assign]
+Operators._dispatch = staticmethod(dispatch)  # type: ignore[method-assign, assignment]
 
 
 def lift(fn: AnyFunction) -> AnyFunction:

@@ -32,16 +32,17 @@ raw JAX functions, so the gradient would silently stop there.
 If the gradient is meant to stop there, use `podium.ops.stop_gradient(x)`."""
 
 TENSOR_IN_LAX = """\
-A function of `jax.lax` (or an index into a jax.Array) was given a Podium Tensor or Variable, which \
-`jax.lax` does not accept.
+A function of `jax.lax` (or an index into a jax.Array) was given a Podium Tensor or Variable, \
+which `jax.lax` does not accept.
 
     y = jax.lax.exp(x)                # wrong
     y = podium.lift(jax.lax.exp)(x)   # right, also under a GradientTape
-    y = jax.lax.exp(x.value)          # right, where no gradient is wanted"""
+    y = jax.lax.exp(x.value)          # right, where no gradient is needed"""
 
 LEAKED_VALUE = """\
-A value created inside one traced call (a `podium.function`, a layer's call under a tape, `jax.jit`) \
-was used outside of it. Such a value is a placeholder in a trace that has ended; it has no data.
+A value created inside one traced call (a `podium.function`, a layer's call under a tape, \
+`jax.jit`) was used outside of it. Such a value is a placeholder in a trace that has ended; it \
+has no data.
 
     @podium.function
     def step(x):

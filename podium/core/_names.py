@@ -57,7 +57,7 @@ def name_scope(name: str) -> contextlib.AbstractContextManager[str]:
         raise ValueError(
             f"name_scope was given {name!r}; a non-empty string without '/' was expected."
         )
-    return override(name_scopes=(*context.name_scopes, name), enter_result=name)
+    return override(enter_result=name, name_scopes=(*context.name_scopes, name))
 
 
 def layer_name_scope(name: str) -> contextlib.AbstractContextManager[str | None]:

@@ -133,7 +133,8 @@ def draw_seed(seed: int | SeedGenerator | None = None) -> jax.Array:
         key_data = jnp.array([int(seed) % 2**32, 0], jnp.uint32)
     else:
         raise TypeError(f"seed={seed!r} was given; None, an int or a SeedGenerator was expected.")
-    return jax.random.wrap_key_data(key_data, impl=_KEY_TYPE)
+    key: jax.Array = jax.random.wrap_key_data(key_data, impl=_KEY_TYPE)
+    return key
 
 
 def draw_flat(draw: Callable[[Shape], jax.Array], shape: Iterable[int]) -> jax.Array:

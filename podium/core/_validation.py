@@ -172,7 +172,8 @@ def check_numeric(value: Any, argument: str = "value") -> None:
         >>> podium.core.check_numeric(np.array(["a"]), "x")
         Traceback (most recent call last):
         TypeError: `x` is an array of strings (dtype <U1). Podium computes with numbers and \
-booleans only. Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
+booleans only. Convert the strings to numbers first, for example with \
+`np.unique(x, return_inverse=True)`.
     """
     dtype = getattr(value, "dtype", None)
     kind = getattr(dtype, "kind", "f")
@@ -185,7 +186,7 @@ booleans only. Turn the strings into numbers first, for example with `np.unique(
     if kind in "US":
         raise TypeError(
             f"`{argument}` is an array of strings (dtype {dtype}). Podium computes with numbers "
-            "and booleans only. Turn the strings into numbers first, for example with "
+            "and booleans only. Convert the strings to numbers first, for example with "
             "`np.unique(x, return_inverse=True)`."
         )
     if kind in "Mm":

@@ -142,7 +142,7 @@ def test_fit_on_text_raises(text_directory):
     model = podium.Sequential([podium.layers.Dense(1)])
     model.compile("sgd", "mse")
     with pytest.raises(
-        TypeError, match=r"is an array of strings .* Turn the strings into numbers first"
+        TypeError, match=r"is an array of strings .* Convert the strings to numbers first"
     ):
         model.fit(load_texts(text_directory), verbose=0)
 

@@ -231,6 +231,7 @@ class BackwardGraph:
 
             primals = tuple(values[index] for index in positions)
             with override(forward_mode=True):
+                derivative: jax.Array
                 _, derivative = jax.jvp(compute_target, primals, tuple(values[len(starts) :]))
             return derivative
 
@@ -268,8 +269,8 @@ class BackwardGraph:
         """
         leaf_values = dict(zip(self.leaves, values, strict=True))
         by_id: dict[int, jax.Array] = {}
-        for (node, _), value in zip(self.leaves, values, strict=True):
-            by_id.setdefault(node, value)
+        for (value_id, _), value in zip(self.leaves, values, strict=True):
+            by_id.setdefault(value_id, value)
         pullbacks: list[Pullback | None] = []
         for entry in self.entries:
             inputs = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 
@@ -79,7 +79,7 @@ def custom_gradient(f: Callable[P, tuple[R, AnyFunction]]) -> Callable[P, R]:
             tensors = map_structure(
                 lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
             )
-            result, grad = f(*tensors)
+            result, grad = cast(AnyFunction, f)(*tensors)
         paths = [variable.path for variable, _ in scope.reads.values() if variable.trainable]
         if paths and is_taped:
             raise TypeError(

@@ -59,8 +59,8 @@ def remat(f: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if is_symbolic((args, kwargs)):
             raise TypeError(
-                "A function returned by `remat` was called with symbolic inputs. In a graph, create "
-                "the layer within `with podium.RematScope():` and call the layer itself."
+                "A function returned by `remat` was called with symbolic inputs. In a graph, "
+                "create the layer within `with podium.RematScope():` and call the layer itself."
             )
         result: R = record_call(
             functools.partial(call_with_remat, f),

@@ -198,7 +198,8 @@ class GradientTape(TapeBase):
             graph = BackwardGraph(self.entries, targets, sources, self.tracks)
             jacobians = graph.jacobians(batched=True)
         self._end()
-        return _restore_structure(source, jacobians, zero, shapes[0], drop_batch=True)
+        result: Tensor | None = _restore_structure(source, jacobians, zero, shapes[0], True)
+        return result
 
     def _begin(
         self, method: str, target: Tree, sources: Tree, zero: bool

@@ -12,7 +12,7 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, Generic, ParamSpec, overload
+from typing import Any, Concatenate, Generic, ParamSpec, cast, overload
 
 import jax
 import jax.numpy as jnp
@@ -298,11 +298,10 @@ class Function(Generic[P, R]):
             else:  # only arrays: the common case, without flattening a structure
                 program = self._programs_by_spec.get(tuple(key))
                 if program is not None:
-                    result: R = program(arrays)
-                    return result
-        return self._call_with_structure(args, kwargs)
+                    return cast(R, program(arrays))
+        return cast(R, self._call_with_structure(args, kwargs))
 
-    def _call_with_structure(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def _call_with_structure(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tree:
         """Split all leaves of the arguments into arrays and constants, and run their program."""
         if eager_mode.enabled:
             return self.python_function(*args, **kwargs)
@@ -471,10 +470,12 @@ class Function(Generic[P, R]):
         flat, treedef = jax.tree.flatten(structure, is_leaf=lambda s: isinstance(s, TensorSpec))
         shapes = [_symbolic_spec(spec, index, symbols) for index, spec in enumerate(flat)]
 
+        run: AnyFunction = self.python_function
+
         def pure(*args: Any) -> Tree:
             scope = VariableScope()
             with override(scope=scope, tapes=()):
-                result = unwrap_result(self.python_function(*jax.tree.map(wrap, args)))
+                result = unwrap_result(run(*jax.tree.map(wrap, args)))
             if scope.writes:
                 names = ", ".join(repr(variable.path) for variable, _ in scope.writes.values())
                 raise ValueError(

@@ -51,13 +51,15 @@ def aggregate_replicas(variable: Variable, value: jax.Array) -> jax.Array:
     """Return the aggregate of the replicas' values of a Variable."""
     axes = context.replica_axes
     if variable.aggregation == "sum" and not variable.trainable:
-        return jax.lax.psum(value, axes).astype(value.dtype)
+        total: jax.Array = jax.lax.psum(value, axes)
+        return total.astype(value.dtype)
     if variable.aggregation == "mean":
-        return jax.lax.pmean(value, axes).astype(value.dtype)
+        mean: jax.Array = jax.lax.pmean(value, axes)
+        return mean.astype(value.dtype)
     if variable.aggregation == "only_first_replica":
-        return jax.lax.psum(
-            jnp.where(_is_first_replica(), value, jnp.zeros_like(value)), axes
-        ).astype(value.dtype)
+        masked = jnp.where(_is_first_replica(), value, jnp.zeros_like(value))
+        first: jax.Array = jax.lax.psum(masked, axes)
+        return first.astype(value.dtype)
     return value  # equal on all replicas, or an error that `Strategy.check_in_sync` finds
 
 

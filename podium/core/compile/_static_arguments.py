@@ -55,7 +55,8 @@ def static_key(leaf: Any) -> Hashable:
             "while its body runs more than once to compile it and not at all afterwards. Pass the "
             "values: `list(values)`, or one batch per call."
         )
-    if type(leaf).__hash__ is object.__hash__ or type(leaf).__hash__ is None:
+    hash_method: object = type(leaf).__hash__
+    if hash_method is object.__hash__ or hash_method is None:
         try:
             return IdentityKey(leaf)
         except TypeError as error:

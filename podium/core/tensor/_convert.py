@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -19,12 +19,30 @@ from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
 
 
+@overload
+def convert_to_tensor(  # type: ignore[overload-overlap]
+    x: KerasTensor,
+    dtype: DTypeLike | None = None,
+    sparse: bool | None = None,
+    ragged: bool | None = None,
+) -> KerasTensor: ...
+
+
+@overload
 def convert_to_tensor(
     x: TensorLike,
     dtype: DTypeLike | None = None,
     sparse: bool | None = None,
     ragged: bool | None = None,
-) -> Tensor:
+) -> Tensor: ...
+
+
+def convert_to_tensor(
+    x: TensorLike,
+    dtype: DTypeLike | None = None,
+    sparse: bool | None = None,
+    ragged: bool | None = None,
+) -> Any:
     """Return numbers, lists, NumPy arrays, JAX arrays or Variables as a Tensor.
 
     Float64 becomes float32 and int64 becomes int32 (unless JAX runs in 64-bit mode). NumPy arrays
@@ -41,9 +59,9 @@ def convert_to_tensor(
         (2, 2)
         >>> podium.convert_to_tensor("text")
         Traceback (most recent call last):
-        TypeError: `x` is an array of strings (dtype <U4). Podium computes with numbers and booleans
-            only. \
-Turn the strings into numbers first, for example with `np.unique(x, return_inverse=True)`.
+        TypeError: `x` is an array of strings (dtype <U4). Podium computes with numbers and \
+booleans only. Convert the strings to numbers first, for example with \
+`np.unique(x, return_inverse=True)`.
     """
     dtype = None if dtype is None else standardize_dtype(dtype)
     if isinstance(x, (Tensor, KerasTensor)):

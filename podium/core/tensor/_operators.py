@@ -16,7 +16,7 @@ import numpy as np
 
 from podium._typing import AnyFunction, P, R, TensorLike
 
-# The type of an operator's result: Tensor for Tensors and Variables, KerasTensor for symbolic values.
+# The result of an operator: Tensor for Tensors and Variables, KerasTensor for symbolic values.
 ResultT = TypeVar("ResultT")
 
 
@@ -45,7 +45,7 @@ def _binary_operator(fn: AnyFunction) -> AnyFunction:
     promoted = promote_dtypes(fn)
 
     @functools.wraps(fn)
-    def run(left: Any, right: Any) -> jax.Array:
+    def run(left: Any, right: Any) -> Any:
         left = jnp.asarray(left) if isinstance(left, (list, tuple)) else left
         right = jnp.asarray(right) if isinstance(right, (list, tuple)) else right
         return promoted(left, right)
@@ -189,10 +189,10 @@ class Operators(Generic[ResultT]):
     def __round__(self, digits: int = 0) -> ResultT:
         return self._dispatch(jnp.round, self, digits)
 
-    def __eq__(self, other: object) -> ResultT:
+    def __eq__(self, other: object) -> ResultT:  # type: ignore[override]
         return NotImplemented if not is_comparable(other) else self._dispatch(_equal, self, other)
 
-    def __ne__(self, other: object) -> ResultT:
+    def __ne__(self, other: object) -> ResultT:  # type: ignore[override]
         return (
             NotImplemented if not is_comparable(other) else self._dispatch(_not_equal, self, other)
         )

@@ -73,11 +73,12 @@ def place_value(value: Array, sharding: Sharding) -> jax.Array:
 
     The sharding may span processes: each process passes the same value and stores its shards.
     """
-    if getattr(value, "sharding", None) == sharding:
+    if isinstance(value, jax.Array) and value.sharding == sharding:
         return value
     if sharding.is_fully_addressable:
-        with jax.ensure_compile_time_eval():  # Variables may be made while something is traced
-            return jax.device_put(value, sharding)
+        with jax.ensure_compile_time_eval():  # Variables may be created during a trace
+            placed: jax.Array = jax.device_put(value, sharding)
+            return placed
     if context.chief_only_callback is not None:
         raise RuntimeError(
             f"{context.chief_only_callback} changes a Variable and runs on the chief only: the "
@@ -122,7 +123,8 @@ def constrain_sharding(value: jax.Array, sharding: Sharding | None) -> jax.Array
 
 def is_cpu(sharding: Sharding) -> bool:
     """Return whether a sharding is over CPU devices."""
-    return next(iter(sharding.device_set)).platform == "cpu"
+    device: jax.Device = next(iter(sharding.device_set))
+    return str(device.platform) == "cpu"
 
 
 def wait_for_previous(values: list[jax.Array]) -> None:

@@ -52,7 +52,7 @@ class Tensor(Operators["Tensor"]):
             value = value._value
         elif not isinstance(value, jax.Array):
             value = jnp.asarray(as_number_array(value))
-        self._value: jax.Array = value  # type: ignore[assignment]
+        self._value: jax.Array = value
         self._keras_mask: Tensor | None = None
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -59,9 +59,8 @@ class Variable(Operators[Tensor]):
         array(2, dtype=int32)
         >>> podium.Variable(lambda: 3.0).assign([1.0, 2.0])
         Traceback (most recent call last):
-        ValueError: Variable 'variable' has shape () and was assigned a value of shape (2,). The
-            shapes \
-must be equal; reshape the value, or create a new Variable.
+        ValueError: Variable 'variable' has shape () and was assigned a value of shape (2,). The \
+shapes must be equal; reshape the value, or create a new Variable.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ must be equal; reshape the value, or create a new Variable.
         self.source: Tensor | None = None  # the recorded Tensor last assigned, for gradients
         self.placement: Placement | None = None  # how a strategy shards the value
         self._value = _initial_value(self, initializer, shape, dtype)
-        self._shape = tuple(self._value.shape)
+        self._shape: Shape = tuple(self._value.shape)
         self._dtype = self._value.dtype
         if context.layout is not None:
             self.placement = context.layout.placement_of(self, self._value)
@@ -143,8 +142,7 @@ must be equal; reshape the value, or create a new Variable.
         value = self._value if self.store is None else self.store.values[self.slot]
         if type(value) is np.ndarray:
             return self._place_zeros(value)
-        array: jax.Array = value
-        return array
+        return cast(jax.Array, value)
 
     @stored.setter
     def stored(self, value: jax.Array) -> None:
@@ -179,7 +177,7 @@ must be equal; reshape the value, or create a new Variable.
         return self.stored
 
     def mark_exposed(self) -> None:
-        """Note that the stored array may be referenced elsewhere: no compiled step may donate it."""
+        """Mark the stored array as referenced elsewhere: no compiled step may donate it."""
         if self.store is None:
             self.exposed = True
         else:
@@ -201,7 +199,9 @@ must be equal; reshape the value, or create a new Variable.
         """Transfer zeros that `clear` left on the host to the device."""
         value: jax.Array
         with jax.ensure_compile_time_eval():  # also during a trace
-            value = jnp.asarray(zeros) if self.placement is None else self.placement.place_value(zeros)
+            value = (
+                jnp.asarray(zeros) if self.placement is None else self.placement.place_value(zeros)
+            )
         if self.store is None:
             self._value = value
         else:
@@ -240,7 +240,7 @@ must be equal; reshape the value, or create a new Variable.
             raise TypeError(f"Variable {self._path!r} has no dimensions and so no len().")
         return self._shape[0]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Tensor]:
         return iter(self.read_value())
 
     def __bool__(self) -> bool:
