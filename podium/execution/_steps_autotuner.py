@@ -45,7 +45,7 @@ class RunLength(Protocol):
         """The number of steps in an epoch."""
 
     @property
-    def epochs_in_all(self) -> int:
+    def num_epochs(self) -> int:
         """The number of epochs."""
 
 
@@ -214,4 +214,4 @@ class StepsAutotuner:
         steps = self._length.inferred_steps
         if steps is None:
             return _MAX_STEPS
-        return steps * self._length.epochs_in_all - self._num_recorded
+        return steps * self._length.num_epochs - self._num_recorded

@@ -363,7 +363,7 @@ def test_data_that_cannot_be_put_back_are_refused_before_training(tmp_path):
         {"x": X, "y": Y, "validation_data": generator(), "validation_steps": 1},
     ):
         model = make_model()
-        with pytest.raises(ValueError, match="cannot be put back to a place in the middle"):
+        with pytest.raises(ValueError, match="cannot start in the middle"):
             model.fit(**given, verbose=0, callbacks=BackupAndRestore(tmp_path / "backup"))
         assert int(model.optimizer.iterations.numpy()) == 0 and not (tmp_path / "backup").exists()
 

@@ -251,7 +251,7 @@ def test_position_can_be_restored_if_documented(name, tmp_path):
         for _, iterator in data.enumerate_epochs():
             iterator.next_group(2)
             if table()[name]["seekable"] == "no":
-                with pytest.raises(ValueError, match="cannot be put back"):
+                with pytest.raises(ValueError, match="cannot start in the middle"):
                     data.position()
                 return
             position = data.position()

@@ -132,9 +132,9 @@ def test_seek_does_not_read_earlier_batches():
 )
 def test_source_that_cannot_seek_raises(make):
     data = DataHandler(make())
-    with pytest.raises(ValueError, match="cannot be put back to a place in the middle"):
+    with pytest.raises(ValueError, match="cannot start in the middle"):
         data.position()
-    with pytest.raises(ValueError, match="cannot be put back to a place in the middle"):
+    with pytest.raises(ValueError, match="cannot start in the middle"):
         data.seek({"epoch": 0, "step": 1, "walk": 0, "place": 1})
 
 

@@ -152,7 +152,7 @@ def decisions_for(seconds, most=None, size=4, steps_in_epoch=None):
     """Return the decisions of a StepsAutotuner over executions whose steps take this long."""
 
     class Data:
-        inferred_steps, epochs_in_all = steps_in_epoch, 1000
+        inferred_steps, num_epochs = steps_in_epoch, 1000
 
     execution = podium.execution.Execution(lambda x: x)
     execution.latest_key = ("key", ((size // 4,), np.dtype("float32")))
