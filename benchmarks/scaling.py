@@ -248,7 +248,7 @@ def page(rows):
     by = {(row["preset"], row["devices"]): row for row in rows}
     count = rows[0]["parameters"]
     lines = [
-        "# Scale, on paper and in simulation",
+        "# Scaling: communication and memory",
         "",
         *HEAD.format(count=count / 1e6, samples=SAMPLES, tokens=TOKENS).splitlines(),
         "",
