@@ -149,9 +149,7 @@ def by_loop(strategy, width, batch_size):
 
 
 def interval(values):
-    """Return the median of some values, and the bounds between which the true one lies in 95 of 100
-    cases.
-    """
+    """Return the median of values and its 95% confidence interval."""
     ordered, count = sorted(values), len(values)
     place, below = 0, 1
     while (

@@ -51,7 +51,7 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e6:,.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:,.2f} ms"
 
 
-def measured(results: list[Result], *names: str) -> list[Result]:
+def with_measurements(results: list[Result], *names: str) -> list[Result]:
     """Return the results with measurements, of the named libraries or of all."""
     return [result for result in results if result.steps and (not names or result.peer in names)]
 
@@ -76,8 +76,8 @@ def summary(results: Results) -> Iterator[str]:
     yield f"| time a step / Podium's | Podium | {' | '.join(peers)} |"
     yield f"| --- | ---: |{' ---: |' * len(peers)}"
     for name, found in results.items():
-        podium = fastest(measured(found, "podium"))
-        shown = [ratio(fastest(measured(found, peer)), podium) for peer in peers]
+        podium = fastest(with_measurements(found, "podium"))
+        shown = [ratio(fastest(with_measurements(found, peer)), podium) for peer in peers]
         time = duration(podium.best) if podium else "n/a"
         yield f"| {WORKLOADS[name].title} | {time} | {' | '.join(shown)} |"
     yield ""
@@ -90,7 +90,10 @@ def summary(results: Results) -> Iterator[str]:
 def details(results: Results) -> Iterator[str]:
     """Yield all measurements of each workload."""
     for name, found in results.items():
-        podium, twin = fastest(measured(found, "podium")), fastest(measured(found, *TWINS))
+        podium, twin = (
+            fastest(with_measurements(found, "podium")),
+            fastest(with_measurements(found, *TWINS)),
+        )
         yield f"\n### {WORKLOADS[name].title}\n"
         yield "| | a step | median over best | x Podium | x plain JAX | first run, s | peak MiB |"
         yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -106,7 +109,7 @@ def details(results: Results) -> Iterator[str]:
         yield from (f"\n{result.name}: n/a, {result.failure}" for result in found if result.failure)
 
 
-def promises(results: Results) -> Iterator[str]:
+def targets(results: Results) -> Iterator[str]:
     """Yield the targets and the measured ratios."""
     rows: list[tuple[str, float | None, str, float]] = []
 
@@ -118,7 +121,7 @@ def promises(results: Results) -> Iterator[str]:
             rows.append((what, upper.best / lower.best if upper and lower else None, sign, bound))
 
     def of(workload: str, *names: str) -> list[Result]:
-        return measured(results.get(workload, []), *names)
+        return with_measurements(results.get(workload, []), *names)
 
     podium = "podium"
     kerases = [result for result in of("dense") if result.keras]

@@ -119,12 +119,12 @@ def parsed() -> argparse.Namespace:
         "--processes",
         type=int,
         default=1,
-        help="how many processes of each library to measure, anew each time",
+        help="how many processes of each library to measure, again each time",
     )
     parser.add_argument(
         "--out",
         type=pathlib.Path,
-        help="the file to write; results.md beside this script for a whole run",
+        help="the file to write; results.md next to this script for a complete run",
     )
     parser.add_argument(
         "--check",
@@ -179,7 +179,7 @@ def main() -> None:
         report.setting(rounds, seconds, options.processes),
         *report.summary(results),
         "",
-        *report.promises(results),
+        *report.targets(results),
     ]
     if "first_fit" in options.names:
         names = FIRST_FITS[1:2] if options.quick else FIRST_FITS

@@ -83,7 +83,7 @@ class Bench:
         self.run: Callable[[], Any] = lambda: None
 
     def open(self, warm: float = 0.0) -> dict:
-        """Build the model and run it once, timed; then go on until the library has settled.
+        """Build the model and run it once, timed; then repeat until the times are stable.
 
         That is for `warm` seconds, and for `SETTLED` runs unless they take five times as long.
         """

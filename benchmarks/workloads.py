@@ -34,7 +34,7 @@ class Workload:
         kind: "fit" on arrays, "generator" for `fit` on a generator, "predict".
         shuffle: Whether `fit` shuffles.
         numbers: The values of `steps_per_execution` that Keras is tried with; None is its default.
-        rounds: At most so many.
+        rounds: The maximum number of rounds.
     """
 
     title: str

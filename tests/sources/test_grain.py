@@ -68,8 +68,8 @@ def test_fit_evaluate_and_predict_equal_arrays(make, equal_to_arrays):
     equal_to_arrays(make, model, X, Y)
 
 
-def read(walk, count=None):
-    return [np.asarray(x).tolist() for x, _ in itertools.islice(walk, count)]
+def read(iterator, count=None):
+    return [np.asarray(x).tolist() for x, _ in itertools.islice(iterator, count)]
 
 
 SHUFFLED = {

@@ -191,7 +191,7 @@ def test_loader_with_torch_workers():
 
 class Stateful(DataLoader):
     """Like torchdata's StatefulDataLoader: the state after the last batch, restored by the
-    next walk.
+    next iteration.
     """
 
     taken = first = 0
