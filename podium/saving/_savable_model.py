@@ -52,7 +52,7 @@ class SavableModel(Protocol):
         """Compile with the arguments in a config."""
         ...
 
-    def load_weights(self, filepath: Any) -> Any:
+    def load_weights(self, filepath: Any) -> object:
         """Load weights from a file."""
         ...
 

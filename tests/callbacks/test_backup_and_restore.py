@@ -133,7 +133,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_continued_run_ends_like_an_uninterrupted_one(tmp_path, case):
+def test_resumed_run_equals_uninterrupted_run(tmp_path, case):
     backup, options = CASES[case]
     options = dict(options)
     freq = options.pop("validation", None)
@@ -160,7 +160,7 @@ def test_a_continued_run_ends_like_an_uninterrupted_one(tmp_path, case):
     assert not (places[1] / "backup").exists()
 
 
-def test_steps_are_not_taken_twice(tmp_path):
+def test_steps_are_not_repeated(tmp_path):
     """Keras writes the batch index and never reads it: interrupted at step 6 of 2x10, it ends at 26
     iterations.
     """
@@ -177,7 +177,7 @@ def test_steps_are_not_taken_twice(tmp_path):
     assert len(history.history["loss"]) == 2
 
 
-def test_a_damaged_checkpoint_is_skipped_for_the_one_before(tmp_path):
+def test_corrupt_checkpoint_is_skipped_for_the_previous_one(tmp_path):
     whole = uninterrupted()
     with pytest.raises(Killed):
         run(tmp_path, Kills("on_train_batch_end", 5), backup={"save_freq": 2})
@@ -190,7 +190,7 @@ def test_a_damaged_checkpoint_is_skipped_for_the_one_before(tmp_path):
         assert outcome(tmp_path, *run(tmp_path, backup={"save_freq": 2})) == whole
 
 
-def test_an_error_between_steps_loses_nothing(tmp_path):
+def test_error_between_steps_loses_nothing(tmp_path):
     whole = uninterrupted(data=shuffled)
 
     taken = []
@@ -214,7 +214,7 @@ def test_an_error_between_steps_loses_nothing(tmp_path):
     assert outcome(tmp_path, *run(tmp_path, data=failing, backup={})) == whole
 
 
-def test_what_a_callback_of_the_users_own_remembers(tmp_path):
+def test_state_of_custom_callbacks_is_restored(tmp_path):
     class Counts(callbacks.Callback):
         def __init__(self, every):
             super().__init__()
@@ -240,7 +240,7 @@ def test_what_a_callback_of_the_users_own_remembers(tmp_path):
     assert all(np.array_equal(a, b) for a, b in zip(second.weights, whole.weights, strict=True))
 
 
-def test_averages_in_the_place_of_weights_are_sorted_out(tmp_path):
+def test_swapped_averages_are_restored(tmp_path):
     def train(*more):
         podium.utils.set_random_seed(2)
         model = podium.Sequential([podium.Input((3,)), layers.Dense(1)])
@@ -281,7 +281,7 @@ class Own(podium.Model):
 _outside = podium.Variable(1.0, trainable=False, name="outside")
 
 
-def test_state_outside_of_the_model_comes_back_too(tmp_path):
+def test_state_outside_of_the_model_is_restored(tmp_path):
     def train(*more, **options):
         podium.utils.set_random_seed(2)
         _outside.assign(1.0)
@@ -301,7 +301,7 @@ def test_state_outside_of_the_model_comes_back_too(tmp_path):
 
 
 @pytest.mark.parametrize("eagerly", [False, True])
-def test_gradients_and_averages_that_are_being_gathered_come_back(tmp_path, eagerly):
+def test_accumulated_gradients_and_averages_are_restored(tmp_path, eagerly):
     def train(*more):
         podium.utils.set_random_seed(2)
         model = podium.Sequential(
@@ -320,7 +320,7 @@ def test_gradients_and_averages_that_are_being_gathered_come_back(tmp_path, eage
     assert train(BackupAndRestore(tmp_path)) == train()
 
 
-def test_verify_resume_proves_the_first_checkpoint(tmp_path, capsys):
+def test_verify_resume_verifies_the_first_checkpoint(tmp_path, capsys):
     whole = uninterrupted()  # the same for any k
     backup = {"save_freq": 2, "verify_resume": True, "verbose": 1, "asynchronous": True}
     assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == whole
@@ -331,7 +331,7 @@ def test_verify_resume_proves_the_first_checkpoint(tmp_path, capsys):
     )
 
 
-def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
+def test_verify_resume_detects_state_outside_of_the_checkpoint(tmp_path):
     class Hidden(podium.Model):
         count = 0
 
@@ -353,7 +353,7 @@ def test_verify_resume_notices_what_is_not_in_the_checkpoint(tmp_path):
         model.fit(X, Y, verbose=0, callbacks=BackupAndRestore(tmp_path, 1, verify_resume=True))
 
 
-def test_data_that_cannot_be_put_back_are_refused_before_training(tmp_path):
+def test_data_without_a_position_is_rejected_before_training(tmp_path):
     def generator():
         while True:
             yield X, Y
@@ -368,14 +368,14 @@ def test_data_that_cannot_be_put_back_are_refused_before_training(tmp_path):
         assert int(model.optimizer.iterations.numpy()) == 0 and not (tmp_path / "backup").exists()
 
 
-def test_a_backup_by_keras_is_refused(tmp_path):
+def test_backup_of_keras_is_rejected(tmp_path):
     (tmp_path / "backup").mkdir()
     (tmp_path / "backup" / "training_metadata.json").write_text('{"epoch": "two"}')
     with pytest.raises(ValueError, match="a backup by Keras"):
         run(tmp_path, backup={})
 
 
-def test_other_data_or_another_model_are_refused(tmp_path):
+def test_different_data_or_model_is_rejected(tmp_path):
     with pytest.raises(Killed):
         run(tmp_path, Kills("on_train_batch_end", 4), backup={"save_freq": 1})
     with pytest.raises(
@@ -402,13 +402,13 @@ def test_other_data_or_another_model_are_refused(tmp_path):
         ({"backup_dir": "a", "seconds": 0}, "a number above 0 was expected"),
     ],
 )
-def test_wrong_arguments_are_refused(options, message):
+def test_wrong_arguments_are_rejected(options, message):
     with pytest.raises(ValueError, match=message):
         BackupAndRestore(**options)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchronous):
+def test_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchronous):
     from podium.saving.checkpoints import _checkpoint_directory
 
     steps = []
@@ -432,7 +432,7 @@ def test_a_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchr
     run(tmp_path, backup={"save_freq": 1})
 
 
-def test_nothing_is_left_after_fit(tmp_path):
+def test_fit_releases_signals_and_directory(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
 
     def left():
@@ -491,7 +491,7 @@ def test_killed_processes_end_with_the_same_files():
 
 
 @pytest.mark.slow
-def test_processes_that_are_asked_to_end_save_and_leave_with_a_code_of_their_own():
+def test_sigterm_saves_and_exits_with_the_exit_code():
     code, said, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three fused steps")
     assert code == 0 and "2 of 2 runs end bit for bit" in said, said + errors
     assert "0 of them saved after SIGTERM" not in said, said

@@ -32,7 +32,7 @@ for _hook in HOOKS:
     setattr(Recorder, _hook, _record(_hook))
 
 
-def test_every_hook_is_told_in_order_and_logs_are_always_a_dictionary():
+def test_hooks_are_called_in_order_with_dictionaries():
     events = []
     callbacks = CallbackList(
         [Recorder(events), LambdaCallback(on_train_begin=lambda logs: events.append(logs))]
@@ -43,7 +43,7 @@ def test_every_hook_is_told_in_order_and_logs_are_always_a_dictionary():
     assert events == [expected[0], {}, *expected[1:]]
 
 
-def test_the_older_names_of_the_batch_hooks_are_called():
+def test_older_names_of_batch_hooks_are_called():
     events = []
 
     class Old(Callback):
@@ -62,7 +62,7 @@ def test_the_older_names_of_the_batch_hooks_are_called():
     assert events == [("begin", 0), ("end", 0, {"loss": 1.0}), ("begin", 1), ("end", 1, {})]
 
 
-def test_only_overridden_hooks_are_called_and_the_conductor_can_ask():
+def test_only_overridden_hooks_are_called_and_reported():
     callbacks = CallbackList(Callback(), add_history=True, add_progbar=True)
     listening = [hook for hook in HOOKS if callbacks.implements(hook)]
     bar = ["on_test_batch_end", "on_train_batch_end", "on_predict_batch_end"]
@@ -79,7 +79,7 @@ def test_only_overridden_hooks_are_called_and_the_conductor_can_ask():
         callbacks.implements("on_train_batch_ends")
 
 
-def test_hooks_assigned_before_the_beginning_are_found():
+def test_hooks_assigned_before_the_run_are_found():
     callback, events = Callback(), []
     callbacks = CallbackList(callback)
     callback.on_epoch_begin = lambda epoch, logs: events.append(epoch)
@@ -88,7 +88,7 @@ def test_hooks_assigned_before_the_beginning_are_found():
     assert events == [4]
 
 
-def test_one_nested_repeated_and_ready_lists_are_all_taken():
+def test_single_nested_repeated_and_ready_lists_are_accepted():
     a, b, c = Callback(), Callback(), Callback()
     assert CallbackList(a).callbacks == [a]
     assert CallbackList((a, [b, (c, a)], b)).callbacks == [a, b, c]
@@ -120,7 +120,7 @@ def test_defaults_are_added_once_and_last(model):
     assert CallbackList().history is None
 
 
-def test_what_is_no_callback_is_refused():
+def test_other_objects_than_callbacks_are_rejected():
     with pytest.raises(
         TypeError,
         match=r"was given the class EarlyStopping; an instance was expected\. Write `EarlyStopping",
@@ -142,7 +142,7 @@ def test_what_is_no_callback_is_refused():
             CallbackList(wrong)
 
 
-def test_hooks_with_wrong_arguments_are_refused_before_training():
+def test_hooks_with_wrong_signatures_are_rejected_before_training():
     class NoLogs(Callback):
         def on_epoch_end(self, epoch):
             pass
@@ -160,7 +160,7 @@ def test_hooks_with_wrong_arguments_are_refused_before_training():
     CallbackList(LambdaCallback(on_epoch_end=print, on_train_end=lambda *args: None))
 
 
-def test_every_callback_has_logs_of_its_own():
+def test_every_callback_gets_its_own_copy_of_logs():
     seen = []
 
     def spoil(batch, logs):
@@ -176,7 +176,7 @@ def test_every_callback_has_logs_of_its_own():
     assert seen == [{"loss": 1.0}] * 4 and logs == {"loss": 1.0}
 
 
-def test_what_an_epoch_end_adds_is_seen_further_on_and_what_it_removes_is_kept():
+def test_added_logs_are_passed_on_and_removed_ones_are_kept():
     def meddle(epoch, logs):
         logs.pop("loss", None)
         logs["rate"] = 0.1
@@ -193,7 +193,7 @@ def test_what_an_epoch_end_adds_is_seen_further_on_and_what_it_removes_is_kept()
     assert callbacks.history.history["rate"] == [0.1, 0.1]
 
 
-def test_an_error_keeps_its_type_and_names_the_callback():
+def test_error_keeps_its_type_and_names_the_callback():
     class Boom(Callback):
         def on_train_batch_end(self, batch, logs=None):
             raise KeyError("cb-boom")
@@ -207,7 +207,7 @@ def fail(*_):
     raise ValueError("first")
 
 
-def test_whoever_heard_of_the_beginning_hears_of_the_end():
+def test_end_hook_is_called_after_begin_hook():
     events = []
     failing = LambdaCallback(on_train_begin=fail, on_train_end=lambda logs: events.append("never"))
     callbacks = CallbackList([Recorder(events, "a "), failing, Recorder(events, "b ")])
@@ -216,7 +216,7 @@ def test_whoever_heard_of_the_beginning_hears_of_the_end():
     assert events == [("a on_train_begin",), ("a on_train_end",)]
 
 
-def test_an_end_that_fails_does_not_keep_the_others_from_theirs():
+def test_failing_end_hook_does_not_prevent_others():
     events = []
     callbacks = CallbackList([LambdaCallback(on_train_end=fail), Recorder(events)])
     with pytest.raises(ValueError, match="first"), callbacks.ensure_end("train"):
@@ -225,7 +225,7 @@ def test_an_end_that_fails_does_not_keep_the_others_from_theirs():
     assert events == [("on_train_begin",), ("on_train_end",)]
 
 
-def test_errors_inside_ends_become_notes_and_inner_runs_end_first():
+def test_errors_in_end_hooks_become_notes_and_inner_runs_end_first():
     events = []
     callbacks = CallbackList([LambdaCallback(on_test_end=fail), Recorder(events)])
     with pytest.raises(KeyboardInterrupt) as caught, callbacks.ensure_end("train"):
@@ -247,7 +247,7 @@ def test_errors_inside_ends_become_notes_and_inner_runs_end_first():
     assert events[-1] == ("on_train_end",)
 
 
-def test_a_run_that_ends_well_is_not_ended_twice():
+def test_completed_run_is_not_ended_twice():
     events = []
     callbacks = CallbackList(Recorder(events))
     with callbacks.ensure_end("predict"):
@@ -257,7 +257,7 @@ def test_a_run_that_ends_well_is_not_ended_twice():
     assert events == [("on_predict_begin",), ("on_predict_end",)]
 
 
-def test_the_model_can_be_set_as_in_keras_2():
+def test_model_can_be_set_as_in_keras_2():
     class Old(Callback):
         def set_model(self, model):
             self.model = model
@@ -267,7 +267,7 @@ def test_the_model_can_be_set_as_in_keras_2():
     assert callback.model is model and callback.params is None
 
 
-def test_history_keeps_plain_floats_and_goes_on_when_used_again():
+def test_history_stores_floats_and_appends_when_reused():
     history = History()
     for _ in range(2):
         history.on_train_begin()
@@ -288,7 +288,7 @@ class Figure:
         return np.asarray(self.value, dtype)
 
 
-def test_the_history_waits_for_no_figure_until_somebody_asks():
+def test_history_does_not_wait_until_it_is_read():
     read, callbacks = [], CallbackList(add_history=True)
     callbacks.on_train_begin()
     for epoch in range(70):
@@ -307,7 +307,7 @@ def test_the_history_waits_for_no_figure_until_somebody_asks():
     assert read[-1] == 0.5 and len(read) == 71
 
 
-def test_a_figure_that_a_later_callback_adds_is_not_in_the_history_before_it():
+def test_logs_added_by_a_later_callback_are_not_in_the_history():
     adding = LambdaCallback(on_epoch_end=lambda epoch, logs: logs.update(extra=1.0))
     first, last = History(), CallbackList([adding, History()])
     for callbacks in (CallbackList([first, adding]), last):

@@ -48,7 +48,7 @@ def test_early_stopping_can_be_used_again(model):
     assert drive(stopping, model, "loss", [5.0, 4.0, 3.0]) == 3 and not model.stop_training
 
 
-def test_early_stopping_warns_once_about_a_missing_figure(model):
+def test_early_stopping_warns_once_about_a_missing_value(model):
     with pytest.warns(
         UserWarning, match="monitors 'val_loss'.*Available: 'loss'.*validation_data"
     ) as caught:
@@ -56,7 +56,7 @@ def test_early_stopping_warns_once_about_a_missing_figure(model):
     assert len(caught) == 1
 
 
-def test_early_stopping_refuses_nonsense():
+def test_early_stopping_rejects_invalid_arguments():
     with pytest.raises(ValueError, match="Unknown mode 'sideways'"):
         EarlyStopping(mode="sideways")
     with pytest.raises(ValueError, match="patience=-1; a number of epochs was expected, 0 or more"):
@@ -81,13 +81,13 @@ def test_early_stopping_refuses_nonsense():
         ("cosine_similarity", True),
     ],
 )
-def test_the_direction_is_told_by_the_name(name, rises, model):
+def test_direction_is_decided_by_the_name(name, rises, model):
     stopping = EarlyStopping(name, patience=1)
     drive(stopping, model, name, [1.0, 2.0])
     assert stopping.best == (2.0 if rises else 1.0)
 
 
-def test_the_direction_is_told_by_the_metric_or_taken_to_be_downwards_with_a_warning(model):
+def test_direction_is_decided_by_the_metric_or_decreasing_with_a_warning(model):
     model.metrics = [SimpleNamespace(name="puzzle", _direction="up")]
     stopping = EarlyStopping("val_puzzle")
     drive(stopping, model, "val_puzzle", [1.0, 2.0])
@@ -114,7 +114,7 @@ def test_weights_are_not_restored_after_an_error(model):
 # --- learning rates
 
 
-def test_the_rate_is_set_from_epoch_and_rate_or_from_the_epoch_alone(model):
+def test_schedule_takes_epoch_and_rate_or_epoch_alone(model):
     drive(LearningRateScheduler(lambda epoch, rate: rate / 2), model, "loss", [1.0] * 3)
     assert model.optimizer.learning_rate == 0.0125
     assert model.history.history["learning_rate"] == [0.05, 0.025, 0.0125]
@@ -124,7 +124,7 @@ def test_the_rate_is_set_from_epoch_and_rate_or_from_the_epoch_alone(model):
     assert model.optimizer.learning_rate == 0.25
 
 
-def test_an_error_inside_a_schedule_is_not_taken_for_a_missing_argument(model):
+def test_error_inside_a_schedule_is_not_mistaken_for_a_missing_argument(model):
     def schedule(epoch, rate):
         return len(epoch)
 
@@ -133,7 +133,7 @@ def test_an_error_inside_a_schedule_is_not_taken_for_a_missing_argument(model):
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "0.1", True, np.ones(2, np.float32), jnp.int32(1)])
-def test_a_schedule_must_return_a_float(wrong, model):
+def test_schedule_must_return_a_float(wrong, model):
     with pytest.raises(
         ValueError,
         match=r"`schedule` of LearningRateScheduler returned .* for epoch 0; a float, the "
@@ -142,7 +142,7 @@ def test_a_schedule_must_return_a_float(wrong, model):
         drive(LearningRateScheduler(lambda epoch, rate: wrong), model, "loss", [1.0])
 
 
-def test_rates_that_cannot_be_set_are_refused_before_training(model):
+def test_fixed_learning_rates_are_rejected_before_training(model):
     class Decay:
         def __call__(self, step):
             return 0.1
@@ -161,7 +161,7 @@ def test_rates_that_cannot_be_set_are_refused_before_training(model):
         LearningRateScheduler(0.1)
 
 
-def test_reduce_lr_refuses_nonsense_and_knows_old_names(model):
+def test_reduce_lr_rejects_invalid_arguments_and_accepts_old_names(model):
     for factor in (1.0, 1.5, NAN):
         with pytest.raises(ValueError, match=f"factor={factor}; a number below 1"):
             ReduceLROnPlateau(factor=factor)
@@ -173,7 +173,7 @@ def test_reduce_lr_refuses_nonsense_and_knows_old_names(model):
     assert model.history.history["learning_rate"] == [0.1]
 
 
-def test_each_optimizer_of_several_has_its_rate_set_and_logged(model, capsys):
+def test_learning_rate_of_each_optimizer_is_set_and_logged(model, capsys):
     slow, fast = podium.optimizers.SGD(0.125, name="slow"), podium.optimizers.SGD(1.0, name="fast")
     model.optimizer = SimpleNamespace(optimizers=[slow, fast])
     drive(LearningRateScheduler(lambda epoch, rate: rate / 2, verbose=1), model, "loss", [1.0])
@@ -197,7 +197,7 @@ def test_each_optimizer_of_several_has_its_rate_set_and_logged(model, capsys):
     ]
 
 
-def test_the_rates_of_real_optimizers_are_set_and_their_schedules_refused(model):
+def test_rates_of_real_optimizers_are_set_and_schedules_rejected(model):
     model.optimizer = podium.optimizers.LossScaleOptimizer(podium.optimizers.Adam(0.5))
     drive(ReduceLROnPlateau("loss", factor=0.5, patience=1), model, "loss", [1.0, 1.0])
     assert float(model.optimizer.learning_rate) == 0.25
@@ -229,7 +229,7 @@ def averaged_model():
     return model, lambda: float(model.get_weights()[0][0, 0])
 
 
-def test_averages_are_in_place_for_tests_and_predictions_and_after_epochs_if_asked():
+def test_averages_are_used_for_evaluation_prediction_and_after_epochs():
     model, weight = averaged_model()
     callbacks, seen = CallbackList(SwapEMAWeights(swap_on_epoch=True), model=model), []
     for hook in (
@@ -251,7 +251,7 @@ def test_averages_are_in_place_for_tests_and_predictions_and_after_epochs_if_ask
     assert weight() == -0.5
 
 
-def test_weights_come_back_after_an_error_and_averages_must_be_there(model):
+def test_weights_are_restored_after_an_error_and_averages_are_required(model):
     model_with, weight = averaged_model()
     callbacks = CallbackList(SwapEMAWeights(swap_on_epoch=True), model=model_with)
     with pytest.raises(KeyboardInterrupt), callbacks.ensure_end("train"):
@@ -303,7 +303,7 @@ def trained(poison, callback, batches=5):
 
 
 @pytest.mark.parametrize(("loss_from", "steps"), [(2, 2), (3, 2)])
-def test_terminate_on_nan_goes_back_to_the_last_finite_weights(loss_from, steps, capsys):
+def test_terminate_on_nan_restores_the_last_finite_weights(loss_from, steps, capsys):
     callback = TerminateOnNaN()
     model, seen, momentum, traces = trained((2, loss_from), callback)
     assert seen == list(range(loss_from + 1)) and momentum == steps and traces == 1
@@ -312,14 +312,14 @@ def test_terminate_on_nan_goes_back_to_the_last_finite_weights(loss_from, steps,
     assert callback._snapshots == []
 
 
-def test_terminate_on_nan_can_raise_and_can_leave_the_weights():
+def test_terminate_on_nan_can_raise_and_keep_the_weights():
     with pytest.raises(RuntimeError, match="The loss of batch 1 is nan"):
         trained((9, 1), TerminateOnNaN(raise_error=True))
     assert math.isnan(trained((2, 2), TerminateOnNaN(restore_weights=False))[2])
     assert trained((9, 9), TerminateOnNaN())[1] == [0, 1, 2, 3, 4]
 
 
-def test_terminate_on_nan_looks_at_plain_logs_and_infinities(model, capsys):
+def test_terminate_on_nan_accepts_plain_logs_and_infinities(model, capsys):
     callbacks = CallbackList(TerminateOnNaN(), model=model)
     callbacks.on_train_batch_end(0, {"mae": NAN})
     assert not model.stop_training
@@ -334,7 +334,7 @@ def rows(path):
     return list(csv.reader(path.read_text().splitlines()))
 
 
-def test_csv_goes_on_with_a_file_under_its_columns(tmp_path, model):
+def test_csv_appends_to_a_file_with_its_columns(tmp_path, model):
     path = tmp_path / "made" / "log.csv"
     drive(CSVLogger(path), model, "loss", [1.0])
     logger = CSVLogger(path, append=True)
@@ -366,7 +366,7 @@ def test_csv_is_flushed_each_epoch_and_closed_after_an_error(tmp_path):
     assert logger.csv_file is None and rows(path)[1] == ["0", '"[1.0, 2.0]"', "NA"]
 
 
-def test_csv_refuses_what_cannot_be_written(tmp_path):
+def test_csv_rejects_invalid_arguments_and_paths(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OSError, match="file"):
         CSVLogger(tmp_path / "file" / "log.csv").on_train_begin()
@@ -377,7 +377,7 @@ def test_csv_refuses_what_cannot_be_written(tmp_path):
 # --- LambdaCallback
 
 
-def test_lambda_callback_takes_the_hooks_of_keras_2_and_3():
+def test_lambda_callback_accepts_the_hooks_of_keras_2_and_3():
     events = []
     told = LambdaCallback(
         lambda epoch, logs: events.append("epoch"),
@@ -391,14 +391,14 @@ def test_lambda_callback_takes_the_hooks_of_keras_2_and_3():
     assert events == ["epoch", 5, "test"]
 
 
-def test_lambda_callback_refuses_unknown_hooks_and_what_is_no_function():
+def test_lambda_callback_rejects_unknown_hooks_and_non_functions():
     with pytest.raises(ValueError, match="Unknown hook 'on_epoch_finish'"):
         LambdaCallback(on_epoch_finish=print)
     with pytest.raises(TypeError, match="on_epoch_end=3; a function was expected"):
         LambdaCallback(on_epoch_end=3)
 
 
-def test_warnings_stay_away_when_all_is_well(model):
+def test_no_warnings_without_a_problem(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         drive([EarlyStopping("loss"), ReduceLROnPlateau("loss")], model, "loss", [1.0, 0.5])

@@ -33,7 +33,7 @@ def dense():
     return model
 
 
-def test_the_bar_has_the_format_of_the_seeds_and_ends_with_what_history_keeps(dense, data, capsys):
+def test_progress_bar_format_and_final_values(dense, data, capsys):
     history = dense.fit(*data, batch_size=8, epochs=2, validation_data=data).history
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4 and lines[0] == "Epoch 1/2" and lines[2] == "Epoch 2/2"
@@ -51,9 +51,7 @@ def test_the_bar_has_the_format_of_the_seeds_and_ends_with_what_history_keeps(de
 
 
 @pytest.mark.parametrize("verbose", [1, 2])
-def test_the_finished_bar_counts_training_steps_not_those_of_validation(
-    dense, data, capsys, verbose
-):
+def test_finished_bar_counts_training_steps_only(dense, data, capsys, verbose):
     dense.fit(*data, batch_size=8, validation_data=data, validation_batch_size=32, verbose=verbose)
     assert capsys.readouterr().out.startswith("4/4 ")
     dense.fit(
@@ -94,7 +92,7 @@ model.predict(x)
 """
 
 
-def test_a_real_terminal_sees_the_line_drawn_over():
+def test_line_is_redrawn_on_a_real_terminal():
     screen, line = pytest.importorskip("pty").openpty()
     environment = {**os.environ, "COLUMNS": "80"}
     with (
@@ -156,7 +154,7 @@ def test_training_stops_at_the_first_nan_with_finite_weights(dense, data, capsys
     assert not np.array_equal(before[0], dense.get_weights()[0])
 
 
-def test_the_best_weights_come_back_and_rates_are_set(dense, data):
+def test_best_weights_are_restored_and_rates_are_set(dense, data):
     kept = []
 
     class Keep(Callback):
@@ -174,7 +172,7 @@ def test_the_best_weights_come_back_and_rates_are_set(dense, data):
     np.testing.assert_array_equal(dense.get_weights()[0], kept[1])
 
 
-def test_an_error_in_a_callback_names_it_and_leaves_a_model_that_works(dense, data):
+def test_error_in_a_callback_names_it_and_leaves_a_working_model(dense, data):
     class Boom(Callback):
         def on_train_batch_end(self, batch, logs=None):
             if batch == 1:

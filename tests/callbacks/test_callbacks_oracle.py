@@ -51,7 +51,7 @@ def test_early_stopping_stops_where_keras_does(case, model, terminal):
 
 
 @cases("reduce_lr")
-def test_rates_fall_where_those_of_keras_do(case, model, terminal):
+def test_rates_are_reduced_where_keras_reduces_them(case, model, terminal):
     callback, rates = ReduceLROnPlateau(**case["arguments"]), []
     model.optimizer.learning_rate = np.float32(0.1)
     callback.set_model(model)
@@ -71,7 +71,7 @@ def without_first_guess(drawn):
 
 
 @cases("progbar")
-def test_the_bar_reads_as_that_of_keras(case, clock, terminal):
+def test_progress_bar_equals_that_of_keras(case, clock, terminal):
     bar, drawn = Progbar(**case["arguments"]), []
     for seconds, current, values, finalize in case["script"][0]:
         clock.now += seconds
@@ -82,7 +82,7 @@ def test_the_bar_reads_as_that_of_keras(case, clock, terminal):
 
 
 @cases("runs")
-def test_a_whole_run_reads_as_that_of_keras(case, clock, terminal, model):
+def test_output_of_a_run_equals_that_of_keras(case, clock, terminal, model):
     callbacks = CallbackList(None, add_progbar=True, model=model, **case["arguments"])
     callbacks.on_train_begin()
     for epoch, (batches, end) in enumerate(zip(*case["script"], strict=True)):
@@ -97,7 +97,7 @@ def test_a_whole_run_reads_as_that_of_keras(case, clock, terminal, model):
 
 
 @cases("csv")
-def test_csv_files_are_those_of_keras(case, tmp_path):
+def test_csv_files_equal_those_of_keras(case, tmp_path):
     path = tmp_path / "log.csv"
     callback = CSVLogger(path, **case["arguments"])
     callback.on_train_begin()
@@ -107,7 +107,7 @@ def test_csv_files_are_those_of_keras(case, tmp_path):
     assert path.read_bytes().decode() == case["file"]
 
 
-def test_the_scheduler_says_what_that_of_keras_says(model, terminal):
+def test_scheduler_messages_equal_those_of_keras(model, terminal):
     callback = LearningRateScheduler(lambda epoch, rate: 0.5**epoch, verbose=1)
     callback.set_model(model)
     for epoch in range(3):

@@ -55,13 +55,13 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_way_of_reading_gives_python_floats(way):
+def test_every_read_method_returns_python_floats(way):
     found = WAYS[way](make())
     assert found == PLAIN and list(found) == list(PLAIN)
     assert type(found) is dict and {type(value) for value in found.values()} == {float}
 
 
-def test_it_compares_adds_and_looks_like_a_dictionary():
+def test_logs_compare_merge_and_print_like_a_dictionary():
     logs = make()
     assert logs == PLAIN and dict(PLAIN) == logs and logs == make() and logs != {}
     assert logs | {"a": 1} == {**PLAIN, "a": 1} and {"a": 1} | logs == {"a": 1, **PLAIN}
@@ -79,7 +79,7 @@ def test_it_compares_adds_and_looks_like_a_dictionary():
     )
 
 
-def test_nothing_is_read_until_asked_and_then_once(reads):
+def test_values_are_fetched_once_when_read(reads):
     logs = make()
     shared, running = logs.share(), Logs(logs, running=make())
     assert (
@@ -93,7 +93,7 @@ def test_nothing_is_read_until_asked_and_then_once(reads):
     assert len(reads) == 1
 
 
-def test_a_copy_can_be_changed_alone():
+def test_copy_is_independent():
     logs = make()
     copies = [logs.share(), logs.batch, logs.running]
     for one in copies:
@@ -103,7 +103,7 @@ def test_a_copy_can_be_changed_alone():
     assert logs == PLAIN and shared["loss"] == 9.0 and shared.batch["loss"] == 0.5
 
 
-def test_running_means_stand_beside_the_batch():
+def test_running_means_are_separate_from_the_batch():
     logs = Logs({"loss": 1.0}, running={"loss": jnp.float32(1.5)})
     assert (
         logs["loss"],
@@ -114,7 +114,7 @@ def test_running_means_stand_beside_the_batch():
     assert Logs({"loss": 1.0}).running == {"loss": 1.0}
 
 
-def test_what_is_no_scalar_stays_an_array():
+def test_non_scalars_stay_arrays():
     logs = Logs(
         {
             "matrix": podium.Tensor(np.eye(2)),

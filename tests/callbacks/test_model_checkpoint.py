@@ -80,7 +80,7 @@ def test_weights_are_saved_under_any_name(tmp_path, trained, name):
 
 
 @pytest.mark.parametrize(("k", "wanted"), [(1, ["1-2", "2-1", "2-3"]), (3, ["1-3", "2-3"])])
-def test_batches_are_counted_through_epochs_and_executions(tmp_path, k, wanted):
+def test_batches_are_counted_across_epochs_and_executions(tmp_path, k, wanted):
     model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse", steps_per_execution=k)
     saving = ModelCheckpoint(tmp_path / "{epoch}-{batch}", save_freq=2, save_weights_only=True)
@@ -102,7 +102,7 @@ def test_only_the_best_are_saved(tmp_path):
     assert watching(tmp_path, [3.0, 4.0], save_best_only=False) == ["1", "2"]
 
 
-def test_the_best_is_remembered_from_one_fit_to_the_next(tmp_path):
+def test_best_value_is_kept_across_fits(tmp_path):
     model = Told()
     callbacks = podium.callbacks.CallbackList(
         ModelCheckpoint(tmp_path / "m", monitor="loss", save_best_only=True), model=model
@@ -115,12 +115,12 @@ def test_the_best_is_remembered_from_one_fit_to_the_next(tmp_path):
     assert len(model.saved) == 2
 
 
-def test_a_figure_that_is_not_there_is_reported_and_nothing_is_saved(tmp_path):
+def test_missing_value_is_reported_and_nothing_is_saved(tmp_path):
     with pytest.warns(UserWarning, match="ModelCheckpoint monitors 'val_loss'.*Available: 'loss'"):
         assert watching(tmp_path, [None, None], save_best_only=True) == []
 
 
-def test_messages_are_those_of_keras(tmp_path, capsys):
+def test_messages_equal_those_of_keras(tmp_path, capsys):
     watching(tmp_path, [3.0, 4.0, 2.0], name="m", save_best_only=True, verbose=1)
     path = tmp_path / "m"
     assert capsys.readouterr().out.split("\n\n") == [
@@ -132,7 +132,7 @@ def test_messages_are_those_of_keras(tmp_path, capsys):
     ]
 
 
-def test_old_files_are_deleted_and_epochs_left_out_if_asked(tmp_path):
+def test_old_files_are_deleted_and_epochs_are_skipped(tmp_path):
     (tmp_path / "mine").touch()
     assert watching(tmp_path, [1.0] * 5, max_to_keep=2) == ["1", "2", "3", "4", "5"]
     assert sorted(os.listdir(tmp_path)) == ["4", "5", "mine"]
@@ -163,7 +163,7 @@ def test_old_files_are_deleted_and_epochs_left_out_if_asked(tmp_path):
         ),
     ],
 )
-def test_wrong_arguments_are_reported_at_once(options, match):
+def test_wrong_arguments_are_reported_immediately(options, match):
     with pytest.raises(ValueError, match=match):
         ModelCheckpoint(**{"filepath": "m", **options})
 
@@ -220,9 +220,7 @@ class Failing(podium.callbacks.Callback):
         ),
     ],
 )
-def test_an_error_leaves_the_last_state_beside_the_other_files(
-    tmp_path, trained, name, options, wanted
-):
+def test_error_saves_the_last_state_to_a_separate_file(tmp_path, trained, name, options, wanted):
     saving = ModelCheckpoint(tmp_path / name, save_on_exception=True, **options)
     failing = Failing(KeyboardInterrupt() if "weights" in name else RuntimeError("lost"))
     with pytest.raises(type(failing.error)):
@@ -241,7 +239,7 @@ def test_an_error_leaves_the_last_state_beside_the_other_files(
     )
 
 
-def test_nothing_more_is_saved_without_an_error_or_before_the_first_epoch(tmp_path, trained):
+def test_no_extra_file_without_an_error_or_before_the_first_epoch(tmp_path, trained):
     saving = ModelCheckpoint(tmp_path / "{epoch}.keras", save_on_exception=True)
     trained.fit(X, Y, batch_size=8, epochs=1, verbose=0, callbacks=saving)
     assert os.listdir(tmp_path) == ["1.keras"]
@@ -259,7 +257,7 @@ def test_nothing_more_is_saved_without_an_error_or_before_the_first_epoch(tmp_pa
     assert os.listdir(tmp_path) == ["1.keras"]
 
 
-def test_a_save_that_fails_after_an_error_is_added_to_it(tmp_path, trained):
+def test_failed_save_after_an_error_is_added_as_a_note(tmp_path, trained):
     (tmp_path / "m-exception.keras").mkdir()
     saving, failing = (
         ModelCheckpoint(tmp_path / "m.keras", save_on_exception=True),

@@ -34,7 +34,7 @@ def run(callbacks, epochs, steps, logs, stop_at=None):
     callbacks.on_train_end()
 
 
-def test_a_pipe_gets_one_line_an_epoch(capsys, clock):
+def test_pipe_gets_one_line_per_epoch(capsys, clock):
     callbacks = CallbackList(add_progbar=True, verbose="auto", epochs=2, steps=3)
     run(callbacks, 2, 3, lambda step: {"loss": 1.0})
     line = f"3/3 [{FULL}] - 0s 0s/step - loss: 0.5000\n"
@@ -56,7 +56,7 @@ def test_values_are_read_only_when_the_line_is_drawn(terminal, clock, monkeypatc
     assert terminal.visible()[-1].endswith(f"loss: {reads[-1]:.4f}")
 
 
-def test_the_bar_shows_running_means_and_ends_with_what_history_keeps(terminal, clock):
+def test_progress_bar_shows_running_means_and_ends_with_the_history(terminal, clock):
     history = History()
     callbacks = CallbackList([history], add_progbar=True, verbose=1, epochs=1, steps=2)
     callbacks.on_train_begin()
@@ -74,9 +74,7 @@ def test_the_bar_shows_running_means_and_ends_with_what_history_keeps(terminal, 
     ] == [3.0]
 
 
-def test_figures_of_a_loop_of_ones_own_are_averaged_until_the_epoch_says_what_they_are(
-    terminal, clock
-):
+def test_values_of_a_custom_loop_are_averaged_until_the_epoch_ends(terminal, clock):
     callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=2)
     callbacks.on_epoch_begin(0)
     for step, loss in enumerate((4.0, 1.0)):
@@ -90,7 +88,7 @@ def test_figures_of_a_loop_of_ones_own_are_averaged_until_the_epoch_says_what_th
     ]
 
 
-def test_an_epoch_cut_short_shows_how_far_it_came(capsys, clock):
+def test_interrupted_epoch_shows_its_progress(capsys, clock):
     run(
         CallbackList(add_progbar=True, verbose=1, epochs=1, steps=8),
         1,
@@ -109,7 +107,7 @@ def test_an_epoch_cut_short_shows_how_far_it_came(capsys, clock):
     assert capsys.readouterr().out == "3/8 - 0s - loss: 0.5000 - 0s/epoch - 0s/step\n"
 
 
-def test_steps_that_are_not_known_are_learned_from_the_first_epoch(capsys, clock):
+def test_unknown_number_of_steps_is_counted_in_the_first_epoch(capsys, clock):
     callbacks = CallbackList(
         add_progbar=True, verbose=2, epochs=2
     )  # as in the seeds: no steps at all
@@ -118,7 +116,7 @@ def test_steps_that_are_not_known_are_learned_from_the_first_epoch(capsys, clock
     assert capsys.readouterr().out == f"Epoch 1/2\n{line}Epoch 2/2\n{line}"
 
 
-def test_the_first_call_is_left_out_of_the_time_of_a_step(terminal, clock):
+def test_first_call_is_excluded_from_the_step_time(terminal, clock):
     bar = Progbar(100)
     for current in (10, 20, 100):  # ten fused steps: the first call compiles
         clock.now += 10.0 if current == 10 else 0.1
@@ -126,7 +124,7 @@ def test_the_first_call_is_left_out_of_the_time_of_a_step(terminal, clock):
     assert terminal.visible()[-1] == f"100/100 [{FULL}] - 10s 2ms/step\n"
 
 
-def test_the_time_that_remains_is_told_from_the_second_timed_call_on(terminal, clock):
+def test_remaining_time_is_shown_from_the_second_timed_call(terminal, clock):
     bar = Progbar(100, width=4)
     for current in (10, 20):
         clock.now += 3600.0 if current == 10 else 1.0  # the first call compiles
@@ -137,7 +135,7 @@ def test_the_time_that_remains_is_told_from_the_second_timed_call_on(terminal, c
     ]
 
 
-def test_a_drawing_that_takes_long_is_not_followed_by_another_at_once(monkeypatch, terminal, clock):
+def test_slow_drawing_is_not_followed_by_another_immediately(monkeypatch, terminal, clock):
     def write_slowly(text):
         clock.now += 0.2  # such as the wait for the device
         terminal.append(text)
@@ -161,9 +159,7 @@ def test_a_drawing_that_takes_long_is_not_followed_by_another_at_once(monkeypatc
         (20, " 6/10 - ETA: 0s - lo"),
     ],
 )
-def test_the_bar_is_shorter_where_the_line_would_not_fit(
-    columns, shown, monkeypatch, terminal, clock
-):
+def test_bar_is_shortened_to_fit_the_line(columns, shown, monkeypatch, terminal, clock):
     monkeypatch.setattr(_progbar, "terminal_width", lambda: columns)
     bar = Progbar(10, width=10)
     for current in (3, 6):
@@ -179,7 +175,7 @@ def test_the_bar_is_shorter_where_the_line_would_not_fit(
 @pytest.mark.parametrize(
     ("traces", "eagerly", "shown"), [(0, False, True), (1, False, False), (0, True, False)]
 )
-def test_a_terminal_is_told_of_the_compilation(traces, eagerly, shown, terminal, clock, model):
+def test_compilation_is_shown_on_a_terminal(traces, eagerly, shown, terminal, clock, model):
     model.train_function, model.run_eagerly = SimpleNamespace(trace_count=traces), eagerly
     callbacks = CallbackList(add_progbar=True, model=model, verbose=1, epochs=1, steps=4)
     run(callbacks, 1, 4, lambda step: None)
@@ -191,7 +187,7 @@ def test_a_terminal_is_told_of_the_compilation(traces, eagerly, shown, terminal,
     assert len(terminal) == 1
 
 
-def test_a_line_left_open_by_an_error_is_closed(terminal, clock):
+def test_unfinished_line_is_ended_after_an_error(terminal, clock):
     callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=5)
     with pytest.raises(KeyboardInterrupt), callbacks.ensure_end("train"):
         callbacks.on_train_begin()
@@ -210,7 +206,7 @@ def test_a_line_left_open_by_an_error_is_closed(terminal, clock):
     assert len(terminal) == 2 and terminal[1] == "\n"
 
 
-def test_evaluate_and_predict_have_a_bar_and_validation_has_none(capsys, clock):
+def test_evaluate_and_predict_show_a_bar_and_validation_does_not(capsys, clock):
     callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=1)
     callbacks.on_test_begin()
     callbacks.on_test_batch_end(0, {"loss": 1.0})
@@ -228,7 +224,7 @@ def test_evaluate_and_predict_have_a_bar_and_validation_has_none(capsys, clock):
     assert capsys.readouterr().out == ""
 
 
-def test_a_shorter_line_covers_a_longer_one(terminal, clock):
+def test_shorter_line_overwrites_a_longer_one(terminal, clock):
     bar = Progbar(2, stateful_metrics=["a"])
     bar.update(1, {"a": 12345678901234567.0})
     clock.now += 1
@@ -237,7 +233,7 @@ def test_a_shorter_line_covers_a_longer_one(terminal, clock):
     assert len(terminal[1].rstrip("\n")) == len(terminal[0])
 
 
-def test_lines_are_cut_to_the_terminal_and_output_is_looked_up_when_written(monkeypatch, capsys):
+def test_lines_are_truncated_and_stdout_is_looked_up_when_written(monkeypatch, capsys):
     class Terminal:
         def __init__(self):
             self.text = ""
@@ -264,7 +260,7 @@ def test_lines_are_cut_to_the_terminal_and_output_is_looked_up_when_written(monk
     bar.update(10, {"loss": 1.0})
 
 
-def test_odd_targets_and_values(capsys, clock, monkeypatch):
+def test_unusual_targets_and_values(capsys, clock, monkeypatch):
     Progbar(0, width=5).update(0)
     Progbar(2, width=4).update(3, [("word", "hi"), ("list", [1.0])])
     Progbar(None, verbose=2).update(12, {"loss": -0.5}, finalize=True)
@@ -280,7 +276,7 @@ def test_odd_targets_and_values(capsys, clock, monkeypatch):
     ]
 
 
-def test_wrong_settings_are_refused():
+def test_wrong_settings_are_rejected():
     with pytest.raises(ValueError, match=r"Unknown verbose 3\. Choices: '0', '1', '2', 'auto'"):
         CallbackList(add_progbar=True, verbose=3)
     with pytest.raises(ValueError, match="Unknown count_mode 'samples'"):

@@ -23,7 +23,7 @@ def test_every_step_after_the_warmup_is_timed():
     assert 0 <= figures["share_between_steps"] < 1
 
 
-def test_a_slow_callback_shows_as_time_between_steps():
+def test_slow_callback_adds_time_between_steps():
     class Slow(callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             import time
@@ -39,7 +39,7 @@ def test_a_slow_callback_shows_as_time_between_steps():
     assert min(timer.between_seconds) >= 0.02
 
 
-def test_figures_are_printed_when_asked_for(capsys):
+def test_summary_is_printed_if_verbose(capsys):
     model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse")
     model.fit(

@@ -60,7 +60,7 @@ def damage(path, name="arrays.safetensors", at=-1):
 
 
 @pytest.mark.parametrize("format", ["safetensors", "orbax"])
-def test_a_new_model_gets_all_state_back(trained, tmp_path, format):
+def test_restored_model_has_all_saved_state(trained, tmp_path, format):
     CheckpointManager(tmp_path, format=format).save(
         7, trained, state={"history": [1.5, float("nan")], "at": (3, None)}
     )
@@ -78,7 +78,7 @@ def test_a_new_model_gets_all_state_back(trained, tmp_path, format):
     assert shape.tolist() == other.layers[1].seed_generator.state.numpy().tolist() and shape[1] == 3
 
 
-def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp_path):
+def test_newest_complete_checkpoint_is_restored_and_skipped_ones_are_named(tmp_path):
     manager = CheckpointManager(tmp_path, max_to_keep=None)
     for step in range(5):
         manager.save(step, {"a": np.full(3, step)})
@@ -105,7 +105,7 @@ def test_the_newest_whole_checkpoint_is_taken_and_the_skipped_ones_are_named(tmp
     assert CheckpointManager(tmp_path / "none").restore() is None
 
 
-def test_a_flipped_bit_anywhere_is_noticed(tmp_path):
+def test_flipped_bits_are_detected(tmp_path):
     CheckpointManager(tmp_path).save(0, {"a": np.arange(5.0)}, state={"b": np.ones(3), "c": [1, 2]})
     path = tmp_path / "checkpoint-00000000"
     dice = random.Random(3)
@@ -127,7 +127,7 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path):
     assert _checkpoint_directory.read(str(path)).state["c"] == [1, 2]
 
 
-def test_only_the_last_are_kept_and_leftovers_of_killed_processes_go(tmp_path):
+def test_old_checkpoints_and_leftovers_of_killed_processes_are_deleted(tmp_path):
     (tmp_path / ".checkpoint-00000001.abcd.tmp").mkdir()
     manager = CheckpointManager(tmp_path, max_to_keep=2)
     for step in (1, 5, 3):
@@ -139,7 +139,7 @@ def test_only_the_last_are_kept_and_leftovers_of_killed_processes_go(tmp_path):
     assert not tmp_path.exists()
 
 
-def test_a_model_of_other_shapes_is_refused_and_nothing_changes(trained, tmp_path):
+def test_mismatched_model_is_rejected_unchanged(trained, tmp_path):
     CheckpointManager(tmp_path).save(0, trained)
     other = podium.Sequential(
         [podium.Input((3,)), layers.Dense(5), layers.Dropout(0.5), layers.Dense(1)]
@@ -156,7 +156,7 @@ def test_a_model_of_other_shapes_is_refused_and_nothing_changes(trained, tmp_pat
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_failed_write_is_told_and_leaves_the_one_before(tmp_path, monkeypatch, asynchronous):
+def test_failed_write_raises_and_keeps_the_previous_checkpoint(tmp_path, monkeypatch, asynchronous):
     manager = CheckpointManager(tmp_path, asynchronous=asynchronous)
     manager.save(0, {"a": np.zeros(2)})
     manager.wait()
@@ -194,7 +194,7 @@ def _other_threads():
 
 
 @pytest.mark.parametrize("format", ["safetensors", "orbax"])
-def test_sharded_arrays_come_back_where_they_were(tmp_path, format):
+def test_restored_arrays_keep_their_sharding(tmp_path, format):
     mesh = Mesh(np.array(jax.devices()[:4]), ("rows",))
     split = NamedSharding(mesh, PartitionSpec("rows"))
     model = podium.Sequential([podium.Input((8,)), layers.Dense(4)])
@@ -207,7 +207,7 @@ def test_sharded_arrays_come_back_where_they_were(tmp_path, format):
     assert kernel.numpy().tobytes() == values.tobytes() and kernel.stored.sharding == split
 
 
-def test_what_asynchronous_saves_hold_does_not_change_with_later_steps(trained, tmp_path):
+def test_asynchronous_saves_are_not_affected_by_later_steps(trained, tmp_path):
     model = make_model()
     model.set_weights(trained.get_weights())
     manager = CheckpointManager(tmp_path, asynchronous=True)
@@ -223,7 +223,7 @@ def test_what_asynchronous_saves_hold_does_not_change_with_later_steps(trained, 
     )
 
 
-def test_two_processes_do_not_save_into_one_directory(tmp_path):
+def test_two_processes_cannot_save_to_one_directory(tmp_path):
     one, other = CheckpointManager(tmp_path), CheckpointManager(tmp_path)
     one.hold()
     with pytest.raises(RuntimeError, match="Another process saves checkpoints"):
@@ -232,7 +232,7 @@ def test_two_processes_do_not_save_into_one_directory(tmp_path):
     other.save(0, {"a": np.ones(1)})
 
 
-def test_data_that_is_not_plain_is_refused_before_anything_is_written(tmp_path):
+def test_other_objects_are_rejected_before_anything_is_written(tmp_path):
     with pytest.raises(TypeError, match="is not plain data"):
         CheckpointManager(tmp_path / "new").save(0, {"a": np.ones(1)}, state={"model": object()})
     assert os.listdir(tmp_path / "new") == []
@@ -247,7 +247,7 @@ def test_links_are_not_followed(tmp_path):
         CheckpointManager(tmp_path).restore()
 
 
-def test_load_weights_takes_a_directory_of_checkpoints_or_one_of_them(trained, tmp_path):
+def test_load_weights_accepts_a_checkpoint_or_its_directory(trained, tmp_path):
     manager = CheckpointManager(tmp_path)
     manager.save(1, trained)
     other = make_model()
@@ -264,7 +264,7 @@ def test_load_weights_takes_a_directory_of_checkpoints_or_one_of_them(trained, t
         wrong.load_weights(str(tmp_path))
 
 
-def test_the_newest_file_that_can_be_read_is_loaded(trained, tmp_path):
+def test_load_latest_loads_the_newest_readable_file(trained, tmp_path):
     template = os.path.join(tmp_path, "{epoch:02d}-{loss:.2f}.keras")
     saving = podium.callbacks.ModelCheckpoint(template)
     models = []
@@ -317,7 +317,7 @@ print("restored by", rank)
 
 
 @pytest.mark.slow
-def test_processes_write_one_checkpoint_together(tmp_path):
+def test_several_processes_write_one_checkpoint(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -345,7 +345,7 @@ def test_processes_write_one_checkpoint_together(tmp_path):
     assert os.listdir(tmp_path) == ["checkpoint-00000002"]
 
 
-def test_checkpoints_with_digests_of_whole_files_alone_are_still_read(tmp_path):
+def test_checkpoints_of_the_earlier_kind_are_read(tmp_path):
     CheckpointManager(tmp_path).save(0, {"a": np.arange(3.0)}, state={"b": np.ones(2)})
     path = tmp_path / "checkpoint-00000000"
     about = json.loads((path / "manifest.json").read_text())
@@ -365,7 +365,7 @@ def test_checkpoints_with_digests_of_whole_files_alone_are_still_read(tmp_path):
         CheckpointManager(tmp_path).restore()
 
 
-def test_large_arrays_of_a_checkpoint_come_back_and_cannot_be_changed(tmp_path):
+def test_restored_large_arrays_are_equal_and_read_only(tmp_path):
     values = {name: np.random.default_rng(1).normal(size=700_000) for name in ("a", "b")}
     manager = CheckpointManager(tmp_path)
     manager.save(0, values)

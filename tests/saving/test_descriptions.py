@@ -46,7 +46,7 @@ def tangled():
 
 
 @pytest.mark.parametrize("way", ["config", "json", "clone", "file"])
-def test_a_tangled_graph_comes_back(tmp_path, way):
+def test_complex_graph_survives_serialization(tmp_path, way):
     model = tangled()
     if way == "config":
         other = podium.Model.from_config(model.get_config())
@@ -68,7 +68,7 @@ def test_a_tangled_graph_comes_back(tmp_path, way):
     assert json.loads(other.to_json()) == json.loads(model.to_json())
 
 
-def test_custom_objects_are_known_in_their_scope_alone():
+def test_custom_objects_are_found_only_in_their_scope():
     class Plus(podium.layers.Layer):
         def call(self, inputs):
             return inputs + 1
@@ -88,7 +88,7 @@ def test_custom_objects_are_known_in_their_scope_alone():
         podium.models.model_from_json(text)
 
 
-def test_a_layer_that_fails_to_read_leaves_all_as_it_was(tmp_path):
+def test_failing_layer_leaves_all_weights_unchanged(tmp_path):
     class Own(podium.layers.Layer):
         def build(self, input_shape):
             self.w = self.add_weight((2,), "ones", name="w")

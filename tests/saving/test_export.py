@@ -23,7 +23,7 @@ assert "podium" not in sys.modules
 """
 
 
-def test_a_script_without_the_models_code_runs_it(tmp_path):
+def test_exported_program_runs_without_the_models_code(tmp_path):
     class Own(podium.Model):
         def __init__(self):
             super().__init__()
@@ -61,7 +61,7 @@ def test_a_script_without_the_models_code_runs_it(tmp_path):
         )
 
 
-def test_structures_of_inputs_and_outputs_are_kept(tmp_path):
+def test_export_preserves_structures_of_inputs_and_outputs(tmp_path):
     layers = podium.layers
     words, picture = (
         podium.Input((4,), dtype="int32", name="words"),
@@ -87,7 +87,7 @@ def test_structures_of_inputs_and_outputs_are_kept(tmp_path):
         run(given | {"picture": given["picture"][:, :, :5]})
 
 
-def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch):
+def test_export_errors_explain_the_cause(tmp_path, monkeypatch):
     class Branching(podium.Model):
         def call(self, inputs):
             return inputs * 2 if inputs.shape[0] > 1 else inputs
@@ -117,7 +117,7 @@ def test_what_cannot_be_exported_is_explained(tmp_path, monkeypatch):
     ("format", "module"),
     [("tf_saved_model", "tensorflow"), ("onnx", "jax2onnx"), ("jax", "flatbuffers")],
 )
-def test_a_missing_converter_is_named(tmp_path, monkeypatch, format, module):
+def test_export_names_a_missing_converter(tmp_path, monkeypatch, format, module):
     monkeypatch.setitem(sys.modules, module, None)
     model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
     with pytest.raises(ImportError, match=f"needs the package '{module}.*pip install {module}"):

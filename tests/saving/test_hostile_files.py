@@ -177,7 +177,7 @@ def deep(config):
         ),
     ],
 )
-def test_hostile_descriptions(good, tmp_path, monkeypatch, change, match):
+def test_hostile_configs_are_rejected(good, tmp_path, monkeypatch, change, match):
     (tmp_path / "hostile_module.py").write_text(
         f"open({str(tmp_path / 'CANARY')!r}, 'w').close()\nclass X: pass\n"
     )
@@ -186,7 +186,7 @@ def test_hostile_descriptions(good, tmp_path, monkeypatch, change, match):
     assert not (tmp_path / "CANARY").exists()
 
 
-def test_the_same_descriptions_are_refused_as_json_and_as_objects():
+def test_hostile_configs_are_rejected_as_json_and_as_objects():
     config = json.loads(small_model().to_json())
     add("Lambda", name="l", function=CODE)(config)
     with pytest.raises(ValueError, match=r"not safe"):
@@ -234,7 +234,7 @@ def link(name):
         ([("assets/x.json", bytes(65 << 20))], "over the limit"),
     ],
 )
-def test_hostile_members(good, tmp_path, extra, match):
+def test_hostile_archive_members_are_rejected(good, tmp_path, extra, match):
     path = zipped(
         good,
         tmp_path / "m.keras",
@@ -246,7 +246,7 @@ def test_hostile_members(good, tmp_path, extra, match):
     assert os.listdir(tmp_path) == ["m.keras"]
 
 
-def test_too_many_members(good, tmp_path):
+def test_too_many_archive_members_are_rejected(good, tmp_path):
     refused(
         zipped(good, tmp_path / "m.keras", [(f"assets/{place}", b"") for place in range(10_001)]),
         "10004 members",
@@ -288,7 +288,7 @@ def encrypted(content):
         (encrypted, "encrypted"),
     ],
 )
-def test_archives_that_are_odd_as_a_whole(good, tmp_path, change, match):
+def test_malformed_archives_are_rejected(good, tmp_path, change, match):
     content = bytearray(good["m.keras"])
     changed = change(content)
     (tmp_path / "m.keras").write_bytes(content if changed is None else changed)
@@ -296,7 +296,7 @@ def test_archives_that_are_odd_as_a_whole(good, tmp_path, change, match):
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.weights.h5"])
-def test_members_that_are_missing(good, tmp_path, name):
+def test_missing_archive_members_are_reported(good, tmp_path, name):
     with (
         zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive,
         zipfile.ZipFile(tmp_path / "m.keras", "w") as new,
@@ -308,7 +308,7 @@ def test_members_that_are_missing(good, tmp_path, name):
 
 
 @pytest.mark.parametrize("load", [podium.saving.load_model, load_weights])
-def test_what_is_no_file_is_refused_at_once(tmp_path, load):
+def test_devices_and_pipes_are_rejected_without_waiting(tmp_path, load):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
@@ -433,7 +433,7 @@ HDF5 = [
 
 @pytest.mark.parametrize("name", ["w.weights.h5", "w.h5", "m.h5", "m.keras"])
 @pytest.mark.parametrize(("change", "match"), HDF5)
-def test_hostile_hdf5(good, tmp_path, name, change, match):
+def test_hostile_hdf5_files_are_rejected(good, tmp_path, name, change, match):
     path, inner = tmp_path / name, tmp_path / "inner.h5"
     if name == "m.keras":
         with zipfile.ZipFile(io.BytesIO(good[name])) as archive:
@@ -452,7 +452,7 @@ def test_hostile_hdf5(good, tmp_path, name, change, match):
     refused(path, match, podium.saving.load_model if name.startswith("m.") else load_weights)
 
 
-def test_groups_that_contain_each_other(good, tmp_path):
+def test_cyclic_groups_are_rejected(good, tmp_path):
     path = tmp_path / "w.weights.h5"
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
@@ -465,7 +465,7 @@ def test_groups_that_contain_each_other(good, tmp_path):
 
 
 @pytest.mark.parametrize("attribute", [b"{bad", b"[" * 60_000, b"[]", b"\xff\xfe", np.zeros(4)])
-def test_descriptions_in_hdf5(good, tmp_path, attribute):
+def test_hostile_configs_in_hdf5_are_rejected(good, tmp_path, attribute):
     path = tmp_path / "m.h5"
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
@@ -510,6 +510,6 @@ def entry(shape=(12,), offsets=(0, 48), dtype="F32"):
         ),
     ],
 )
-def test_hostile_safetensors(tmp_path, content, match):
+def test_hostile_safetensors_are_rejected(tmp_path, content, match):
     (tmp_path / "w.safetensors").write_bytes(content)
     refused(tmp_path / "w.safetensors", match, load_weights)

@@ -58,7 +58,9 @@ def refuse_to_write(monkeypatch):
 @pytest.mark.parametrize(
     "hindrance", [None, refuse_to_open, refuse_to_write], ids=["none", "open", "write"]
 )
-def test_bytes_arrive_at_any_offset_whatever_the_system_refuses(tmp_path, monkeypatch, hindrance):
+def test_bytes_are_written_at_any_offset_with_and_without_direct_io(
+    tmp_path, monkeypatch, hindrance
+):
     if hindrance:
         hindrance(monkeypatch)
     content = np.random.default_rng(1).integers(0, 256, 2 * CHUNK_BYTES + 12345, "u1")
@@ -80,7 +82,7 @@ def test_bytes_arrive_at_any_offset_whatever_the_system_refuses(tmp_path, monkey
     assert (tmp_path / "file").read_bytes() == expected.tobytes()
 
 
-def test_a_full_disk_is_told_and_no_descriptor_is_left(tmp_path, monkeypatch):
+def test_full_disk_raises_and_closes_descriptors(tmp_path, monkeypatch):
     if not hasattr(os, "O_DIRECT"):
         pytest.skip("no direct writing on this system")
 
@@ -100,7 +102,7 @@ def test_a_full_disk_is_told_and_no_descriptor_is_left(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_large_model_comes_back_and_a_flipped_bit_is_noticed(model, tmp_path, name):
+def test_large_model_is_restored_and_flipped_bits_are_detected(model, tmp_path, name):
     path, other = tmp_path / name, make_model()
     (model.save if name.startswith("m.") else model.save_weights)(path)
 
@@ -121,7 +123,7 @@ def test_a_large_model_comes_back_and_a_flipped_bit_is_noticed(model, tmp_path, 
         load()
 
 
-def test_digests_on_threads_are_those_of_the_whole(tmp_path):
+def test_threaded_digests_equal_sequential_ones(tmp_path):
     arrays = [np.arange(size, dtype="float32") for size in (3, 3_000_000, 0, 2_500_001)]
     items, offset = [], 3
     for number, array in enumerate(arrays):

@@ -63,7 +63,7 @@ def twice(x):
 
 
 @pytest.mark.parametrize("make", saving_models.RECORDED, ids=lambda make: make.__name__)
-def test_files_of_keras_3_give_the_same_predictions(make):
+def test_files_of_keras_3_predict_the_same(make):
     stored = np.load(SAVED / "values.npz")
     kinds = {
         kind: [stored[n] for n in stored.files if n.startswith(f"{make.__name__}/{kind}/")]
@@ -89,7 +89,7 @@ def test_files_of_keras_3_give_the_same_predictions(make):
 
 
 @pytest.mark.parametrize("name", ["m.keras", "m.h5", "m.hdf5", "plain", "m-0.25", "m.ckpt"])
-def test_a_model_comes_back_with_its_optimizer_and_goes_on_alike(tmp_path, name):
+def test_loaded_model_continues_training_identically(tmp_path, name):
     model = small()
     model.save(tmp_path / name, save_format=None if "." in name else "keras")
     assert os.listdir(tmp_path) == [name]
@@ -105,7 +105,7 @@ def test_a_model_comes_back_with_its_optimizer_and_goes_on_alike(tmp_path, name)
         assert results[0] == results[1] and same(model.get_weights(), other.get_weights())
 
 
-def test_a_name_without_an_extension_is_for_scripts_of_keras_2_alone(tmp_path, monkeypatch):
+def test_name_without_extension_is_allowed_in_keras_2_scripts_only(tmp_path, monkeypatch):
     with pytest.raises(
         ValueError,
         match=r"'.*plain', a name without an extension; `.keras` was expected.*save_format='keras'",
@@ -120,7 +120,7 @@ def test_a_name_without_an_extension_is_for_scripts_of_keras_2_alone(tmp_path, m
     )
 
 
-def test_what_a_file_is_is_told_by_its_contents(tmp_path):
+def test_format_is_detected_from_contents(tmp_path):
     model = small(compiled=False)
     model.save(tmp_path / "a.keras")
     os.rename(tmp_path / "a.keras", tmp_path / "b.h5")
@@ -133,7 +133,7 @@ def test_what_a_file_is_is_told_by_its_contents(tmp_path):
 
 
 @pytest.mark.parametrize("make", saving_models.MODELS, ids=lambda make: make.__name__)
-def test_configs_make_the_same_graph_again(make):
+def test_configs_rebuild_the_same_graph(make):
     model, _ = make(podium)
     other = podium.models.model_from_json(model.to_json())
     assert json.loads(other.to_json()) == json.loads(model.to_json())
@@ -141,12 +141,12 @@ def test_configs_make_the_same_graph_again(make):
     assert [w.shape for w in other.weights] == [w.shape for w in model.weights]
 
 
-def test_layers_are_in_the_order_of_keras():
+def test_layers_are_in_keras_order():
     names = [layer.name for layer in saving_models.branches(podium)[0].layers]
     assert names == ["x", "first", "second", "short", "third", "product", "last"]
 
 
-def test_subclassed_models_come_back_by_their_registered_class(tmp_path):
+def test_subclassed_models_are_loaded_by_registered_class(tmp_path):
     model = Scaled(3)
     model(X)
     model.save(tmp_path / "m.keras")
@@ -169,7 +169,7 @@ def test_subclassed_models_come_back_by_their_registered_class(tmp_path):
     )  # Keras's own places
 
 
-def test_a_subclass_made_of_inputs_and_outputs_keeps_its_class(tmp_path):
+def test_functional_subclass_keeps_its_class(tmp_path):
     class Own(podium.Model):
         pass
 
@@ -201,7 +201,7 @@ def test_functions_are_found_by_name(tmp_path):
     np.testing.assert_array_equal(other(X).numpy(), model(X).numpy())
 
 
-def test_a_lambda_is_handed_in_under_the_name_of_its_layer(tmp_path):
+def test_lambda_is_passed_under_the_name_of_its_layer(tmp_path):
     model = podium.Sequential(
         [podium.Input((3,)), podium.layers.Lambda(lambda x: x + 1, name="plus")]
     )
@@ -215,7 +215,7 @@ def test_a_lambda_is_handed_in_under_the_name_of_its_layer(tmp_path):
     np.testing.assert_array_equal(other(X).numpy(), X + 1)
 
 
-def test_compiled_state_that_cannot_be_written_is_left_out_with_a_warning(tmp_path):
+def test_compile_arguments_without_config_are_skipped_with_a_warning(tmp_path):
     model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2)])
     model.compile("sgd", lambda y_true, y_pred: podium.ops.mean(y_pred))
     with pytest.warns(UserWarning, match="How model 'sequential' was compiled is not saved"):
@@ -239,7 +239,7 @@ def refused_to_save(model, path, error, match):
     assert not os.path.exists(path)
 
 
-def test_what_cannot_be_described_is_refused_before_writing(tmp_path):
+def test_unserializable_models_are_rejected_before_writing(tmp_path):
     x = podium.Input((3,))
     path = tmp_path / "m.keras"
     refused_to_save(podium.Model(x, podium.lift(_own_operation)(x)), path, ValueError, "own_op")
@@ -271,7 +271,7 @@ def _own_operation(x):
     return x + 1
 
 
-def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
     model = small(compiled=False)
     for name in ("m.keras", "m.h5"):
         model.save(tmp_path / name)
@@ -324,7 +324,7 @@ def layer(config, place=1):
     return config["config"]["layers"][place]
 
 
-def test_code_and_foreign_names_in_configs_are_refused(tmp_path):
+def test_code_and_unknown_names_in_configs_are_rejected(tmp_path):
     code = base64.b64encode(marshal.dumps((lambda x: x).__code__)).decode()
     body = {"class_name": "__lambda__", "config": {"code": code, "defaults": None, "closure": None}}
     added = {
@@ -360,7 +360,7 @@ def test_code_and_foreign_names_in_configs_are_refused(tmp_path):
         )
 
 
-def test_configs_of_the_wrong_form_are_refused(tmp_path):
+def test_malformed_configs_are_rejected(tmp_path):
     refused(changed(tmp_path, lambda c: b"[" * 100_000), "levels deep")
     refused(changed(tmp_path, lambda c: b"{}"), "`class_name` and `config` was expected")
     refused(changed(tmp_path, lambda c: b"{bad"), "'config.json' is invalid JSON")
@@ -382,7 +382,7 @@ def test_configs_of_the_wrong_form_are_refused(tmp_path):
     )
 
 
-def test_a_cycle_in_a_graph_is_refused():
+def test_cyclic_graph_is_rejected():
     x = podium.Input((2,), name="i")
     model = podium.Model(x, podium.layers.Dense(2, name="b")(podium.layers.Dense(2, name="a")(x)))
     text = model.to_json().replace('"keras_history": ["i", 0, 0]', '"keras_history": ["b", 0, 0]')
@@ -390,7 +390,7 @@ def test_a_cycle_in_a_graph_is_refused():
         podium.models.model_from_json(text)
 
 
-def test_hostile_archives_are_refused(tmp_path):
+def test_hostile_archives_are_rejected(tmp_path):
     for name in ("../x", "/x", "a/../../x"):
         refused(changed(tmp_path, extra=[(name, b"x")]), "unsafe path")
     with pytest.warns(UserWarning, match="Duplicate name"):
@@ -420,7 +420,7 @@ def test_hostile_archives_are_refused(tmp_path):
     refused(good, "is not a model")
 
 
-def test_weights_that_do_not_fit_change_nothing_and_are_listed(tmp_path):
+def test_mismatched_weights_are_listed_and_nothing_changes(tmp_path):
     def without(file):
         del file["layers/dense/vars/1"]
 
@@ -445,7 +445,7 @@ def test_weights_that_do_not_fit_change_nothing_and_are_listed(tmp_path):
     refused(changed(tmp_path, edit_weights=circular), "cycle")
 
 
-def test_objects_go_through_plain_data():
+def test_objects_survive_serialization():
     values = [
         podium.losses.Huber(2.0),
         podium.initializers.Constant(3.0),

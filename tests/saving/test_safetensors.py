@@ -30,14 +30,14 @@ def rewritten(path, change):
     return path
 
 
-def test_weights_come_back_and_the_report_names_them(tmp_path):
+def test_weights_are_restored_and_reported(tmp_path):
     model, other = randomized(sequential()), sequential()
     report = other.load_weights(saved(tmp_path, model))
     assert same(model.get_weights(), other.get_weights())
     assert report == (["a/kernel", "a/bias", "b/kernel", "b/bias"], [], [], [])
 
 
-def test_names_are_paths_that_do_not_depend_on_automatic_names(tmp_path):
+def test_names_do_not_depend_on_automatic_names(tmp_path):
     model = podium.Sequential([podium.Input((3,)), podium.layers.Dense(2), podium.layers.Dense(2)])
     path = saved(tmp_path, model)
     found = safetensors.numpy.load_file(path)
@@ -53,7 +53,7 @@ def test_names_are_paths_that_do_not_depend_on_automatic_names(tmp_path):
     ).load_weights(path)
 
 
-def test_files_of_the_library_are_read(tmp_path):
+def test_files_of_the_safetensors_library_are_read(tmp_path):
     values = {
         "layers/dense/kernel": np.ones((3, 4), "float32"),
         "layers/dense/bias": np.zeros(4, "float32"),
@@ -68,7 +68,7 @@ def test_files_of_the_library_are_read(tmp_path):
     assert same(model.get_weights(), list(values.values()))
 
 
-def test_a_model_with_weights_of_its_own_and_any_name_of_the_file(tmp_path):
+def test_weights_of_the_model_itself_and_any_file_name(tmp_path):
     model, other = Subclassed(), Subclassed()
     for one in (model, other):
         one(np.ones((1, 3), "float32"))
@@ -77,7 +77,7 @@ def test_a_model_with_weights_of_its_own_and_any_name_of_the_file(tmp_path):
     assert same(model.get_weights(), other.get_weights())
 
 
-def test_unusual_types_and_shapes_come_back(tmp_path):
+def test_unusual_dtypes_and_shapes_are_restored(tmp_path):
     class Holder(podium.Model):
         def __init__(self):
             super().__init__()
@@ -97,7 +97,7 @@ def test_unusual_types_and_shapes_come_back(tmp_path):
         assert one.dtype == another.dtype and one.tobytes() == another.tobytes()
 
 
-def test_what_does_not_fit_is_listed_and_nothing_changes(tmp_path):
+def test_mismatches_are_listed_and_nothing_changes(tmp_path):
     path = saved(tmp_path, randomized(sequential(width=5)))
     model = sequential()
     before = model.get_weights()
@@ -151,7 +151,7 @@ def moved(header):
         (lambda h: list(h), "an object of names was expected"),
     ],
 )
-def test_odd_headers_are_refused(tmp_path, change, match):
+def test_malformed_headers_are_rejected(tmp_path, change, match):
     path = rewritten(saved(tmp_path, sequential()), change)
     model = (
         podium.Sequential([podium.Input((4,)), podium.layers.Dense(3), podium.layers.Dense(4)])
@@ -162,7 +162,7 @@ def test_odd_headers_are_refused(tmp_path, change, match):
         (model or sequential()).load_weights(path, skip_mismatch=model is not None)
 
 
-def test_a_flipped_bit_is_noticed(tmp_path):
+def test_flipped_bit_is_detected(tmp_path):
     path = saved(tmp_path, sequential())
     content = bytearray(path.read_bytes())
     content[-3] ^= 4

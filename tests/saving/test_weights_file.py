@@ -16,7 +16,7 @@ FIXTURES = pathlib.Path(__file__).parent.parent / "oracle" / "fixtures"
 
 
 @pytest.mark.parametrize("name", ["weights", "w.h5", "w.weights.h5", "w.keras.backup"])
-def test_weights_come_back_from_exactly_the_path_given(tmp_path, name):
+def test_weights_are_written_to_exactly_the_given_path(tmp_path, name):
     model, other = randomized(sequential()), sequential()
     write_weights(model, tmp_path / name)
     assert os.listdir(tmp_path) == [name]
@@ -38,7 +38,7 @@ def test_layout_is_that_of_keras_2(tmp_path):
         assert file["dense"][file["dense"].attrs["weight_names"][0]].shape == (3, 2)
 
 
-def test_subclassed_model_with_weights_of_its_own_comes_back(tmp_path):
+def test_subclassed_model_with_direct_weights_is_restored(tmp_path):
     model, other = Subclassed(), Subclassed()
     for one in (model, other):
         one(np.ones((1, 3), "float32"))
@@ -47,7 +47,7 @@ def test_subclassed_model_with_weights_of_its_own_comes_back(tmp_path):
     assert same(model.get_weights(), other.get_weights())
 
 
-def test_frozen_weights_keep_their_places(tmp_path):
+def test_frozen_weights_keep_their_positions(tmp_path):
     model, other = randomized(sequential()), sequential()
     model.layers[0].trainable = False
     write_weights(model, tmp_path / "w")
@@ -55,7 +55,7 @@ def test_frozen_weights_keep_their_places(tmp_path):
     assert same(model.get_weights(), other.get_weights())
 
 
-def test_unusual_types_come_back_bit_by_bit(tmp_path):
+def test_unusual_dtypes_are_restored_bit_by_bit(tmp_path):
     class Holder(podium.Model):
         def __init__(self):
             super().__init__()
@@ -76,7 +76,7 @@ def test_unusual_types_come_back_bit_by_bit(tmp_path):
         assert one.dtype == another.dtype and one.tobytes() == another.tobytes()
 
 
-def test_long_lists_of_names_are_cut_in_pieces(tmp_path, monkeypatch):
+def test_long_lists_of_names_are_split(tmp_path, monkeypatch):
     monkeypatch.setattr("podium.saving.formats._hdf5._ATTRIBUTE_BYTES", 10)
     model, other = randomized(sequential()), sequential()
     write_weights(model, tmp_path / "w")
@@ -86,7 +86,7 @@ def test_long_lists_of_names_are_cut_in_pieces(tmp_path, monkeypatch):
     assert same(model.get_weights(), other.get_weights())
 
 
-def test_file_of_keras_2_gives_its_results():
+def test_file_of_keras_2_predicts_the_same():
     layers = podium.layers
     inner = podium.Sequential(
         [
@@ -104,7 +104,7 @@ def test_file_of_keras_2_gives_its_results():
     np.testing.assert_allclose(model(recorded["x"]).numpy(), recorded["y"], rtol=1e-5, atol=1e-6)
 
 
-def test_weights_inside_a_whole_model_of_keras_2_are_found(tmp_path):
+def test_weights_of_a_keras_2_model_file_are_found(tmp_path):
     model, other = randomized(sequential()), sequential()
     write_weights(model, tmp_path / "w")
     with h5py.File(tmp_path / "w") as old, h5py.File(tmp_path / "model.h5", "w") as new:
@@ -116,7 +116,7 @@ def test_weights_inside_a_whole_model_of_keras_2_are_found(tmp_path):
 # --- writing fails
 
 
-def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "w.h5"
     model = sequential()
     write_weights(model, path)
@@ -131,7 +131,7 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["w.h5"]
 
 
-def test_write_keeps_the_mode_and_follows_a_link(tmp_path):
+def test_write_preserves_file_mode_and_follows_links(tmp_path):
     path = tmp_path / "w.h5"
     write_weights(sequential(), path)
     path.chmod(0o640)
@@ -142,7 +142,7 @@ def test_write_keeps_the_mode_and_follows_a_link(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_write_refuses_with_reasons(tmp_path):
+def test_write_errors_state_the_reason(tmp_path):
     model = sequential()
     with pytest.raises(FileNotFoundError, match=r"directory '.*missing' does not exist"):
         write_weights(model, tmp_path / "missing" / "w.h5")
@@ -169,7 +169,7 @@ def refused(model, path, error, match, **kwargs):
     assert same(before, model.get_weights())
 
 
-def test_shapes_that_differ_are_named_and_nothing_changes(tmp_path):
+def test_different_shapes_are_named_and_nothing_changes(tmp_path):
     path = tmp_path / "w.h5"
     write_weights(randomized(sequential()), path)
     match = r"w.h5' does not fit.*nothing was loaded: layer 'b': 'b/kernel' has shape \(4, 5\), and 'b/kernel:0' in the file"
@@ -186,7 +186,7 @@ def test_shapes_that_differ_are_named_and_nothing_changes(tmp_path):
     refused(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
 
 
-def test_skip_mismatch_loads_what_fits_and_says_what_not(tmp_path):
+def test_skip_mismatch_loads_what_fits_and_lists_the_others(tmp_path):
     model, other = randomized(sequential()), randomized(sequential(width=5), seed=2)
     write_weights(model, tmp_path / "w")
     before = other.get_weights()
@@ -197,7 +197,7 @@ def test_skip_mismatch_loads_what_fits_and_says_what_not(tmp_path):
     assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
 
 
-def test_by_name_loads_the_layers_of_that_name_and_lists_the_others(tmp_path):
+def test_by_name_loads_matching_layers_and_lists_the_others(tmp_path):
     model, other = randomized(sequential()), randomized(sequential(name="head"), seed=2)
     write_weights(model, tmp_path / "w")
     before = other.get_weights()
@@ -206,7 +206,7 @@ def test_by_name_loads_the_layers_of_that_name_and_lists_the_others(tmp_path):
     assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
 
 
-def test_unbuilt_model_is_refused(tmp_path):
+def test_unbuilt_model_is_rejected(tmp_path):
     write_weights(sequential(), tmp_path / "w")
     with pytest.raises(
         ValueError,
@@ -215,7 +215,7 @@ def test_unbuilt_model_is_refused(tmp_path):
         read_weights(Subclassed(), tmp_path / "w")
 
 
-def test_floats_do_not_become_whole_numbers(tmp_path):
+def test_floats_are_not_loaded_into_ints(tmp_path):
     class Counter(podium.Model):
         def __init__(self, dtype):
             super().__init__()
@@ -234,7 +234,7 @@ def test_floats_do_not_become_whole_numbers(tmp_path):
 # --- files that are not what they should be
 
 
-def test_missing_damaged_and_foreign_files_are_named(tmp_path, monkeypatch):
+def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
     model = sequential()
     path = tmp_path / "w.h5"
     refused(model, path, FileNotFoundError, "w.h5'; there is no such file")
@@ -267,7 +267,7 @@ def test_missing_damaged_and_foreign_files_are_named(tmp_path, monkeypatch):
     )
 
 
-def test_pipe_is_refused_at_once(tmp_path):
+def test_pipe_is_rejected_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "w")
     refused(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
     with pytest.raises(ValueError, match="a device or a pipe"):
@@ -287,7 +287,7 @@ def test_pipe_is_refused_at_once(tmp_path):
         ("subgroup", "holds no numbers"),
     ],
 )
-def test_numbers_from_elsewhere_are_refused(tmp_path, kind, match):
+def test_data_outside_of_the_file_is_rejected(tmp_path, kind, match):
     path, other = tmp_path / "w.h5", tmp_path / "other.h5"
     write_weights(sequential(), path)
     write_weights(sequential(), other)

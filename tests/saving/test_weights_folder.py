@@ -26,7 +26,7 @@ def assert_same(one, other):
     )
 
 
-def test_weights_come_back_and_only_the_last_ones_are_kept(tmp_path):
+def test_weights_are_restored_and_only_the_last_are_kept(tmp_path):
     first, second, other = make_model(), make_model(), make_model()
     first.save_weights(f"{tmp_path}/w/")
     assert os.listdir(tmp_path / "w") == ["checkpoint-00000000"]
@@ -40,7 +40,7 @@ def test_weights_come_back_and_only_the_last_ones_are_kept(tmp_path):
         first.save_weights(f"{tmp_path}/w/", overwrite=False)
 
 
-def test_a_save_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
+def test_failed_save_keeps_the_previous_weights(tmp_path, monkeypatch):
     first, second, other = make_model(), make_model(), make_model()
     first.save_weights(f"{tmp_path}/w/")
 
@@ -60,7 +60,7 @@ def test_a_save_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
     [(make_model(4), "'layers/dense/vars/0' is float32"), (make_model(more=True), "unexpected")],
     ids=["shape", "more"],
 )
-def test_what_does_not_fit_changes_nothing(tmp_path, saved, reason):
+def test_mismatched_weights_change_nothing(tmp_path, saved, reason):
     saved.save_weights(f"{tmp_path}/w/")
     model = make_model()
     before = model.get_weights()
@@ -73,7 +73,7 @@ def test_what_does_not_fit_changes_nothing(tmp_path, saved, reason):
         model.load_weights(tmp_path / "w", skip_mismatch=True)
 
 
-def test_other_things_in_the_place_are_left_alone(tmp_path):
+def test_other_files_at_the_path_are_not_replaced(tmp_path):
     model = make_model()
     CheckpointManager(tmp_path / "run").save(3, {"a": np.ones(2)}, state={"a": np.ones(1)})
     for path in (f"{tmp_path}/run/", f"{tmp_path}/run", f"{tmp_path}/run/checkpoint-00000003/"):

@@ -74,9 +74,10 @@ def load_latest(
 
 def _load(
     path: str, model: SavableModel | None, custom_objects: Mapping[str, Any] | None, compile: bool
-) -> Any:
+) -> SavableModel:
     if model is None:
-        return load_model(path, custom_objects, compile)
+        loaded: SavableModel = load_model(path, custom_objects, compile)
+        return loaded
     model.load_weights(path)
     return model
 

@@ -6,6 +6,7 @@ The only file that imports Orbax.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -64,7 +65,7 @@ def can_write(array: Array) -> bool:
     )
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     try:
         import orbax.checkpoint as library  # here: it takes longer to import than JAX
     except ImportError as error:

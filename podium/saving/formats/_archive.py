@@ -14,7 +14,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from podium.saving.formats._hdf5_checksum import check_structure
 from podium.saving.formats._hdf5_writer import Hdf5Image
@@ -132,7 +132,7 @@ class Window(io.RawIOBase):
         return int(count)
 
 
-def open_weights(file: BinaryIO) -> Any:
+def open_weights(file: BinaryIO) -> BinaryIO:
     """Return the weights of an archive as a file: in place if they are not compressed, otherwise in
     memory.
 
@@ -157,7 +157,7 @@ def open_weights(file: BinaryIO) -> Any:
     window = Window(file, start, info.file_size)
     if not check_structure(window):
         _verify_crc32(file)
-    return window
+    return cast(BinaryIO, window)
 
 
 def _verify_crc32(file: BinaryIO) -> None:

@@ -11,6 +11,7 @@ import importlib
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -94,7 +95,7 @@ def load_exported(filepath: PathLike) -> Callable[..., Any]:
         ) from error
     run = jax.jit(exported.call)
 
-    def call(*inputs: Any) -> Any:
+    def call(*inputs: Any) -> Tree:
         _check_inputs(path, exported, inputs)
         return run(*inputs)
 
@@ -158,11 +159,14 @@ def _is_shape(shape: object) -> bool:
     return isinstance(shape, tuple) and all(size is None or isinstance(size, int) for size in shape)
 
 
-def _export_program(model: Any, specs: Tree, platforms: Sequence[str] | None) -> Any:
+def _export_program(
+    model: Any, specs: Tree, platforms: Sequence[str] | None
+) -> jax.export.Exported:
     try:
-        return function(lambda inputs: model(inputs, training=False)).export(
-            specs, platforms=platforms
-        )
+        exported: jax.export.Exported = function(
+            lambda inputs: model(inputs, training=False)
+        ).export(specs, platforms=platforms)
+        return exported
     except (jax.errors.ConcretizationTypeError, jax.errors.InconclusiveDimensionOperation) as error:
         raise ValueError(
             f"Model {model.name!r} cannot be exported with a variable batch size: it uses it as "
@@ -227,7 +231,7 @@ def _to_tensorflow(
         os.rename(temporary, target)
 
 
-def _named_outputs(tensorflow: Any, module: Any, signature: list[Any]) -> Any:
+def _named_outputs(tensorflow: Any, module: Any, signature: list[Any]) -> object:
     """Return the function in the form that servers call, with named outputs."""
 
     def serving(*inputs: Any) -> dict[str, Any]:
@@ -246,7 +250,7 @@ def _to_onnx(
     trainable = [variable.read() for variable in model.trainable_variables]
     others = [variable.read() for variable in model.non_trainable_variables]
 
-    def pure(*leaves: Any) -> Any:
+    def pure(*leaves: Any) -> Tree:
         return model.stateless_call(
             trainable, others, _unflatten_like(specs, leaves), training=False
         )[0]
@@ -270,7 +274,7 @@ def _unflatten_like(specs: Tree, leaves: Sequence[Any]) -> Tree:
     return jax.tree.unflatten(jax.tree.structure(specs, is_leaf=_is_spec), leaves)
 
 
-def _import_optional(module: str, package: str, caller: str) -> Any:
+def _import_optional(module: str, package: str, caller: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:

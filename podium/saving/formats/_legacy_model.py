@@ -82,7 +82,7 @@ def _add_optimizer(image: Hdf5Image, group: Any, optimizer: Optimizer) -> None:
         image.add_dataset(group, name, name, host_value(variable))
 
 
-def load_legacy(path: str, raw: BinaryIO, compile: bool) -> Any:
+def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     """Load a model from an HDF5 file in Keras 2's format."""
     with open_hdf5(path, raw) as file:
         texts = {name: _text(file, name) for name in ("model_config", "training_config")}
@@ -104,7 +104,7 @@ def load_legacy(path: str, raw: BinaryIO, compile: bool) -> Any:
             "was refused: its `model_config` is not an object with `class_name` and `config`."
         )
     with limited_weights(limit), add_path_to_errors(path):
-        model = build_from_config(
+        model: SavableModel = build_from_config(
             sanitize_config(
                 {key: value for key, value in model_config.items() if key != "compile_config"}
             )

@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from podium._typing import PathLike
 from podium.core import check_choice, custom_object_scope, warn_user
@@ -103,7 +103,7 @@ def save_model(
     """
     target = os.fsdecode(filepath)
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
-        raise TypeError(f"save was asked to write {model!r}; a model was expected.")
+        raise TypeError(f"save was given {model!r}; a model was expected.")
     unknown = kwargs.keys() - {
         "include_optimizer",
         "zipped",
@@ -113,7 +113,7 @@ def save_model(
     }
     if unknown:
         raise TypeError(
-            f"save does not know the argument {min(unknown)!r}; it knows `overwrite` and "
+            f"save does not have the argument {min(unknown)!r}; it has `overwrite` and "
             "`include_optimizer`."
         )
     if save_format is not None:
@@ -242,7 +242,7 @@ def load_model(
     raise ValueError(f"{path!r} {what}.")
 
 
-def _load_archive(path: str, raw: BinaryIO, compile: bool) -> Any:
+def _load_archive(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     texts = read_texts(raw, (CONFIG,), (METADATA,))
     config = _parse_member(texts, CONFIG)
     weights = open_weights(raw)
@@ -274,7 +274,7 @@ def _parse_member(texts: Mapping[str, bytes], name: str) -> Any:
         raise InvalidFileError(f"was refused: its {name!r} {error}.") from None
 
 
-def _build_model(config: object, compile: bool) -> Any:
+def _build_model(config: object, compile: bool) -> SavableModel:
     if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
         raise InvalidFileError(
             f"was refused: its config is {str(config)[:80]!r}; an object with `class_name` and "
@@ -287,7 +287,7 @@ def _build_model(config: object, compile: bool) -> Any:
         raise InvalidFileError(
             f"was refused: its config describes a {config['class_name']!r}; a model was expected."
         )
-    return model
+    return cast(SavableModel, model)
 
 
 def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:

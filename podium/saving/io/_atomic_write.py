@@ -1,7 +1,7 @@
 """Files replaced atomically: written under a temporary name, flushed and renamed.
 
-It also decides which paths may be written or read. Locks tell a file that is being written from one
-that a killed process left behind.
+It also decides which paths may be written or read. A lock marks a file that is being written;
+others were left behind by killed processes.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def lock_directory(directory: str) -> int:
 
 def try_lock(descriptor: int) -> bool | None:
     """Lock an open file or directory. Return False if another process holds it, and None if the
-    system cannot tell.
+    system does not support locks.
     """
     if fcntl is None:
         return None

@@ -1,8 +1,8 @@
 """Objects from configs that Podium, Keras 3 or Keras 2 wrote.
 
 Names are looked up in tables: registered objects and `custom_objects` first, then the public names
-of Podium's packages. `core` builds the objects, `_sanitize_config.py` refuses code in configs
-before.
+of Podium's packages. `core` builds the objects, after `_sanitize_config.py` has rejected code in
+configs.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ _SPECIAL_VALUES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _find_function(name: object, config: Mapping[str, Any]) -> Any:
+def _find_function(name: object, config: Mapping[str, Any]) -> Callable[..., Any]:
     for candidate in (config.get("registered_name"), name):
         if isinstance(candidate, str):
-            registered = get_registered_object(candidate)
+            registered: Callable[..., Any] | None = get_registered_object(candidate)
             if registered is not None:
                 return registered
     package, module = package_of_module(config.get("module")), config.get("module")
@@ -110,7 +110,7 @@ def _find_function(name: object, config: Mapping[str, Any]) -> Any:
     raise _unknown_name("function", name, config)
 
 
-def _find_builtin_class(config: Mapping[str, Any]) -> Any:
+def _find_builtin_class(config: Mapping[str, Any]) -> type:
     module, name = config.get("module"), config["class_name"]
     prefix, _, bare_name = name.rpartition(">")
     if prefix in ("Custom", "keras", "Keras"):

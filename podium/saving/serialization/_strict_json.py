@@ -6,7 +6,7 @@ Values that JSON does not have are encoded by `_json_codec.py`.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 MAX_TEXT_BYTES = 64 << 20  # of one config
 _OTHER_BYTES = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -61,5 +61,5 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _reject_constant(name: str) -> Any:
+def _reject_constant(name: str) -> NoReturn:
     raise InvalidJsonError(f"contains {name}, which is not JSON, in its config")
