@@ -1,6 +1,6 @@
 """The learning rates of a model's optimizers, for callbacks that read or set them.
 
-Wrapped optimizers are unwrapped; one with a schedule is refused.
+Wrapped optimizers are unwrapped; one with a schedule is rejected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that somebody made to do harm, of every kind that we read: each is refused with a reason,
+"""Files that somebody made to do harm, of every kind that we read: each is rejected with a reason,
 and nothing has happened.
 
 The files are built here. Where one points outside, it points at a file of the test's own.
@@ -39,7 +39,7 @@ def good(tmp_path_factory):
     return {name: (folder / name).read_bytes() for name in os.listdir(folder)}
 
 
-def refused(path, match, load=podium.saving.load_model):
+def rejected(path, match, load=podium.saving.load_model):
     """Loading ends in an error whose type and words fit, of a length to read, and takes little
     memory.
     """
@@ -182,7 +182,7 @@ def test_hostile_configs_are_rejected(good, tmp_path, monkeypatch, change, match
         f"open({str(tmp_path / 'CANARY')!r}, 'w').close()\nclass X: pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    refused(with_config(good, tmp_path / "m.keras", change), match)
+    rejected(with_config(good, tmp_path / "m.keras", change), match)
     assert not (tmp_path / "CANARY").exists()
 
 
@@ -241,13 +241,13 @@ def test_hostile_archive_members_are_rejected(good, tmp_path, extra, match):
         extra,
         zipfile.ZIP_DEFLATED if "bomb" in match else zipfile.ZIP_STORED,
     )
-    refused(path, match)
-    refused(path, match, load_weights)
+    rejected(path, match)
+    rejected(path, match, load_weights)
     assert os.listdir(tmp_path) == ["m.keras"]
 
 
 def test_too_many_archive_members_are_rejected(good, tmp_path):
-    refused(
+    rejected(
         zipped(good, tmp_path / "m.keras", [(f"assets/{place}", b"") for place in range(10_001)]),
         "10004 members",
     )
@@ -292,7 +292,7 @@ def test_malformed_archives_are_rejected(good, tmp_path, change, match):
     content = bytearray(good["m.keras"])
     changed = change(content)
     (tmp_path / "m.keras").write_bytes(content if changed is None else changed)
-    refused(tmp_path / "m.keras", match)
+    rejected(tmp_path / "m.keras", match)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.weights.h5"])
@@ -304,7 +304,7 @@ def test_missing_archive_members_are_reported(good, tmp_path, name):
         for one in archive.namelist():
             if one != name:
                 new.writestr(one, archive.read(one))
-    refused(tmp_path / "m.keras", f"missing.*{name}")
+    rejected(tmp_path / "m.keras", f"missing.*{name}")
 
 
 @pytest.mark.parametrize("load", [podium.saving.load_model, load_weights])
@@ -312,7 +312,7 @@ def test_devices_and_pipes_are_rejected_without_waiting(tmp_path, load):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        refused(tmp_path / name, "a directory, a device or a pipe", load)
+        rejected(tmp_path / name, "a directory, a device or a pipe", load)
 
 
 # --- HDF5
@@ -449,7 +449,7 @@ def test_hostile_hdf5_files_are_rejected(good, tmp_path, name, change, match):
                 archive.writestr(one, content)
     else:
         inner.rename(path)
-    refused(path, match, podium.saving.load_model if name.startswith("m.") else load_weights)
+    rejected(path, match, podium.saving.load_model if name.startswith("m.") else load_weights)
 
 
 def test_cyclic_groups_are_rejected(good, tmp_path):
@@ -457,11 +457,11 @@ def test_cyclic_groups_are_rejected(good, tmp_path):
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
         file["layers/loop"] = file["/"]
-    refused(path, "cycle", load_weights)
+    rejected(path, "cycle", load_weights)
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
         file.create_group("/".join("x" * 100))
-    refused(path, "nested too deep", load_weights)
+    rejected(path, "nested too deep", load_weights)
 
 
 @pytest.mark.parametrize("attribute", [b"{bad", b"[" * 60_000, b"[]", b"\xff\xfe", np.zeros(4)])
@@ -470,7 +470,7 @@ def test_hostile_configs_in_hdf5_are_rejected(good, tmp_path, attribute):
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
         file.attrs["model_config"] = attribute
-    refused(path, "config|damaged")
+    rejected(path, "config|damaged")
 
 
 # --- safetensors
@@ -512,4 +512,4 @@ def entry(shape=(12,), offsets=(0, 48), dtype="F32"):
 )
 def test_hostile_safetensors_are_rejected(tmp_path, content, match):
     (tmp_path / "w.safetensors").write_bytes(content)
-    refused(tmp_path / "w.safetensors", match, load_weights)
+    rejected(tmp_path / "w.safetensors", match, load_weights)

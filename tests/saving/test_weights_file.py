@@ -162,7 +162,7 @@ def test_write_errors_state_the_reason(tmp_path):
 # --- what does not fit
 
 
-def refused(model, path, error, match, **kwargs):
+def rejected(model, path, error, match, **kwargs):
     before = model.get_weights()
     with pytest.raises(error, match=match):
         read_weights(model, path, **kwargs)
@@ -173,8 +173,8 @@ def test_different_shapes_are_named_and_nothing_changes(tmp_path):
     path = tmp_path / "w.h5"
     write_weights(randomized(sequential()), path)
     match = r"w.h5' does not fit.*nothing was loaded: layer 'b': 'b/kernel' has shape \(4, 5\), and 'b/kernel:0' in the file"
-    refused(sequential(width=5), path, ValueError, match + r" has \(4, 4\)")
-    refused(
+    rejected(sequential(width=5), path, ValueError, match + r" has \(4, 4\)")
+    rejected(
         podium.Sequential([podium.Input((3,)), podium.layers.Dense(4)]),
         path,
         ValueError,
@@ -183,7 +183,7 @@ def test_different_shapes_are_named_and_nothing_changes(tmp_path):
     no_bias = podium.Sequential(
         [podium.Input((3,)), podium.layers.Dense(4, use_bias=False), podium.layers.Dense(4)]
     )
-    refused(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
+    rejected(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
 
 
 def test_skip_mismatch_loads_what_fits_and_lists_the_others(tmp_path):
@@ -223,7 +223,7 @@ def test_floats_are_not_loaded_into_ints(tmp_path):
             self.built = True
 
     write_weights(Counter("float32"), tmp_path / "w")
-    refused(
+    rejected(
         Counter("int32"),
         tmp_path / "w",
         ValueError,
@@ -237,21 +237,21 @@ def test_floats_are_not_loaded_into_ints(tmp_path):
 def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
     model = sequential()
     path = tmp_path / "w.h5"
-    refused(model, path, FileNotFoundError, "w.h5'; there is no such file")
+    rejected(model, path, FileNotFoundError, "w.h5'; there is no such file")
     (tmp_path / "w.h5.index").write_text("")
     monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if it were not installed
-    refused(
+    rejected(
         model,
         path,
         ImportError,
         r"w.h5', a TensorFlow checkpoint.*install tensorflow.*or load it with Keras",
     )
-    refused(model, tmp_path, ValueError, "is a directory")
+    rejected(model, tmp_path, ValueError, "is a directory")
     write_weights(model, path)
     content = path.read_bytes()
     for damaged in (b"", b"garbage" * 100, content[:100], content[: len(content) // 2]):
         path.write_bytes(damaged)
-        refused(
+        rejected(
             model,
             path,
             OSError,
@@ -259,7 +259,7 @@ def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
         )
     with h5py.File(path, "w") as file:
         file.create_group("layers")
-    refused(
+    rejected(
         model,
         path,
         ValueError,
@@ -269,7 +269,7 @@ def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
 
 def test_pipe_is_rejected_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "w")
-    refused(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
+    rejected(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
     with pytest.raises(ValueError, match="a device or a pipe"):
         write_weights(sequential(), tmp_path / "w")
 
@@ -315,4 +315,4 @@ def test_data_outside_of_the_file_is_rejected(tmp_path, kind, match):
                 group.create_dataset("kernel:0", data=[["x"] * 4] * 3, dtype=h5py.string_dtype())
             elif kind == "subgroup":
                 group.create_group("kernel:0")
-    refused(sequential(), path, ValueError, match)
+    rejected(sequential(), path, ValueError, match)

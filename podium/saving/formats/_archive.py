@@ -198,7 +198,7 @@ def read_texts(
         for name in (*required, WEIGHTS):
             if name not in by_name:
                 raise InvalidFileError(
-                    f"was refused: {_describe_missing(name, by_name)}: an archive with a member "
+                    f"was rejected: {_describe_missing(name, by_name)}: an archive with a member "
                     f"{name!r} was expected."
                 )
         return {
@@ -209,7 +209,7 @@ def read_texts(
 def _check_members(infos: list[zipfile.ZipInfo]) -> None:
     if len(infos) > _MAX_MEMBERS:
         raise InvalidFileError(
-            f"was refused: it has {len(infos)} members, over the limit of {_MAX_MEMBERS}."
+            f"was rejected: it has {len(infos)} members, over the limit of {_MAX_MEMBERS}."
         )
     seen: set[str] = set()
     for info in infos:
@@ -222,20 +222,20 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
             or "\0" in info.orig_filename
         ):
             raise InvalidFileError(
-                f"was refused: its member {name!r} has an unsafe path that could escape "
+                f"was rejected: its member {name!r} has an unsafe path that could escape "
                 "(traversal or absolute)."
             )
         if name.casefold() in seen:
-            raise InvalidFileError(f"was refused: it has a duplicate member {name!r}.")
+            raise InvalidFileError(f"was rejected: it has a duplicate member {name!r}.")
         seen.add(name.casefold())
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise InvalidFileError(
-                f"was refused: its member {name!r} is a link or a device; ordinary files were "
+                f"was rejected: its member {name!r} is a link or a device; ordinary files were "
                 "expected."
             )
         if info.flag_bits & 0x1:
-            raise InvalidFileError(f"was refused: its member {name!r} is encrypted.")
+            raise InvalidFileError(f"was rejected: its member {name!r} is encrypted.")
         _check_size(info)
 
 
@@ -267,11 +267,11 @@ def _describe_missing(name: str, members: Collection[str]) -> str:
 def _check_size(info: zipfile.ZipInfo) -> None:
     if info.filename.endswith(".json") and info.file_size > MAX_TEXT_BYTES:
         raise InvalidFileError(
-            f"was refused: its {info.filename!r} has a size of {info.file_size} bytes, over the "
+            f"was rejected: its {info.filename!r} has a size of {info.file_size} bytes, over the "
             f"limit of {MAX_TEXT_BYTES}."
         )
     if info.file_size > _MAX_EXPANSION * max(info.compress_size, 1) + (1 << 20):
         raise InvalidFileError(
-            f"was refused: its member {info.filename!r} grows from {info.compress_size} to "
+            f"was rejected: its member {info.filename!r} grows from {info.compress_size} to "
             f"{info.file_size} bytes, over the limit of {_MAX_EXPANSION} times: a zip bomb."
         )

@@ -1,7 +1,7 @@
 """Exports a model as one program: in `jax.export`'s format, which plain JAX runs, or as a
 TensorFlow SavedModel or ONNX file through converters.
 
-Weights are constants of the program. It is for inference, not for storage: a later JAX may refuse
+Weights are constants of the program. It is for inference, not for storage: a later JAX may reject
 it, so save the model too.
 """
 

@@ -1,7 +1,7 @@
 """Reads HDF5 files of weights without trusting them: only groups, and datasets that contain their
 own data.
 
-Links to other places, data in other files, and non-numeric dtypes are refused; nothing is
+Links to other places, data in other files, and non-numeric dtypes are rejected; nothing is
 unpickled. Which datasets belong to which weight is the concern of `_keras_layout.py` and
 `_layer_groups.py`.
 """
@@ -207,7 +207,7 @@ def _collect(
     address = h5py.h5o.get_info(group.id).addr
     if address in ancestors or len(ancestors) > _MAX_DEPTH:
         raise InvalidFileError(
-            f"was refused: its groups form a cycle, or are nested too deep, at {path!r}."
+            f"was rejected: its groups form a cycle, or are nested too deep, at {path!r}."
         )
     for key in group:
         inner = f"{path}/{key}" if path else key
@@ -300,7 +300,7 @@ def _get_member(group: Any, name: str) -> Any:
             raise InvalidFileError(f"is damaged: it lists {name!r} and has no such member.")
         if group.id.links.get_info(part.encode()).type != h5py.h5l.TYPE_HARD:
             raise InvalidFileError(
-                f"was refused: its member {name!r} is a link to elsewhere. External or soft "
+                f"was rejected: its member {name!r} is a link to elsewhere. External or soft "
                 "links are not followed."
             )
         group = group[part]
@@ -314,24 +314,24 @@ def _check_dataset(dataset: Any, name: str) -> h5py.Dataset:
         raise InvalidFileError(f"is damaged: its member {name!r} holds no numbers.")
     if dataset.external or dataset.is_virtual:
         raise InvalidFileError(
-            f"was refused: the numbers of {name!r} are kept in another file (external or virtual "
+            f"was rejected: the numbers of {name!r} are kept in another file (external or virtual "
             "storage)."
         )
     settings = dataset.id.get_create_plist()
     filters = {settings.get_filter(index)[0] for index in range(settings.get_nfilters())}
     if not filters <= _FILTERS:
         raise InvalidFileError(
-            f"was refused: {name!r} is packed with a filter that does not come with HDF5."
+            f"was rejected: {name!r} is packed with a filter that does not come with HDF5."
         )
     max_bytes = _MAX_EXPANSION * dataset.id.get_storage_size() + (1 << 20)
     if dataset.size * dataset.dtype.itemsize > max_bytes:
         raise InvalidFileError(
-            f"was refused: {name!r} declares the shape {dataset.shape}, far larger than the size "
+            f"was rejected: {name!r} declares the shape {dataset.shape}, far larger than the size "
             "of what the file holds for it."
         )
     if _extended_dtype(dataset) is None and dataset.dtype.kind not in "biufc":
         raise InvalidFileError(
-            f"was refused: {name!r} has the type {dataset.dtype}; numbers were expected."
+            f"was rejected: {name!r} has the type {dataset.dtype}; numbers were expected."
         )
     return dataset
 

@@ -101,7 +101,7 @@ def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
         or "config" not in model_config
     ):
         raise InvalidFileError(
-            "was refused: its `model_config` is not an object with `class_name` and `config`."
+            "was rejected: its `model_config` is not an object with `class_name` and `config`."
         )
     with limited_weights(limit), add_path_to_errors(path):
         model: SavableModel = build_from_config(
@@ -144,12 +144,12 @@ def _parse_json_text(text: str, name: str) -> Any:
     try:
         return parse_json(text)
     except InvalidJsonError as error:
-        raise InvalidFileError(f"was refused: its config `{name}` {error}.") from None
+        raise InvalidFileError(f"was rejected: its config `{name}` {error}.") from None
 
 
 def _compile_config(training_config: object) -> Config:
     if not isinstance(training_config, dict):
-        raise InvalidFileError("was refused: its `training_config` is not an object.")
+        raise InvalidFileError("was rejected: its `training_config` is not an object.")
     arguments = {
         key: training_config.get(key)
         for key in ("loss", "metrics", "weighted_metrics", "loss_weights")

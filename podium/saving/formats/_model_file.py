@@ -214,7 +214,7 @@ def load_model(
         The model.
 
     Raises:
-        ValueError: The file is refused: something in it is unknown, unsafe or does not fit.
+        ValueError: The file is rejected: something in it is unknown, unsafe or does not fit.
         OSError: The file is missing or damaged.
 
     Example:
@@ -271,13 +271,13 @@ def _parse_member(texts: Mapping[str, bytes], name: str) -> Any:
     try:
         return parse_json(texts[name])
     except InvalidJsonError as error:
-        raise InvalidFileError(f"was refused: its {name!r} {error}.") from None
+        raise InvalidFileError(f"was rejected: its {name!r} {error}.") from None
 
 
 def _build_model(config: object, compile: bool) -> SavableModel:
     if not isinstance(config, dict) or "class_name" not in config or "config" not in config:
         raise InvalidFileError(
-            f"was refused: its config is {str(config)[:80]!r}; an object with `class_name` and "
+            f"was rejected: its config is {str(config)[:80]!r}; an object with `class_name` and "
             "`config` was expected."
         )
     if not compile:
@@ -285,7 +285,7 @@ def _build_model(config: object, compile: bool) -> SavableModel:
     model = build_from_config(sanitize_config(config))
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
         raise InvalidFileError(
-            f"was refused: its config describes a {config['class_name']!r}; a model was expected."
+            f"was rejected: its config describes a {config['class_name']!r}; a model was expected."
         )
     return cast(SavableModel, model)
 

@@ -140,23 +140,23 @@ def list_tensors(file: BinaryIO) -> dict[str, StoredTensor]:
     file.seek(0)
     if size < 8:
         raise InvalidFileError(
-            f"was refused: it is empty or too small ({size} bytes) for the header of a "
+            f"was rejected: it is empty or too small ({size} bytes) for the header of a "
             "safetensors file."
         )
     length = struct.unpack("<Q", file.read(8))[0]
     if length > min(_MAX_HEADER_BYTES, size - 8):
         raise InvalidFileError(
-            f"was refused: its header claims a size of {length} bytes, more than the file has "
+            f"was rejected: its header claims a size of {length} bytes, more than the file has "
             f"({size}) or than the limit ({_MAX_HEADER_BYTES}): corrupt, truncated, or not a "
             "safetensors file."
         )
     try:
         header = parse_json(file.read(length))
     except InvalidJsonError as error:
-        raise InvalidFileError(f"was refused: its header {error}.") from None
+        raise InvalidFileError(f"was rejected: its header {error}.") from None
     if not isinstance(header, dict):
         raise InvalidFileError(
-            "was refused: its header is invalid: an object of names was expected."
+            "was rejected: its header is invalid: an object of names was expected."
         )
     digests = _digests(header.pop(_METADATA, {}))
     tensors = {
@@ -190,7 +190,7 @@ def _digests(metadata: object) -> dict[str, str] | None:
         isinstance(value, str) for value in metadata.values()
     ):
         raise InvalidFileError(
-            f"was refused: the `{_METADATA}` of its header is invalid: strings were expected."
+            f"was rejected: the `{_METADATA}` of its header is invalid: strings were expected."
         )
     digests = {
         key.removeprefix(_DIGEST): value
@@ -205,13 +205,13 @@ def _read_entry(
 ) -> StoredTensor:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise InvalidFileError(
-            f"was refused: its header is invalid: {name!r} needs exactly `dtype`, `shape` and "
+            f"was rejected: its header is invalid: {name!r} needs exactly `dtype`, `shape` and "
             "`data_offsets`."
         )
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise InvalidFileError(
-            f"was refused: {name!r} has the unknown dtype {str(dtype)[:40]!r}; one of "
+            f"was rejected: {name!r} has the unknown dtype {str(dtype)[:40]!r}; one of "
             f"{', '.join(_DTYPES)} was expected."
         )
     for what, numbers in (("shape", shape), ("data_offsets", offsets)):
@@ -219,12 +219,12 @@ def _read_entry(
             type(number) is int and 0 <= number < 1 << 63 for number in numbers
         ):
             raise InvalidFileError(
-                f"was refused: the {what} of {name!r} is invalid: a list of ints was expected."
+                f"was rejected: the {what} of {name!r} is invalid: a list of ints was expected."
             )
     needed = math.prod(shape) * jnp.dtype(_DTYPES[dtype]).itemsize
     if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
         raise InvalidFileError(
-            f"was refused: {name!r} has the shape {str(shape)[:80]} and dtype {dtype}, a size of "
+            f"was rejected: {name!r} has the shape {str(shape)[:80]} and dtype {dtype}, a size of "
             f"{needed} bytes, and the invalid offsets {str(offsets)[:80]}."
         )
     if digests is not None and name not in digests:
@@ -249,7 +249,7 @@ def _check_layout(tensors: Iterable[StoredTensor], start: int, size: int) -> Non
         if tensor.offset != end:
             what = "overlaps another tensor" if tensor.offset < end else "has a hole before it"
             raise InvalidFileError(
-                f"was refused: {tensor.name!r} {what}, by the offsets in the header."
+                f"was rejected: {tensor.name!r} {what}, by the offsets in the header."
             )
         end += math.prod(tensor.shape) * jnp.dtype(tensor.dtype).itemsize
     if end != size:

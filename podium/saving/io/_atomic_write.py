@@ -134,7 +134,7 @@ def sync_directory(directory: str) -> None:
 
 
 def open_regular_file(caller: str, path: str) -> BinaryIO:
-    """Open a regular file for reading. Anything else is refused without waiting for it."""
+    """Open a regular file for reading. Anything else is rejected without waiting for it."""
     try:
         # Without O_NONBLOCK, opening a pipe would wait for its other end.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

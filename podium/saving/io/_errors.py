@@ -21,7 +21,7 @@ def add_path_to_errors(path: str) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise ValueError(f"{path!r} was refused: its config is nested too deep.") from None
+        raise ValueError(f"{path!r} was rejected: its config is nested too deep.") from None
     except (
         ValueError,
         TypeError,

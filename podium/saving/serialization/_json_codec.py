@@ -1,7 +1,7 @@
 """Encodes plain Python data as strict JSON and decodes it without loss: infinities, tuples, keys of
 any type, NumPy arrays.
 
-Arrays are collected under names, to be stored in a file of their own. Other objects are refused:
+Arrays are collected under names, to be stored in a file of their own. Other objects are rejected:
 nothing is pickled. The text is written and parsed by `_strict_json.py`.
 """
 

@@ -1,4 +1,4 @@
-"""Sanitizes configs from files before objects are built: code is refused, and the spelling of
+"""Sanitizes configs from files before objects are built: code is rejected, and the spelling of
 other Keras versions is converted.
 
 `_deserialization.py` builds the objects.
@@ -54,7 +54,7 @@ def sanitize_config(config: Any) -> Any:
     if config.get("class_name") == "__lambda__":
         raise ValueError(
             "The config contains the code of a lambda, and running code from files is not safe, so "
-            "it is refused. Write the function with `def`, register it with "
+            "it is rejected. Write the function with `def`, register it with "
             "`@podium.saving.register_keras_serializable()`, and save the model again."
         )
     if config.get("class_name") == "Lambda" and isinstance(config.get("config"), Mapping):
@@ -88,7 +88,7 @@ def _replace_function_code(config: Mapping[str, Any]) -> dict[str, Any]:
         return others | {"function": {"class_name": "function", "config": name}}
     raise ValueError(
         f"The Lambda layer {name!r} contains the code of a function, and running code from files "
-        "is not safe, so it is refused. Pass the function under the layer's name, "
+        "is not safe, so it is rejected. Pass the function under the layer's name, "
         f"`custom_objects={{{name!r}: function}}`; or write a Layer and save the model again."
     )
 
