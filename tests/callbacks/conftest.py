@@ -1,6 +1,4 @@
-"""A model that is just enough for callbacks, a clock that is set by hand and a screen that can be
-read.
-"""
+"""A minimal model for callbacks, a clock that tests set, and a screen that tests read."""
 
 from types import SimpleNamespace
 
@@ -40,7 +38,7 @@ class Screen(list):
     """Every drawing, in order."""
 
     def visible(self):
-        """Return what remains on the screen of each drawing."""
+        """Return the visible text of each drawing."""
         return [text.replace("\r", "").rstrip(" ").replace(" \n", "\n") for text in self]
 
 

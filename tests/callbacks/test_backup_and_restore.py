@@ -1,4 +1,4 @@
-"""BackupAndRestore: a run that was broken off and started again ends as one that never was, bit for
+"""BackupAndRestore: a run that was interrupted and resumed equals an uninterrupted one, bit for
 bit.
 """
 
@@ -28,22 +28,22 @@ X, Y = ROWS[:, :3], ROWS[:, 3:]
 
 
 class Killed(BaseException):
-    """What SIGKILL is in these tests: nothing may be saved on its way."""
+    """Stands for SIGKILL in these tests: nothing may be saved when it is raised."""
 
 
 class Kills(callbacks.Callback):
-    """Breaks the run off at one of the calls of one of its hooks."""
+    """Interrupts the run at the given call of a hook."""
 
     def __init__(self, hook, count):
         super().__init__()
-        self._left = count
+        self._remaining = count
 
-        def hear(*_):
-            self._left -= 1
-            if self._left == 0:
+        def count_down(*_):
+            self._remaining -= 1
+            if self._remaining == 0:
                 raise Killed
 
-        setattr(self, hook, hear)
+        setattr(self, hook, count_down)
 
     def get_state(self):
         return None
@@ -65,7 +65,7 @@ def make_model(k=1, **options):
 
 
 def run(folder, *more, k=1, data=None, epochs=3, backup=None, devices=1, **fit):
-    """Train; with `backup`, arguments of BackupAndRestore, so that it can be continued."""
+    """Train; with `backup`, arguments of BackupAndRestore, so that it can be resumed."""
     with (
         contextlib.nullcontext()
         if devices == 1
@@ -73,7 +73,7 @@ def run(folder, *more, k=1, data=None, epochs=3, backup=None, devices=1, **fit):
     ):
         model = make_model(k)
     data = {"x": X, "y": Y, "batch_size": 4} if data is None else data()
-    listeners = [
+    all_callbacks = [
         callbacks.CSVLogger(folder / "log.csv"),
         *(
             []
@@ -86,7 +86,7 @@ def run(folder, *more, k=1, data=None, epochs=3, backup=None, devices=1, **fit):
         callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.5),
         *more,
     ]
-    history = model.fit(**data, epochs=epochs, verbose=0, callbacks=listeners, **fit)
+    history = model.fit(**data, epochs=epochs, verbose=0, callbacks=all_callbacks, **fit)
     return model, history
 
 
@@ -108,8 +108,8 @@ def outcome(folder, model, history):
 @functools.cache
 def uninterrupted(**options):
     with tempfile.TemporaryDirectory() as folder:
-        place = pathlib.Path(folder)
-        return outcome(place, *run(place, **options))
+        path = pathlib.Path(folder)
+        return outcome(path, *run(path, **options))
 
 
 def validation():
@@ -137,16 +137,17 @@ def test_resumed_run_equals_uninterrupted_run(tmp_path, case):
     backup, options = CASES[case]
     options = dict(options)
     freq = options.pop("validation", None)
-    places = [tmp_path / name for name in ("whole", "broken")]
-    for place in places:
-        place.mkdir()
+    folders = [tmp_path / name for name in ("uninterrupted", "resumed")]
+    for folder in folders:
+        folder.mkdir()
 
-    def go(place, *more, **extra):
-        given = {} if freq is None else {"validation_data": validation(), "validation_freq": freq}
-        return run(place, *more, **options, **given, **extra)
+    def train(folder, *more, **extra):
+        validated = freq is not None
+        fit = {"validation_data": validation(), "validation_freq": freq} if validated else {}
+        return run(folder, *more, **options, **fit, **extra)
 
-    whole = outcome(places[0], *go(places[0]))
-    assert len(whole[1]["loss"]) == 3 and whole[5]
+    expected = outcome(folders[0], *train(folders[0]))
+    assert len(expected[1]["loss"]) == 3 and expected[5]
     hooks = (
         [("on_train_batch_end", 3), ("on_epoch_begin", 2)]
         if options.get("k") != "auto"
@@ -155,9 +156,9 @@ def test_resumed_run_equals_uninterrupted_run(tmp_path, case):
     hooks += [("on_test_begin", 1)] if freq else []
     for hook, count in hooks:
         with pytest.raises(Killed):
-            go(places[1], Kills(hook, count), backup=backup)
-    assert outcome(places[1], *go(places[1], backup=backup)) == whole
-    assert not (places[1] / "backup").exists()
+            train(folders[1], Kills(hook, count), backup=backup)
+    assert outcome(folders[1], *train(folders[1], backup=backup)) == expected
+    assert not (folders[1] / "backup").exists()
 
 
 def test_steps_are_not_repeated(tmp_path):
@@ -165,11 +166,11 @@ def test_steps_are_not_repeated(tmp_path):
     iterations.
     """
     steps = []
-    tell = callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: steps.append(batch))
+    record = callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: steps.append(batch))
     with pytest.raises(Killed):
-        run(tmp_path, Kills("on_train_batch_end", 4), tell, epochs=2, backup={"save_freq": 1})
+        run(tmp_path, Kills("on_train_batch_end", 4), record, epochs=2, backup={"save_freq": 1})
     assert steps == [0, 1, 2]
-    model, history = run(tmp_path, tell, epochs=2, backup={"save_freq": 1})
+    model, history = run(tmp_path, record, epochs=2, backup={"save_freq": 1})
     assert (
         steps == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]
         and int(model.optimizer.iterations.numpy()) == 12
@@ -178,7 +179,7 @@ def test_steps_are_not_repeated(tmp_path):
 
 
 def test_corrupt_checkpoint_is_skipped_for_the_previous_one(tmp_path):
-    whole = uninterrupted()
+    expected = uninterrupted()
     with pytest.raises(Killed):
         run(tmp_path, Kills("on_train_batch_end", 5), backup={"save_freq": 2})
     manager = CheckpointManager(tmp_path / "backup")
@@ -187,17 +188,16 @@ def test_corrupt_checkpoint_is_skipped_for_the_previous_one(tmp_path):
     with pytest.warns(
         UserWarning, match=rf"checkpoint {newest} is damaged: .*Checkpoint {newest - 1} is used"
     ):
-        assert outcome(tmp_path, *run(tmp_path, backup={"save_freq": 2})) == whole
+        assert outcome(tmp_path, *run(tmp_path, backup={"save_freq": 2})) == expected
 
 
 def test_error_between_steps_loses_nothing(tmp_path):
-    whole = uninterrupted(data=shuffled)
-
-    taken = []
+    expected = uninterrupted(data=shuffled)
+    read = []
 
     def fail_at_eight(x, y):
-        taken.append(1)
-        if len(taken) == 8 * 4:
+        read.append(1)
+        if len(read) == 8 * 4:
             raise OSError("the disk is gone")
         return x, y
 
@@ -207,11 +207,10 @@ def test_error_between_steps_loses_nothing(tmp_path):
 
     with pytest.raises(OSError, match="the disk is gone"):
         run(tmp_path, data=failing, backup={"on_exception": True})
-    found = CheckpointManager(tmp_path / "backup").restore()
-    assert (
-        found.state["taken"] == int(found.arrays["counters/train"]) > 6
-    )  # later than the end of the first epoch
-    assert outcome(tmp_path, *run(tmp_path, data=failing, backup={})) == whole
+    checkpoint = CheckpointManager(tmp_path / "backup").restore()
+    # It is later than the end of the first epoch.
+    assert checkpoint.state["taken"] == int(checkpoint.arrays["counters/train"]) > 6
+    assert outcome(tmp_path, *run(tmp_path, data=failing, backup={})) == expected
 
 
 def test_state_of_custom_callbacks_is_restored(tmp_path):
@@ -224,20 +223,20 @@ def test_state_of_custom_callbacks_is_restored(tmp_path):
         def on_epoch_end(self, epoch, logs=None):
             self.seen += 1
             self.best, self.weights = min(self.best, logs["loss"]), self.model.get_weights()
-            self.told = (epoch, {"loss": logs["loss"]})
+            self.latest = (epoch, {"loss": logs["loss"]})
 
-    first, second, whole = Counts(1), Counts(2), Counts(1)
+    first, second, expected = Counts(1), Counts(2), Counts(1)
     with pytest.raises(Killed):
         run(tmp_path, first, Kills("on_epoch_begin", 2), backup={})
     assert "every" not in first.get_state() and first.get_state()["seen"] == 1
     run(tmp_path, second, backup={})
-    run(tmp_path, whole)
-    assert second.every == 2 and (second.seen, second.best, second.told) == (
-        whole.seen,
-        whole.best,
-        whole.told,
+    run(tmp_path, expected)
+    assert second.every == 2 and (second.seen, second.best, second.latest) == (
+        expected.seen,
+        expected.best,
+        expected.latest,
     )
-    assert all(np.array_equal(a, b) for a, b in zip(second.weights, whole.weights, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(second.weights, expected.weights, strict=True))
 
 
 def test_swapped_averages_are_restored(tmp_path):
@@ -256,9 +255,9 @@ def test_swapped_averages_are_restored(tmp_path):
     assert train(BackupAndRestore(tmp_path)) == train()
 
 
-class Own(podium.Model):
-    """State in all places: made with the first batch, a second optimizer, a Variable of the
-    module's, raw figures.
+class ScatteredState(podium.Model):
+    """A model with state created by the first batch, a second optimizer, a global Variable, and
+    raw logs.
     """
 
     def __init__(self):
@@ -285,7 +284,7 @@ def test_state_outside_of_the_model_is_restored(tmp_path):
     def train(*more, **options):
         podium.utils.set_random_seed(2)
         _outside.assign(1.0)
-        model = Own()
+        model = ScatteredState()
         model.compile(**options)
         history = model.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=list(more))
         return model.get_weights()[0].tolist(), float(_outside), history.history
@@ -293,7 +292,7 @@ def test_state_outside_of_the_model_is_restored(tmp_path):
     with pytest.raises(Killed):
         train(BackupAndRestore(tmp_path, 1, on_exception=False), Kills("on_train_batch_end", 5))
     assert train(BackupAndRestore(tmp_path, 1)) == train()
-    # Which Variables a step meets that nobody has listed, only a compiled step knows.
+    # Only a compiled step records the Variables that it uses outside of the model.
     with pytest.raises(
         RuntimeError, match="Something that the step depends on is not in the checkpoint"
     ):
@@ -321,13 +320,13 @@ def test_accumulated_gradients_and_averages_are_restored(tmp_path, eagerly):
 
 
 def test_verify_resume_verifies_the_first_checkpoint(tmp_path, capsys):
-    whole = uninterrupted()  # the same for any k
+    expected = uninterrupted()  # the same for any k
     backup = {"save_freq": 2, "verify_resume": True, "verbose": 1, "asynchronous": True}
-    assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == whole
-    said = capsys.readouterr().out
+    assert outcome(tmp_path, *run(tmp_path, k=2, backup=backup)) == expected
+    output = capsys.readouterr().out
     assert (
-        said.count("verified that a run can be resumed from checkpoint 1") == 1
-        and "saved checkpoint 2" in said
+        output.count("verified that a run can be resumed from checkpoint 1") == 1
+        and "saved checkpoint 2" in output
     )
 
 
@@ -358,13 +357,13 @@ def test_data_without_a_position_is_rejected_before_training(tmp_path):
         while True:
             yield X, Y
 
-    for given in (
+    for data in (
         {"x": generator(), "steps_per_epoch": 2},
         {"x": X, "y": Y, "validation_data": generator(), "validation_steps": 1},
     ):
         model = make_model()
         with pytest.raises(ValueError, match="cannot start in the middle"):
-            model.fit(**given, verbose=0, callbacks=BackupAndRestore(tmp_path / "backup"))
+            model.fit(**data, verbose=0, callbacks=BackupAndRestore(tmp_path / "backup"))
         assert int(model.optimizer.iterations.numpy()) == 0 and not (tmp_path / "backup").exists()
 
 
@@ -421,10 +420,10 @@ def test_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchron
         if batch == 2:
             monkeypatch.setattr(_checkpoint_directory, "_write_manifest", full)
 
-    tell = callbacks.LambdaCallback(on_train_batch_end=break_disk)
+    breaking = callbacks.LambdaCallback(on_train_batch_end=break_disk)
     with pytest.raises(OSError, match="No space left"):
-        run(tmp_path, tell, backup={"save_freq": 1, "asynchronous": asynchronous})
-    assert steps[-1] <= 4  # told of at once, or when the next save begins
+        run(tmp_path, breaking, backup={"save_freq": 1, "asynchronous": asynchronous})
+    assert steps[-1] <= 4  # raised immediately, or by the next save
     monkeypatch.undo()
     assert CheckpointManager(tmp_path / "backup").restore().state["taken"] in (
         (1, 2) if asynchronous else (2,)
@@ -435,7 +434,7 @@ def test_failed_save_is_raised_at_the_next_step(tmp_path, monkeypatch, asynchron
 def test_fit_releases_signals_and_directory(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
 
-    def left():
+    def resources():
         return (
             threading.active_count(),
             len(os.listdir("/proc/self/fd")),
@@ -455,13 +454,13 @@ def test_fit_releases_signals_and_directory(tmp_path):
         pytest.skip("reads /proc, which this system does not have")
     broken()
     run(tmp_path, backup=options)
-    first = left()
+    first = resources()
     broken()
-    assert left() == first and all(
+    assert resources() == first and all(
         name.startswith("checkpoint-") for name in os.listdir(tmp_path / "backup")
     )
     run(tmp_path, backup=options)
-    assert left() == first and first[2] is before
+    assert resources() == first and first[2] is before
     assert sorted(os.listdir(tmp_path)) == ["log.csv"]
 
 
@@ -484,14 +483,14 @@ def soak(*arguments):
 
 @pytest.mark.slow
 def test_killed_processes_end_with_the_same_files():
-    code, said, errors = soak("4", "--kills", "1", "--variants", "three fused steps")
+    code, output, errors = soak("4", "--kills", "1", "--variants", "three fused steps")
     assert (
-        code == 0 and "4 of 4 runs end bit for bit equal to the uninterrupted one, after" in said
-    ), said + errors
+        code == 0 and "4 of 4 runs end bit for bit equal to the uninterrupted one, after" in output
+    ), output + errors
 
 
 @pytest.mark.slow
 def test_sigterm_saves_and_exits_with_the_exit_code():
-    code, said, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three fused steps")
-    assert code == 0 and "2 of 2 runs end bit for bit" in said, said + errors
-    assert "0 of them saved after SIGTERM" not in said, said
+    code, output, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three fused steps")
+    assert code == 0 and "2 of 2 runs end bit for bit" in output, output + errors
+    assert "0 of them saved after SIGTERM" not in output, output

@@ -1,4 +1,4 @@
-"""CallbackList: who is told what, in which order, with which logs, and how errors and ends are
+"""CallbackList: which hooks are called, in which order, with which logs, and how errors are
 handled.
 """
 
@@ -18,7 +18,7 @@ from podium.callbacks._callback import HOOKS
 
 
 class Recorder(Callback):
-    """Writes every hook that is called into a list."""
+    """Records the name of every hook that is called."""
 
     def __init__(self, events, name=""):
         self.events, self.name = events, name  # without super().__init__(), as users forget
@@ -64,9 +64,9 @@ def test_older_names_of_batch_hooks_are_called():
 
 def test_only_overridden_hooks_are_called_and_reported():
     callbacks = CallbackList(Callback(), add_history=True, add_progbar=True)
-    listening = [hook for hook in HOOKS if callbacks.implements(hook)]
+    implemented = [hook for hook in HOOKS if callbacks.implements(hook)]
     bar = ["on_test_batch_end", "on_train_batch_end", "on_predict_batch_end"]
-    assert [hook for hook in listening if "batch" in hook] == [
+    assert [hook for hook in implemented if "batch" in hook] == [
         hook for hook in HOOKS if hook in bar
     ]
     assert not any(callbacks.needs_every_batch(kind) for kind in ("train", "test", "predict"))
@@ -241,9 +241,9 @@ def test_errors_in_end_hooks_become_notes_and_inner_runs_end_first():
     assert caught.value.__notes__ == [
         "Then LambdaCallback.on_test_end failed as well: ValueError: first"
     ]
-    callbacks.end_after_error("train", caught.value)  # everything has ended: nothing more is due
+    callbacks.end_after_error("train", caught.value)  # all end hooks have been called
     assert len(events) == 4
-    callbacks.on_train_end()  # a loop that never calls the beginning
+    callbacks.on_train_end()  # a custom loop without `on_train_begin`
     assert events[-1] == ("on_train_end",)
 
 
@@ -277,8 +277,8 @@ def test_history_stores_floats_and_appends_when_reused():
     assert type(history.history["loss"][0]) is float
 
 
-class Figure:
-    """A value that notes when it is read."""
+class RecordedValue:
+    """A value that records when it is read."""
 
     def __init__(self, value, read):
         self.value, self.read = value, read
@@ -292,17 +292,11 @@ def test_history_does_not_wait_until_it_is_read():
     read, callbacks = [], CallbackList(add_history=True)
     callbacks.on_train_begin()
     for epoch in range(70):
-        callbacks.on_epoch_end(epoch, Logs({"loss": Figure(float(epoch), read)}))
-    assert read == [
-        0.0,
-        1.0,
-        2.0,
-        3.0,
-        4.0,
-        5.0,
-    ]  # the oldest ones, so that not all of a long run are kept on the device
+        callbacks.on_epoch_end(epoch, Logs({"loss": RecordedValue(float(epoch), read)}))
+    # The oldest values are read, so that a long run does not keep all of them on the device.
+    assert read == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     assert callbacks.history.history == {"loss": [float(epoch) for epoch in range(70)]}
-    callbacks.on_epoch_end(70, Logs({"loss": Figure(0.5, read)}))
+    callbacks.on_epoch_end(70, Logs({"loss": RecordedValue(0.5, read)}))
     callbacks.on_train_end()
     assert read[-1] == 0.5 and len(read) == 71
 

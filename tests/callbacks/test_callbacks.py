@@ -1,4 +1,4 @@
-"""The ready-made callbacks: what the recordings do not cover, and their refusals."""
+"""The built-in callbacks: what the recordings do not cover, and their errors."""
 
 import csv
 import math
@@ -26,7 +26,7 @@ NAN = float("nan")
 
 
 def drive(callbacks, model, name, values):
-    """Run epochs until the model is told to stop; return how many there were."""
+    """Run epochs until the callback stops training; return the number of epochs."""
     callbacks = CallbackList(callbacks, add_history=True, model=model)
     model.stop_training = False
     callbacks.on_train_begin()
@@ -217,8 +217,8 @@ def test_rates_of_real_optimizers_are_set_and_schedules_rejected(model):
 
 
 def averaged_model():
-    """Return a model whose weight is -1 and its average -0.5, and a function that tells the
-    weight.
+    """Return a model whose weight is -1 and its average -0.5, and a function that returns
+    the weight.
     """
     model = podium.Sequential(
         [podium.Input((1,)), podium.layers.Dense(1, use_bias=False, kernel_initializer="ones")]
@@ -379,12 +379,12 @@ def test_csv_rejects_invalid_arguments_and_paths(tmp_path):
 
 def test_lambda_callback_accepts_the_hooks_of_keras_2_and_3():
     events = []
-    told = LambdaCallback(
+    callback = LambdaCallback(
         lambda epoch, logs: events.append("epoch"),
         on_batch_end=lambda batch, logs: events.append(batch),
         on_test_end=lambda logs: events.append("test"),
     )
-    callbacks = CallbackList(told)
+    callbacks = CallbackList(callback)
     callbacks.on_epoch_begin(0)
     callbacks.on_train_batch_end(5)
     callbacks.on_test_end()

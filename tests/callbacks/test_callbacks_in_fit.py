@@ -1,4 +1,4 @@
-"""Callbacks at work in `fit`: what is printed, what is kept, what the weights are at the end."""
+"""Callbacks in `fit`: what is printed, what is recorded, and the final weights."""
 
 import os
 import re
@@ -38,9 +38,9 @@ def test_progress_bar_format_and_final_values(dense, data, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4 and lines[0] == "Epoch 1/2" and lines[2] == "Epoch 2/2"
     for epoch in (0, 1):
-        figures = " - ".join(f"{name}: {values[epoch]:.4f}" for name, values in history.items())
+        shown = " - ".join(f"{name}: {values[epoch]:.4f}" for name, values in history.items())
         assert re.fullmatch(
-            rf"4/4 \[={{30}}\] - \d+s \d+[mu]?s/step - {re.escape(figures)}", lines[2 * epoch + 1]
+            rf"4/4 \[={{30}}\] - \d+s \d+[mu]?s/step - {re.escape(shown)}", lines[2 * epoch + 1]
         )
     assert list(history) == ["loss", "mae", "val_loss", "val_mae"]
     dense.fit(*data, batch_size=8, verbose=2)
@@ -126,7 +126,7 @@ def test_line_is_redrawn_on_a_real_terminal():
 def _read(master):
     try:
         return master.read(4096)
-    except OSError:  # how Linux says that the other side has closed
+    except OSError:  # raised on Linux when the other side has closed
         return b""
 
 

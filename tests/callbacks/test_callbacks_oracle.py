@@ -1,5 +1,5 @@
-"""The same scripts through tf_keras (recorded) and through ours: when to stop, learning rates,
-texts, files.
+"""The same scripts in tf_keras (recorded) and in Podium: when training stops, learning rates,
+messages, files.
 """
 
 import json

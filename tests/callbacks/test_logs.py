@@ -1,5 +1,5 @@
-"""Logs: nothing is read until asked, everything reads like a dictionary of floats, copies share
-what was read.
+"""Logs: values are fetched when they are read, as from a dictionary of floats; copies share fetched
+values.
 """
 
 import copy

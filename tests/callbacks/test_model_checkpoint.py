@@ -1,4 +1,4 @@
-"""ModelCheckpoint: what is saved, when, under which name, and which mistakes are reported."""
+"""ModelCheckpoint: what is saved, when and under which name, and which errors are reported."""
 
 import os
 
@@ -19,8 +19,8 @@ def trained():
     return model
 
 
-class Told:
-    """A model that notes where it would be saved."""
+class RecordingModel:
+    """A model that records where it is saved."""
 
     def __init__(self):
         self.saved, self.metrics, self.stop_training = [], [], False
@@ -33,9 +33,9 @@ class Told:
     save_weights = save
 
 
-def watching(tmp_path, values, name="{epoch}", **options):
-    """Return what is saved for the values of a figure after each epoch."""
-    model = Told()
+def saved_names(tmp_path, values, name="{epoch}", **options):
+    """Return the names of files saved for values of `val_loss` after each epoch."""
+    model = RecordingModel()
     callbacks = podium.callbacks.CallbackList(
         ModelCheckpoint(tmp_path / name, monitor="val_loss", **options), model=model
     )
@@ -85,25 +85,25 @@ def test_batches_are_counted_across_epochs_and_executions(tmp_path, k, wanted):
     model.compile("sgd", "mse", steps_per_execution=k)
     saving = ModelCheckpoint(tmp_path / "{epoch}-{batch}", save_freq=2, save_weights_only=True)
     assert saving.every_batch
-    model.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=saving)  # three batches an epoch
+    model.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=saving)  # three batches per epoch
     assert sorted(os.listdir(tmp_path)) == wanted
 
 
 def test_only_the_best_are_saved(tmp_path):
-    assert watching(tmp_path, [3.0, 4.0, 2.0, float("nan"), 2.0, 1.0], save_best_only=True) == [
+    assert saved_names(tmp_path, [3.0, 4.0, 2.0, float("nan"), 2.0, 1.0], save_best_only=True) == [
         "1",
         "3",
         "6",
     ]
-    assert watching(tmp_path, [3.0, 4.0, 2.0], save_best_only=True, mode="max") == ["1", "2"]
-    assert watching(
+    assert saved_names(tmp_path, [3.0, 4.0, 2.0], save_best_only=True, mode="max") == ["1", "2"]
+    assert saved_names(
         tmp_path, [3.0, 2.0, 1.0], save_best_only=True, initial_value_threshold=2.5
     ) == ["2", "3"]
-    assert watching(tmp_path, [3.0, 4.0], save_best_only=False) == ["1", "2"]
+    assert saved_names(tmp_path, [3.0, 4.0], save_best_only=False) == ["1", "2"]
 
 
 def test_best_value_is_kept_across_fits(tmp_path):
-    model = Told()
+    model = RecordingModel()
     callbacks = podium.callbacks.CallbackList(
         ModelCheckpoint(tmp_path / "m", monitor="loss", save_best_only=True), model=model
     )
@@ -117,11 +117,11 @@ def test_best_value_is_kept_across_fits(tmp_path):
 
 def test_missing_value_is_reported_and_nothing_is_saved(tmp_path):
     with pytest.warns(UserWarning, match="ModelCheckpoint monitors 'val_loss'.*Available: 'loss'"):
-        assert watching(tmp_path, [None, None], save_best_only=True) == []
+        assert saved_names(tmp_path, [None, None], save_best_only=True) == []
 
 
 def test_messages_equal_those_of_keras(tmp_path, capsys):
-    watching(tmp_path, [3.0, 4.0, 2.0], name="m", save_best_only=True, verbose=1)
+    saved_names(tmp_path, [3.0, 4.0, 2.0], name="m", save_best_only=True, verbose=1)
     path = tmp_path / "m"
     assert capsys.readouterr().out.split("\n\n") == [
         f"\nEpoch 1: val_loss improved from None to 3.00000, saving model to {path}",
@@ -134,9 +134,9 @@ def test_messages_equal_those_of_keras(tmp_path, capsys):
 
 def test_old_files_are_deleted_and_epochs_are_skipped(tmp_path):
     (tmp_path / "mine").touch()
-    assert watching(tmp_path, [1.0] * 5, max_to_keep=2) == ["1", "2", "3", "4", "5"]
+    assert saved_names(tmp_path, [1.0] * 5, max_to_keep=2) == ["1", "2", "3", "4", "5"]
     assert sorted(os.listdir(tmp_path)) == ["4", "5", "mine"]
-    assert watching(tmp_path, [1.0] * 5, name="p{epoch}", period=2) == ["p2", "p4"]
+    assert saved_names(tmp_path, [1.0] * 5, name="p{epoch}", period=2) == ["p2", "p4"]
 
 
 @pytest.mark.parametrize(

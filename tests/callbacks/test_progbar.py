@@ -1,5 +1,5 @@
-"""The bar: drawn by time, one line in a pipe, read only when drawn, right when a run is cut
-short.
+"""Progbar: drawn at intervals, one line in a pipe, values read only when drawn, correct when a run
+is interrupted.
 """
 
 import sys
@@ -137,7 +137,7 @@ def test_remaining_time_is_shown_from_the_second_timed_call(terminal, clock):
 
 def test_slow_drawing_is_not_followed_by_another_immediately(monkeypatch, terminal, clock):
     def write_slowly(text):
-        clock.now += 0.2  # such as the wait for the device
+        clock.now += 0.2  # such as waiting for the device
         terminal.append(text)
 
     monkeypatch.setattr(_progbar, "write_stdout", write_slowly)
@@ -167,9 +167,7 @@ def test_bar_is_shortened_to_fit_the_line(columns, shown, monkeypatch, terminal,
         bar.update(current, {"loss": 1.0})
     assert terminal.visible()[-1] == shown
     bar.update(10)
-    assert terminal.visible()[-1].startswith(
-        "10/10 [==========] - 0s"
-    )  # the line that stays may wrap
+    assert terminal.visible()[-1].startswith("10/10 [==========] - 0s")  # the final line may wrap
 
 
 @pytest.mark.parametrize(
@@ -199,7 +197,7 @@ def test_unfinished_line_is_ended_after_an_error(terminal, clock):
     with (
         pytest.raises(KeyboardInterrupt),
         callbacks.ensure_end("test"),
-    ):  # not in `fit` any more: evaluation has a bar
+    ):  # not inside `fit`: evaluation has a bar
         callbacks.on_test_begin()
         callbacks.on_test_batch_end(0, {"loss": 1.0})
         raise KeyboardInterrupt

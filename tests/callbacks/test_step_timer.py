@@ -1,4 +1,4 @@
-"""StepTimer: what it counts and leaves out."""
+"""StepTimer: what it measures and what it excludes."""
 
 import numpy as np
 
@@ -13,14 +13,13 @@ def test_every_step_after_the_warmup_is_timed():
     model.fit(
         np.ones((40, 2)), np.ones((40, 1)), batch_size=4, epochs=2, callbacks=timer, verbose=0
     )
-    figures = timer.summary()
-    assert figures["steps"] == 20 - 3
-    assert (
-        len(timer.between_seconds) == 6
-    )  # 4 executions an epoch; nothing is counted across epochs
-    assert 0 < figures["median_ms"] <= figures["p95_ms"] <= figures["p99_ms"]
-    assert figures["samples_per_second"] == 4 * figures["steps_per_second"]
-    assert 0 <= figures["share_between_steps"] < 1
+    summary = timer.summary()
+    assert summary["steps"] == 20 - 3
+    # 4 executions per epoch; nothing is measured across epochs.
+    assert len(timer.between_seconds) == 6
+    assert 0 < summary["median_ms"] <= summary["p95_ms"] <= summary["p99_ms"]
+    assert summary["samples_per_second"] == 4 * summary["steps_per_second"]
+    assert 0 <= summary["share_between_steps"] < 1
 
 
 def test_slow_callback_adds_time_between_steps():

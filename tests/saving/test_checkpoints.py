@@ -1,5 +1,5 @@
-"""Checkpoint directories: a checkpoint is absent, or whole and verified; the newest whole one is
-restored.
+"""Checkpoint directories: a checkpoint is absent, or complete and verified; the newest complete one
+is restored.
 """
 
 import hashlib
@@ -85,19 +85,19 @@ def test_newest_complete_checkpoint_is_restored_and_skipped_ones_are_named(tmp_p
     damage(tmp_path / "checkpoint-00000004")
     os.unlink(tmp_path / "checkpoint-00000003" / "manifest.json")
     os.truncate(tmp_path / "checkpoint-00000002" / "arrays.safetensors", 10)
-    with pytest.warns(UserWarning) as told:
-        found = manager.restore()
-    assert found.step == 1 and found.arrays["a"].tolist() == [1, 1, 1]
-    text = str(told[0].message)
-    for said in (
+    with pytest.warns(UserWarning) as caught:
+        checkpoint = manager.restore()
+    assert checkpoint.step == 1 and checkpoint.arrays["a"].tolist() == [1, 1, 1]
+    text = str(caught[0].message)
+    for part in (
         "checkpoint 4 is damaged: arrays.safetensors is corrupt: the numbers of 'a' do not "
         "fit the checksum",
         "checkpoint 3 is incomplete: it has no manifest.json",
         "checkpoint 2 is damaged: arrays.safetensors has 10 bytes",
         "Checkpoint 1 is used",
     ):
-        assert said in text
-    assert sorted(found.skipped) == [2, 3, 4] and manager.latest_step() == 1
+        assert part in text
+    assert sorted(checkpoint.skipped) == [2, 3, 4] and manager.latest_step() == 1
     with pytest.raises(
         ValueError, match=r"No checkpoint in .* could be restored\. .*checkpoint 4 is damaged"
     ):
@@ -268,10 +268,10 @@ def test_load_latest_loads_the_newest_readable_file(trained, tmp_path):
     template = os.path.join(tmp_path, "{epoch:02d}-{loss:.2f}.keras")
     saving = podium.callbacks.ModelCheckpoint(template)
     models = []
-    listeners = podium.callbacks.CallbackList([saving], model=trained)
+    callbacks = podium.callbacks.CallbackList([saving], model=trained)
     for epoch in range(3):
         trained.weights[1].assign_add(np.ones(4, "float32"))
-        listeners.on_epoch_end(epoch, {"loss": 0.5})
+        callbacks.on_epoch_end(epoch, {"loss": 0.5})
         models.append(trained.get_weights())
         os.utime(tmp_path / f"0{epoch + 1}-0.50.keras", ns=(epoch, epoch))
     assert_same(podium.saving.load_latest(template).get_weights(), models[2])

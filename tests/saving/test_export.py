@@ -1,4 +1,4 @@
-"""Models as programs: a script without Podium runs them on any batch, and gives the model's
+"""Exported programs: a script without Podium runs them for any batch size, with the model's
 results.
 """
 

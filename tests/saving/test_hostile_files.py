@@ -1,7 +1,6 @@
-"""Files that somebody made to do harm, of every kind that we read: each is rejected with a reason,
-and nothing has happened.
+"""Malicious files of every format: each is rejected with a reason, without side effects.
 
-The files are built here. Where one points outside, it points at a file of the test's own.
+The files are built here. Links to other files point to a file of the test.
 """
 
 import io
@@ -28,7 +27,7 @@ def small_model():
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
-    """The bytes of sound files, by suffix."""
+    """The bytes of valid files, by suffix."""
     folder = tmp_path_factory.mktemp("good")
     model = small_model()
     model.compile("sgd", "mse")
@@ -39,10 +38,8 @@ def good(tmp_path_factory):
     return {name: (folder / name).read_bytes() for name in os.listdir(folder)}
 
 
-def rejected(path, match, load=podium.saving.load_model):
-    """Loading ends in an error whose type and words fit, of a length to read, and takes little
-    memory.
-    """
+def assert_rejected(path, match, load=podium.saving.load_model):
+    """Check that loading raises a matching error of readable length, without using much memory."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((ValueError, OSError), match=match) as caught:
         load(path)
@@ -59,12 +56,12 @@ def load_weights(path):
         assert all(np.array_equal(a, b) for a, b in zip(before, model.get_weights(), strict=True))
 
 
-# --- descriptions
+# --- configs
 
 
 def with_config(good, path, change):
-    """An archive with another config: a function of the object that changes it or returns another,
-    or bytes.
+    """Write an archive with another config: bytes, or a function that changes the config or returns
+    another.
     """
     with zipfile.ZipFile(io.BytesIO(good["m.keras"])) as archive, zipfile.ZipFile(path, "w") as new:
         for name in archive.namelist():
@@ -182,7 +179,7 @@ def test_hostile_configs_are_rejected(good, tmp_path, monkeypatch, change, match
         f"open({str(tmp_path / 'CANARY')!r}, 'w').close()\nclass X: pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    rejected(with_config(good, tmp_path / "m.keras", change), match)
+    assert_rejected(with_config(good, tmp_path / "m.keras", change), match)
     assert not (tmp_path / "CANARY").exists()
 
 
@@ -208,7 +205,7 @@ def zipped(good, path, extra=(), method=zipfile.ZIP_STORED):
             new.writestr(name, archive.read(name))
         for name, content in extra:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of doubles
+                warnings.simplefilter("ignore")  # of duplicate members
                 new.writestr(name, content)
     return path
 
@@ -241,13 +238,13 @@ def test_hostile_archive_members_are_rejected(good, tmp_path, extra, match):
         extra,
         zipfile.ZIP_DEFLATED if "bomb" in match else zipfile.ZIP_STORED,
     )
-    rejected(path, match)
-    rejected(path, match, load_weights)
+    assert_rejected(path, match)
+    assert_rejected(path, match, load_weights)
     assert os.listdir(tmp_path) == ["m.keras"]
 
 
 def test_too_many_archive_members_are_rejected(good, tmp_path):
-    rejected(
+    assert_rejected(
         zipped(good, tmp_path / "m.keras", [(f"assets/{place}", b"") for place in range(10_001)]),
         "10004 members",
     )
@@ -292,7 +289,7 @@ def test_malformed_archives_are_rejected(good, tmp_path, change, match):
     content = bytearray(good["m.keras"])
     changed = change(content)
     (tmp_path / "m.keras").write_bytes(content if changed is None else changed)
-    rejected(tmp_path / "m.keras", match)
+    assert_rejected(tmp_path / "m.keras", match)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.weights.h5"])
@@ -304,7 +301,7 @@ def test_missing_archive_members_are_reported(good, tmp_path, name):
         for one in archive.namelist():
             if one != name:
                 new.writestr(one, archive.read(one))
-    rejected(tmp_path / "m.keras", f"missing.*{name}")
+    assert_rejected(tmp_path / "m.keras", f"missing.*{name}")
 
 
 @pytest.mark.parametrize("load", [podium.saving.load_model, load_weights])
@@ -312,7 +309,7 @@ def test_devices_and_pipes_are_rejected_without_waiting(tmp_path, load):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        rejected(tmp_path / name, "a directory, a device or a pipe", load)
+        assert_rejected(tmp_path / name, "a directory, a device or a pipe", load)
 
 
 # --- HDF5
@@ -330,7 +327,7 @@ def first_of(file):
 
 
 def instead(make):
-    """Put something in the place of a matrix: a function of its group, its key and a folder."""
+    """Replace a matrix: by a function of its group, its key and a folder."""
 
     def change(file, folder):
         group, _, key = first_of(file).rpartition("/")
@@ -449,7 +446,9 @@ def test_hostile_hdf5_files_are_rejected(good, tmp_path, name, change, match):
                 archive.writestr(one, content)
     else:
         inner.rename(path)
-    rejected(path, match, podium.saving.load_model if name.startswith("m.") else load_weights)
+    assert_rejected(
+        path, match, podium.saving.load_model if name.startswith("m.") else load_weights
+    )
 
 
 def test_cyclic_groups_are_rejected(good, tmp_path):
@@ -457,11 +456,11 @@ def test_cyclic_groups_are_rejected(good, tmp_path):
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
         file["layers/loop"] = file["/"]
-    rejected(path, "cycle", load_weights)
+    assert_rejected(path, "cycle", load_weights)
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
         file.create_group("/".join("x" * 100))
-    rejected(path, "nested too deep", load_weights)
+    assert_rejected(path, "nested too deep", load_weights)
 
 
 @pytest.mark.parametrize("attribute", [b"{bad", b"[" * 60_000, b"[]", b"\xff\xfe", np.zeros(4)])
@@ -470,7 +469,7 @@ def test_hostile_configs_in_hdf5_are_rejected(good, tmp_path, attribute):
     path.write_bytes(good[path.name])
     with h5py.File(path, "r+") as file:
         file.attrs["model_config"] = attribute
-    rejected(path, "config|damaged")
+    assert_rejected(path, "config|damaged")
 
 
 # --- safetensors
@@ -512,4 +511,4 @@ def entry(shape=(12,), offsets=(0, 48), dtype="F32"):
 )
 def test_hostile_safetensors_are_rejected(tmp_path, content, match):
     (tmp_path / "w.safetensors").write_bytes(content)
-    rejected(tmp_path / "w.safetensors", match, load_weights)
+    assert_rejected(tmp_path / "w.safetensors", match, load_weights)

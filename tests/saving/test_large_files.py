@@ -1,6 +1,4 @@
-"""Arrays large enough for threads and for writing past the kernel's cache: the bytes are the same,
-and so are the errors.
-"""
+"""Arrays large enough for threads and direct writing: the bytes and the errors are the same."""
 
 import errno
 import hashlib
@@ -50,7 +48,7 @@ def refuse_to_write(monkeypatch):
         first.append(descriptor)
         if descriptor == first[0]:
             raise OSError(errno.EINVAL, "Invalid argument")
-        return written(descriptor, content[:500_000], offset)  # and less than was asked for
+        return written(descriptor, content[:500_000], offset)  # and less than requested
 
     monkeypatch.setattr(os, "pwrite", refusing)
 

@@ -1,5 +1,5 @@
-"""Whole models in files: what is saved comes back, also from Keras's files, and no file can do
-harm.
+"""Whole models in files: loaded equals saved, also for Keras's files, and malicious files are
+rejected.
 """
 
 import base64
@@ -82,10 +82,10 @@ def test_files_of_keras_3_predict_the_same(make):
     assert int(model.optimizer.iterations.numpy()) == 1 and model.optimizer.momentum == 0.5
     assert any(
         np.any(value) for value in model.optimizer.get_weights()[2:]
-    )  # the momenta came back
+    )  # the momenta are restored
 
 
-# --- there and back
+# --- saving and loading
 
 
 @pytest.mark.parametrize("name", ["m.keras", "m.h5", "m.hdf5", "plain", "m-0.25", "m.ckpt"])
@@ -166,7 +166,7 @@ def test_subclassed_models_are_loaded_by_registered_class(tmp_path):
         )
     assert (
         "blocks/dense_1/vars/0" in found and "vars/0" in found and "layers/dense_2/vars/0" in found
-    )  # Keras's own places
+    )  # Keras's paths
 
 
 def test_functional_subclass_keeps_its_class(tmp_path):

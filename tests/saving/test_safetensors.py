@@ -1,5 +1,5 @@
-"""Weights as safetensors: what is written comes back, other libraries read it, and nothing odd is
-let in.
+"""Weights as safetensors: loaded equals saved, other libraries read them, and malformed files are
+rejected.
 """
 
 import json

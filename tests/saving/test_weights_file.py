@@ -1,4 +1,4 @@
-"""Weights in HDF5: what is written comes back, and nothing changes unless everything fits."""
+"""Weights in HDF5: loaded equals saved, and nothing changes unless everything fits."""
 
 import os
 import pathlib
@@ -159,10 +159,10 @@ def test_write_errors_state_the_reason(tmp_path):
         write_weights(model, tmp_path / "w", overwrite=False)
 
 
-# --- what does not fit
+# --- mismatches
 
 
-def rejected(model, path, error, match, **kwargs):
+def assert_rejected(model, path, error, match, **kwargs):
     before = model.get_weights()
     with pytest.raises(error, match=match):
         read_weights(model, path, **kwargs)
@@ -172,9 +172,12 @@ def rejected(model, path, error, match, **kwargs):
 def test_different_shapes_are_named_and_nothing_changes(tmp_path):
     path = tmp_path / "w.h5"
     write_weights(randomized(sequential()), path)
-    match = r"w.h5' does not fit.*nothing was loaded: layer 'b': 'b/kernel' has shape \(4, 5\), and 'b/kernel:0' in the file"
-    rejected(sequential(width=5), path, ValueError, match + r" has \(4, 4\)")
-    rejected(
+    match = (
+        r"w.h5' does not fit.*nothing was loaded: layer 'b': 'b/kernel' has shape \(4, 5\), and "
+        r"'b/kernel:0' in the file"
+    )
+    assert_rejected(sequential(width=5), path, ValueError, match + r" has \(4, 4\)")
+    assert_rejected(
         podium.Sequential([podium.Input((3,)), podium.layers.Dense(4)]),
         path,
         ValueError,
@@ -183,7 +186,7 @@ def test_different_shapes_are_named_and_nothing_changes(tmp_path):
     no_bias = podium.Sequential(
         [podium.Input((3,)), podium.layers.Dense(4, use_bias=False), podium.layers.Dense(4)]
     )
-    rejected(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
+    assert_rejected(no_bias, path, ValueError, "has 1 weights, and 2 in the file")
 
 
 def test_skip_mismatch_loads_what_fits_and_lists_the_others(tmp_path):
@@ -223,7 +226,7 @@ def test_floats_are_not_loaded_into_ints(tmp_path):
             self.built = True
 
     write_weights(Counter("float32"), tmp_path / "w")
-    rejected(
+    assert_rejected(
         Counter("int32"),
         tmp_path / "w",
         ValueError,
@@ -231,27 +234,27 @@ def test_floats_are_not_loaded_into_ints(tmp_path):
     )
 
 
-# --- files that are not what they should be
+# --- invalid files
 
 
 def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
     model = sequential()
     path = tmp_path / "w.h5"
-    rejected(model, path, FileNotFoundError, "w.h5'; there is no such file")
+    assert_rejected(model, path, FileNotFoundError, "w.h5'; there is no such file")
     (tmp_path / "w.h5.index").write_text("")
     monkeypatch.setitem(sys.modules, "tensorflow", None)  # as if it were not installed
-    rejected(
+    assert_rejected(
         model,
         path,
         ImportError,
         r"w.h5', a TensorFlow checkpoint.*install tensorflow.*or load it with Keras",
     )
-    rejected(model, tmp_path, ValueError, "is a directory")
+    assert_rejected(model, tmp_path, ValueError, "is a directory")
     write_weights(model, path)
     content = path.read_bytes()
     for damaged in (b"", b"garbage" * 100, content[:100], content[: len(content) // 2]):
         path.write_bytes(damaged)
-        rejected(
+        assert_rejected(
             model,
             path,
             OSError,
@@ -259,7 +262,7 @@ def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
         )
     with h5py.File(path, "w") as file:
         file.create_group("layers")
-    rejected(
+    assert_rejected(
         model,
         path,
         ValueError,
@@ -269,7 +272,7 @@ def test_missing_corrupt_and_unknown_files_are_named(tmp_path, monkeypatch):
 
 def test_pipe_is_rejected_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "w")
-    rejected(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
+    assert_rejected(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
     with pytest.raises(ValueError, match="a device or a pipe"):
         write_weights(sequential(), tmp_path / "w")
 
@@ -315,4 +318,4 @@ def test_data_outside_of_the_file_is_rejected(tmp_path, kind, match):
                 group.create_dataset("kernel:0", data=[["x"] * 4] * 3, dtype=h5py.string_dtype())
             elif kind == "subgroup":
                 group.create_group("kernel:0")
-    rejected(sequential(), path, ValueError, match)
+    assert_rejected(sequential(), path, ValueError, match)

@@ -1,6 +1,4 @@
-"""Descriptions used as users do: clones, JSON, scopes of custom objects, shared layers and nested
-models.
-"""
+"""Configs of models: clones, JSON, scopes of custom objects, shared layers and nested models."""
 
 import json
 import subprocess
@@ -31,9 +29,9 @@ class Doubled(podium.layers.Layer):
         return cls(podium.saving.deserialize_keras_object(config.pop("inner")), **config)
 
 
-def tangled():
-    """A graph with a shared layer, a model inside a model that is used twice, and a layer that
-    holds a layer.
+def make_complex_model():
+    """Return a graph with a shared layer, a nested model that is called twice, and a layer that
+    contains a layer.
     """
     L = podium.layers
     inner = podium.Sequential(
@@ -47,7 +45,7 @@ def tangled():
 
 @pytest.mark.parametrize("way", ["config", "json", "clone", "file"])
 def test_complex_graph_survives_serialization(tmp_path, way):
-    model = tangled()
+    model = make_complex_model()
     if way == "config":
         other = podium.Model.from_config(model.get_config())
     elif way == "json":

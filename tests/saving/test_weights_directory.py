@@ -1,5 +1,5 @@
-"""Weights in a directory of checkpoints, `save_weights("dir/")`: whole or absent, strict, and
-nobody else's are touched.
+"""Weights in a checkpoint directory, `save_weights("dir/")`: complete or absent, strict, and other
+files are not changed.
 """
 
 import os
@@ -30,7 +30,7 @@ def test_weights_are_restored_and_only_the_last_are_kept(tmp_path):
     first, second, other = make_model(), make_model(), make_model()
     first.save_weights(f"{tmp_path}/w/")
     assert os.listdir(tmp_path / "w") == ["checkpoint-00000000"]
-    second.save_weights(tmp_path / "w")  # no slash: it is such a directory by now
+    second.save_weights(tmp_path / "w")  # no slash: it is a checkpoint directory now
     assert os.listdir(tmp_path / "w") == ["checkpoint-00000001"]
     assert other.load_weights(f"{tmp_path}/w/").loaded == [
         variable.path for variable in other.weights
@@ -86,7 +86,7 @@ def test_other_files_at_the_path_are_not_replaced(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         model.save_weights(f"{tmp_path}/none/w/")
     with pytest.raises(IsADirectoryError, match="the name of a file was expected"):
-        model.save_weights(tmp_path)  # a directory with other things in it, and no slash
+        model.save_weights(tmp_path)  # a directory with other files, and no slash
     with pytest.raises(ValueError, match="Leave one out"):
         model.save_weights(f"{tmp_path}/w/", save_format="h5")
     with pytest.raises(ValueError, match="which is not built"):
