@@ -315,7 +315,7 @@ def changed(tmp_path, edit_config=None, edit_weights=None, extra=(), **options):
     return bad
 
 
-def rejected(path, match, error=ValueError):
+def assert_rejected(path, match, error=ValueError):
     with pytest.raises(error, match=match):
         podium.models.load_model(path)
 
@@ -333,11 +333,11 @@ def test_code_and_unknown_names_in_configs_are_rejected(tmp_path):
         "config": {"name": "f", "function": body},
         "registered_name": None,
     }
-    rejected(
+    assert_rejected(
         changed(tmp_path, lambda c: c["config"]["layers"].append(added)),
         "Lambda layer 'f' contains the code.*not safe",
     )
-    rejected(
+    assert_rejected(
         changed(tmp_path, lambda c: layer(c)["config"].update(activation=body)),
         "code of a lambda.*not safe",
     )
@@ -347,36 +347,38 @@ def test_code_and_unknown_names_in_configs_are_rejected(tmp_path):
         "config": "system",
         "registered_name": "system",
     }
-    rejected(changed(tmp_path, lambda c: layer(c)["config"].update(activation=foreign)), "system")
+    assert_rejected(
+        changed(tmp_path, lambda c: layer(c)["config"].update(activation=foreign)), "system"
+    )
     for module, name in (
         ("subprocess", "Popen"),
         ("builtins", "__import__"),
         ("keras.layers", "Dense.__init__"),
     ):
         wrong = {"module": module, "class_name": name, "config": {}, "registered_name": None}
-        rejected(
+        assert_rejected(
             changed(tmp_path, lambda c, wrong=wrong: c["config"]["layers"].append(wrong)),
             f"{name}.*not registered",
         )
 
 
 def test_malformed_configs_are_rejected(tmp_path):
-    rejected(changed(tmp_path, lambda c: b"[" * 100_000), "levels deep")
-    rejected(changed(tmp_path, lambda c: b"{}"), "`class_name` and `config` was expected")
-    rejected(changed(tmp_path, lambda c: b"{bad"), "'config.json' is invalid JSON")
-    rejected(
+    assert_rejected(changed(tmp_path, lambda c: b"[" * 100_000), "levels deep")
+    assert_rejected(changed(tmp_path, lambda c: b"{}"), "`class_name` and `config` was expected")
+    assert_rejected(changed(tmp_path, lambda c: b"{bad"), "'config.json' is invalid JSON")
+    assert_rejected(
         changed(tmp_path, lambda c: json.dumps(c).replace('"units": 4', '"units": 9, "units": 4')),
         "duplicate key 'units'",
     )
-    rejected(
+    assert_rejected(
         changed(tmp_path, lambda c: c["config"].update(layers="abc")),
         "layers='abc'; a list was expected",
     )
-    rejected(
+    assert_rejected(
         changed(tmp_path, lambda c: layer(c)["config"].update(units=10**12)),
         "far larger than the size",
     )
-    rejected(
+    assert_rejected(
         changed(tmp_path, lambda c: layer(c)["config"].update(units=5)),
         r"has shape \(3, 5\), and .* in the file has \(3, 4\)",
     )
@@ -392,18 +394,18 @@ def test_cyclic_graph_is_rejected():
 
 def test_hostile_archives_are_rejected(tmp_path):
     for name in ("../x", "/x", "a/../../x"):
-        rejected(changed(tmp_path, extra=[(name, b"x")]), "unsafe path")
+        assert_rejected(changed(tmp_path, extra=[(name, b"x")]), "unsafe path")
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice_there = changed(tmp_path, extra=[("config.json", b"{}")])
-    rejected(twice_there, "duplicate member")
-    rejected(
+    assert_rejected(twice_there, "duplicate member")
+    assert_rejected(
         changed(tmp_path, extra=[("z", b"\0" * (3 << 20))], compression=zipfile.ZIP_DEFLATED),
         "zip bomb",
     )
     good = tmp_path / "good.keras"
     content = good.read_bytes()
     good.write_bytes(content + b"more")
-    rejected(good, "unexpected bytes|corrupt")
+    assert_rejected(good, "unexpected bytes|corrupt")
     for flipped in range(50, len(content), len(content) // 40):
         damaged = bytearray(content)
         damaged[flipped] ^= 4
@@ -415,20 +417,20 @@ def test_hostile_archives_are_rejected(tmp_path):
         good.write_bytes(content)
         assert same(loaded, podium.models.load_model(good).get_weights())
     good.write_bytes(b"")
-    rejected(good, "is empty")
+    assert_rejected(good, "is empty")
     good.write_bytes(b"text")
-    rejected(good, "is not a model")
+    assert_rejected(good, "is not a model")
 
 
 def test_mismatched_weights_are_listed_and_nothing_changes(tmp_path):
     def without(file):
         del file["layers/dense/vars/1"]
 
-    rejected(
+    assert_rejected(
         changed(tmp_path, edit_weights=without),
         r"'a' \(layers/dense\) has 2 weights .* and 1 were found.*1 missing",
     )
-    rejected(
+    assert_rejected(
         changed(tmp_path, edit_weights=lambda f: f.create_dataset("layers/x/vars/0", data=[1.0])),
         "unexpected.*layers/x/vars/0",
     )
@@ -437,12 +439,12 @@ def test_mismatched_weights_are_listed_and_nothing_changes(tmp_path):
         del file["layers/dense/vars/1"]
         file["layers/dense/vars/1"] = h5py.ExternalLink("other.h5", "/x")
 
-    rejected(changed(tmp_path, edit_weights=linked), "link to elsewhere")
+    assert_rejected(changed(tmp_path, edit_weights=linked), "link to elsewhere")
 
     def circular(file):
         file["layers/again"] = file["/layers"]
 
-    rejected(changed(tmp_path, edit_weights=circular), "cycle")
+    assert_rejected(changed(tmp_path, edit_weights=circular), "cycle")
 
 
 def test_objects_survive_serialization():
