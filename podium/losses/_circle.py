@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from podium._typing import DTypeLike
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import Values, loss_function, to_float
+from podium.losses._loss_function import Values, cast_to_float, loss_function
 
 
 @loss_function
@@ -42,7 +42,7 @@ def circle(
         >>> podium.losses.circle([0, 0, 1], embeddings, gamma=1.0).numpy().round(4)
         array([0.5459, 0.5459, 0.    ], dtype=float32)
     """
-    y_pred = to_float(y_pred)
+    y_pred = cast_to_float(y_pred)
     reference = y_pred if ref_embeddings is None else jnp.asarray(ref_embeddings, y_pred.dtype)
     labels = _labels(y_true, y_pred)
     others = labels if ref_labels is None else _labels(jnp.asarray(ref_labels), reference)

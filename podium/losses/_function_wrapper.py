@@ -57,7 +57,7 @@ class LossFunctionWrapper(Loss):
         mask = getattr(y_pred, "_keras_mask", None)
         # A built-in function: values, weights and reduction are one entry on a tape.
         return dispatch(
-            self._fused,
+            self._reduced_loss,
             to_dispatchable(y_true),
             to_dispatchable(y_pred),
             to_dispatchable(sample_weight),
@@ -85,7 +85,7 @@ class LossFunctionWrapper(Loss):
     def _describe(self) -> str:
         return getattr(self.fn, "__name__", type(self.fn).__name__)
 
-    def _fused(
+    def _reduced_loss(
         self, y_true: Values, y_pred: Values, sample_weight: Any, mask: Any, **kwargs: Any
     ) -> Any:
         values = self.fn.raw(y_true, y_pred.astype(self.dtype), **kwargs)  # type: ignore[attr-defined]

@@ -85,7 +85,7 @@ class Loss:
             )
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
         return dispatch(
-            _reduce,
+            _reduce_masked,
             to_dispatchable(values),
             to_dispatchable(sample_weight),
             *masks,
@@ -127,7 +127,7 @@ class Loss:
         return map_structure(self._convert, x) if nested else convert_to_tensor(x, dtype=self.dtype)
 
 
-def _reduce(
+def _reduce_masked(
     values: jax.Array,
     sample_weight: jax.Array | None,
     mask: jax.Array | None,

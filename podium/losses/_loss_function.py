@@ -76,7 +76,7 @@ def to_dispatchable(x: TensorLike | None) -> Values:
     return x if x is None or isinstance(x, VALUE_TYPES) else convert_to_tensor(x)
 
 
-def to_float(x: jax.Array) -> jax.Array:
+def cast_to_float(x: jax.Array) -> jax.Array:
     """Cast integers and booleans to the default float dtype."""
     return x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(floatx())
 
@@ -107,7 +107,7 @@ def align_targets(
     Raises:
         ValueError: The shapes differ by more than a last axis of size 1.
     """
-    y_pred = to_float(y_pred)
+    y_pred = cast_to_float(y_pred)
     true, pred = match_ranks(y_true.astype(y_pred.dtype), y_pred)
     if true.shape != pred.shape:
         raise ValueError(

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from podium._typing import DTypeLike
 from podium.core import warn_user
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import Values, loss_function, to_float
+from podium.losses._loss_function import Values, cast_to_float, loss_function
 from podium.ops.internal import raw_sparse_categorical_crossentropy
 
 
@@ -89,7 +89,7 @@ def _labels(loss: str, y_true: Values, y_pred: Values, axis: int) -> tuple[Any, 
             f"{loss} was given y_pred of shape {y_pred.shape}, which has no axis {axis} for the "
             "classes."
         )
-    pred = jnp.moveaxis(to_float(y_pred), axis, -1)
+    pred = jnp.moveaxis(cast_to_float(y_pred), axis, -1)
     expected = pred.shape[:-1]
     labels = (
         jnp.squeeze(y_true, axis)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from podium.core import floatx
 from podium.metrics._alignment import match_shapes
-from podium.metrics._argmax import argmax
+from podium.metrics._argmax import fast_argmax
 from podium.metrics._metric_function import Values, metric_function, to_wide_float
 
 _SPARSE_HINT = "For targets that are class indices use the `sparse_` form of this accuracy."
@@ -72,7 +72,7 @@ def categorical_accuracy(y_true: Values, y_pred: Values) -> Values:
         array([1., 0.], dtype=float32)
     """
     y_true, y_pred = match_shapes(y_true, y_pred, _SPARSE_HINT)
-    return (argmax(y_true) == argmax(y_pred)).astype(floatx())
+    return (fast_argmax(y_true) == fast_argmax(y_pred)).astype(floatx())
 
 
 @metric_function
@@ -91,7 +91,7 @@ def sparse_categorical_accuracy(y_true: Values, y_pred: Values) -> Values:
         array([1., 0.], dtype=float32)
     """
     classes = _class_indices(y_true, y_pred)
-    matches = (classes == argmax(y_pred).astype(classes.dtype)).astype(floatx())
+    matches = (classes == fast_argmax(y_pred).astype(classes.dtype)).astype(floatx())
     return matches[..., 0] if matches.ndim > 1 and matches.shape[-1] == 1 else matches
 
 
@@ -112,7 +112,7 @@ def top_k_categorical_accuracy(y_true: Values, y_pred: Values, k: int = 5) -> Va
         array([1.], dtype=float32)
     """
     y_true, y_pred = match_shapes(y_true, y_pred, _SPARSE_HINT)
-    return _in_top_k(argmax(y_true), y_pred, k)
+    return _in_top_k(fast_argmax(y_true), y_pred, k)
 
 
 @metric_function

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 
 
-def argmax(values: jax.Array, axis: int = -1) -> jax.Array:
+def fast_argmax(values: jax.Array, axis: int = -1) -> jax.Array:
     """Return the index of the first of the largest values, or of the first NaN.
 
     Example:
-        >>> from podium.metrics._argmax import argmax
-        >>> argmax(jnp.array([[1.0, 3.0, 3.0], [5.0, 2.0, 4.0]])).tolist()
+        >>> from podium.metrics._argmax import fast_argmax
+        >>> fast_argmax(jnp.array([[1.0, 3.0, 3.0], [5.0, 2.0, 4.0]])).tolist()
         [1, 0]
     """
     largest = (values == jnp.max(values, axis, keepdims=True)) | (values != values)

@@ -15,7 +15,7 @@ import numpy as np
 from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import dispatch, epsilon
 from podium.metrics._alignment import broadcast_weights, match_shapes
-from podium.metrics._argmax import argmax
+from podium.metrics._argmax import fast_argmax
 from podium.metrics._metric import Metric, stop_gradient_of
 
 
@@ -107,10 +107,10 @@ class IoU(Metric):
 
     def _predicted_classes(self, y_pred: jax.Array) -> jax.Array:
         """Return the class indices that predictions mean."""
-        return (y_pred if self.sparse_y_pred else argmax(y_pred, self.axis)).astype("int32")
+        return (y_pred if self.sparse_y_pred else fast_argmax(y_pred, self.axis)).astype("int32")
 
     def _count(self, y_true: jax.Array, y_pred: jax.Array, weight: jax.Array | None) -> jax.Array:
-        true = (y_true if self.sparse_y_true else argmax(y_true, self.axis)).astype("int32")
+        true = (y_true if self.sparse_y_true else fast_argmax(y_true, self.axis)).astype("int32")
         true, guess = match_shapes(true, self._predicted_classes(y_pred))
         weight = jnp.ones((), self.dtype) if weight is None else weight.astype(self.dtype)
         weight = broadcast_weights(weight, true.shape)

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from podium.core import Variable
 from podium.core.internal import check_number
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def adafactor(
@@ -51,15 +51,15 @@ class Adafactor(Optimizer):
     column.
 
     Args:
-        learning_rate: A number, a schedule or a function. The rate used is at most `1 /
-            sqrt(step)`.
+        learning_rate: A number, a `LearningRateSchedule` or a function. The rate used is at most `1
+            / sqrt(step)`.
         beta_2_decay: The power of the step by which the mean of squares takes in less and less.
         epsilon_1: A small number added to squared gradients.
         epsilon_2: The least size of weights that steps are in proportion to.
         clip_threshold: The greatest root mean square of a step before it is scaled.
         relative_step: Kept for Keras's signature: in Keras 3 the rate is limited by the step either
             way.
-        **options: What all optimizers take; see `Optimizer`.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([[1.0, 2.0], [3.0, 4.0]])
@@ -79,7 +79,7 @@ class Adafactor(Optimizer):
         epsilon_2: float = 1e-3,
         clip_threshold: float = 1.0,
         relative_step: bool = True,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.beta_2_decay = check_number("beta_2_decay", beta_2_decay, None, 0)

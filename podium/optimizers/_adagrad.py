@@ -13,8 +13,8 @@ from podium import initializers
 from podium.core import Variable
 from podium.core.internal import check_number
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def adagrad(
@@ -37,10 +37,10 @@ class Adagrad(Optimizer):
     steps.
 
     Args:
-        learning_rate: A number, a schedule or a function.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
         initial_accumulator_value: Where the sums start, at least 0.
-        epsilon: A small number that keeps the division finite.
-        **options: What all optimizers take; see `Optimizer`.
+        epsilon: A small constant for numerical stability.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0])
@@ -57,7 +57,7 @@ class Adagrad(Optimizer):
         learning_rate: LearningRate = 0.001,
         initial_accumulator_value: float = 0.1,
         epsilon: float = 1e-7,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.initial_accumulator_value = check_number(
@@ -102,8 +102,8 @@ class Adadelta(Optimizer):
     Args:
         learning_rate: A number, a schedule or a function; 1.0 is the paper's.
         rho: The share of the old means at each update, from 0 to 1.
-        epsilon: A small number that keeps the division finite.
-        **options: What all optimizers take; see `Optimizer`.
+        epsilon: A small constant for numerical stability.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0])
@@ -119,7 +119,7 @@ class Adadelta(Optimizer):
         learning_rate: LearningRate = 0.001,
         rho: float = 0.95,
         epsilon: float = 1e-7,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.rho = check_number("rho", rho, 0, 1)

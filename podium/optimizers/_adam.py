@@ -9,10 +9,10 @@ import jax.numpy as jnp
 
 from podium.core import Variable
 from podium.core.internal import check_number
-from podium.optimizers._argument_checks import check_decay_rate
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._option_checks import check_decay_rate
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def adam(
@@ -23,8 +23,8 @@ def adam(
     step: jax.Array,
     hyper: Hyperparameters,
 ) -> tuple[jax.Array, Slots]:
-    """Step by the mean gradient over the root mean square; epsilon is added before the correction
-    of early steps.
+    """Step by the mean gradient over the root mean square; epsilon is added before the bias
+    correction.
     """
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
@@ -32,11 +32,15 @@ def adam(
     new = {"momentum": m, "velocity": v}
     if "velocity_hat" in slots:
         new["velocity_hat"] = v = jnp.maximum(slots["velocity_hat"], v)
-    rate = learning_rate * jnp.sqrt(1 - power(hyper.beta_2, step)) / (1 - power(hyper.beta_1, step))
+    rate = (
+        learning_rate
+        * jnp.sqrt(1 - decay_power(hyper.beta_2, step))
+        / (1 - decay_power(hyper.beta_1, step))
+    )
     return value - m * rate / (jnp.sqrt(v) + hyper.epsilon), new
 
 
-def power(beta: float, step: jax.Array) -> jax.Array:
+def decay_power(beta: float, step: jax.Array) -> jax.Array:
     """Return `beta ** step` in the dtype of the step."""
     return jnp.power(jnp.asarray(beta, step.dtype), step)
 
@@ -52,7 +56,7 @@ class AdamFamily(Optimizer):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.beta_1 = check_decay_rate("beta_1", beta_1)
@@ -64,15 +68,15 @@ class AdamFamily(Optimizer):
 
 
 class Adam(AdamFamily):
-    """Running means of the gradient and of its square: the usual first choice.
+    """Adam: adaptive estimates of the first and second moments of gradients.
 
     Args:
-        learning_rate: A number, a schedule or a function.
-        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
-        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
-        epsilon: A small number that keeps the division finite.
-        amsgrad: Whether to divide by the greatest mean of squares so far.
-        **options: What all optimizers take; see `Optimizer`.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
+        beta_1: The decay rate of the mean of gradients, from 0 to below 1.
+        beta_2: The decay rate of the mean of squared gradients, from 0 to below 1.
+        epsilon: A small constant for numerical stability.
+        amsgrad: Whether to divide by the maximum of the means of squares so far (AMSGrad).
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])
@@ -90,7 +94,7 @@ class Adam(AdamFamily):
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         amsgrad: bool = False,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
         self.amsgrad = bool(amsgrad)
@@ -103,16 +107,16 @@ class Adam(AdamFamily):
 
 
 class AdamW(Adam):
-    """Adam with weight decay that is not mixed with the gradients.
+    """Adam with decoupled weight decay.
 
     Args:
-        learning_rate: A number, a schedule or a function.
-        weight_decay: How much of each weight is taken away per unit of learning rate.
-        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
-        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
-        epsilon: A small number that keeps the division finite.
-        amsgrad: Whether to divide by the greatest mean of squares so far.
-        **options: What all optimizers take; see `Optimizer`.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
+        weight_decay: The fraction of each weight that is subtracted per unit of learning rate.
+        beta_1: The decay rate of the mean of gradients, from 0 to below 1.
+        beta_2: The decay rate of the mean of squared gradients, from 0 to below 1.
+        epsilon: A small constant for numerical stability.
+        amsgrad: Whether to divide by the maximum of the means of squares so far (AMSGrad).
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([10.0])

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
-from podium.optimizers._adam import AdamFamily, power
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._adam import AdamFamily, decay_power
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def adamax(
@@ -18,23 +18,23 @@ def adamax(
     step: jax.Array,
     hyper: Hyperparameters,
 ) -> tuple[jax.Array, Slots]:
-    """Divide the mean gradient by the greatest recent one."""
+    """Divide the mean gradient by the largest recent one."""
     m, u = slots["momentum"], slots["norm"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
     u = jnp.maximum(hyper.beta_2 * u, jnp.abs(gradient))
-    move = learning_rate * m / ((1 - power(hyper.beta_1, step)) * (u + hyper.epsilon))
+    move = learning_rate * m / ((1 - decay_power(hyper.beta_1, step)) * (u + hyper.epsilon))
     return value - move, {"momentum": m, "norm": u}
 
 
 class Adamax(AdamFamily):
-    """Adam with the greatest recent gradient in place of the root mean square.
+    """Adam with the infinity norm: the largest recent gradient replaces the root mean square.
 
     Args:
-        learning_rate: A number, a schedule or a function.
-        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
-        beta_2: How much of the greatest gradient is left at the next update, from 0 to below 1.
-        epsilon: A small number that keeps the division finite.
-        **options: What all optimizers take; see `Optimizer`.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
+        beta_1: The decay rate of the mean of gradients, from 0 to below 1.
+        beta_2: The decay rate of the largest gradient, from 0 to below 1.
+        epsilon: A small constant for numerical stability.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])

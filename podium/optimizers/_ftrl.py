@@ -11,8 +11,8 @@ from podium import initializers
 from podium.core import Variable
 from podium.core.internal import check_number
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def ftrl(
@@ -42,7 +42,7 @@ class Ftrl(Optimizer):
     zero.
 
     Args:
-        learning_rate: A number, a schedule or a function.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
         learning_rate_power: How the rate falls with the sum of squares, at most 0; 0 for a fixed
             rate.
         initial_accumulator_value: Where the sums of squares start, at least 0.
@@ -50,7 +50,7 @@ class Ftrl(Optimizer):
         l2_regularization_strength: The L2 penalty, at least 0.
         l2_shrinkage_regularization_strength: An L2 penalty on the gradient, at least 0.
         beta: A further L2 penalty, divided by the learning rate.
-        **options: What all optimizers take; see `Optimizer`.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([0.0, 0.0])
@@ -78,7 +78,7 @@ class Ftrl(Optimizer):
         l2_regularization_strength: float = 0.0,
         l2_shrinkage_regularization_strength: float = 0.0,
         beta: float = 0.0,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         shrinkage = l2_shrinkage_regularization_strength

@@ -9,7 +9,7 @@ import jax
 from podium._typing import TensorLike
 from podium.core import Variable, convert_to_tensor, warn_user
 from podium.core.internal import read_array
-from podium.optimizers._transforms import wide_dtype
+from podium.optimizers._update_math import wide_dtype
 
 
 def match_gradients(
@@ -45,14 +45,14 @@ def match_gradients(
             "they are. If that is not meant, check that the loss depends on them."
         )
     pairs = [
-        (_to_array(name, gradient, variable), variable)
+        (_gradient_array(name, gradient, variable), variable)
         for gradient, variable in zip(grads, variables, strict=True)
         if gradient is not None
     ]
     return [gradient for gradient, _ in pairs], [variable for _, variable in pairs]
 
 
-def _to_array(name: str, gradient: TensorLike, variable: Variable) -> jax.Array:
+def _gradient_array(name: str, gradient: TensorLike, variable: Variable) -> jax.Array:
     array = read_array(convert_to_tensor(gradient))
     if array.shape != variable.shape:
         raise ValueError(
@@ -60,5 +60,5 @@ def _to_array(name: str, gradient: TensorLike, variable: Variable) -> jax.Array:
             f"{variable.path!r} of shape {variable.shape}; "
             "the shapes must be equal. Check that gradients and variables are in the same order."
         )
-    wanted = wide_dtype(variable.dtype)
-    return array if array.dtype == wanted else array.astype(wanted)
+    dtype = wide_dtype(variable.dtype)
+    return array if array.dtype == dtype else array.astype(dtype)

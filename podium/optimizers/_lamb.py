@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
-from podium.optimizers._adam import AdamFamily, power
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._adam import AdamFamily, decay_power
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def lamb(
@@ -18,14 +18,12 @@ def lamb(
     step: jax.Array,
     hyper: Hyperparameters,
 ) -> tuple[jax.Array, Slots]:
-    """Take Adam's direction, as long as the weights are: each variable gets a learning rate of its
-    own.
-    """
+    """Step in Adam's direction, scaled to the norm of the weights of each variable."""
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - hyper.beta_2)
-    spread = jnp.sqrt(v / (1.0 - power(hyper.beta_2, step))) + hyper.epsilon
-    move = m / (1.0 - power(hyper.beta_1, step)) / spread
+    spread = jnp.sqrt(v / (1.0 - decay_power(hyper.beta_2, step))) + hyper.epsilon
+    move = m / (1.0 - decay_power(hyper.beta_1, step)) / spread
     weight_norm, move_norm = (
         jnp.sqrt(jnp.sum(jnp.square(value))),
         jnp.sqrt(jnp.sum(jnp.square(move))),
@@ -38,11 +36,11 @@ class Lamb(AdamFamily):
     """Adam with steps in proportion to the norm of each variable: for very large batches.
 
     Args:
-        learning_rate: A number, a schedule or a function.
-        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
-        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
-        epsilon: A small number that keeps the division finite.
-        **options: What all optimizers take; see `Optimizer`.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
+        beta_1: The decay rate of the mean of gradients, from 0 to below 1.
+        beta_2: The decay rate of the mean of squared gradients, from 0 to below 1.
+        epsilon: A small constant for numerical stability.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([3.0, 4.0])

@@ -32,7 +32,7 @@ def check_learning_rate(learning_rate: Any) -> float:
         ) from None
 
 
-def assign_learning_rate(variable: Variable, learning_rate: LearningRate) -> None:
+def assign_learning_rate(variable: Variable, learning_rate: TensorLike) -> None:
     """Assign a learning rate: a number, which is validated, or an array, whose value may be known
     only inside a compiled step.
     """

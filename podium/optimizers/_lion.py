@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from podium.core import Variable
 from podium.core.internal import check_number
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def lion(
@@ -36,10 +36,10 @@ class Lion(Optimizer):
     """Steps by signs: half of Adam's memory, and a learning rate 3 to 10 times smaller.
 
     Args:
-        learning_rate: A number, a schedule or a function.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
         beta_1: The share of the momentum in the direction of a step, from above 0 to 1.
         beta_2: The share of the old momentum at each update, from 0 to 1.
-        **options: What all optimizers take; see `Optimizer`.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])
@@ -55,7 +55,7 @@ class Lion(Optimizer):
         learning_rate: LearningRate = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.99,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.beta_1 = check_number("beta_1", beta_1, 0, 1)

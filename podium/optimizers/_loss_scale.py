@@ -1,4 +1,4 @@
-"""LossScaleOptimizer: a loss scale that finds its own size, for float16."""
+"""LossScaleOptimizer: a dynamic loss scale, for float16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from podium import initializers
 from podium.core import Tensor, Variable, dispatch
 from podium.core.internal import check_int, check_number, override
-from podium.optimizers import _transforms
+from podium.optimizers import _update_math
 from podium.optimizers._gradients import match_gradients
 from podium.optimizers._optimizer import Optimizer
 from podium.optimizers._registry import add_optimizer, deserialize, get, serialize
@@ -19,18 +19,19 @@ from podium.optimizers._slots import VariableList
 
 @add_optimizer
 class LossScaleOptimizer(Optimizer):
-    """Wraps an optimizer with a loss scale that adapts: halved when gradients overflow, doubled
-    when all is well.
+    """Wraps an optimizer with a dynamic loss scale: halved when gradients overflow, doubled after a
+    number of finite steps.
 
-    Small gradients vanish in float16. So the loss is multiplied by a large factor (`scale_loss`),
-    and the gradients are divided by it again. A step whose gradients are not all finite changes
-    nothing but the factor.
+    Small gradients underflow in float16. Therefore the loss is multiplied by a large factor
+    (`scale_loss`), and the gradients are divided by it again. A step whose gradients are not all
+    finite changes only the factor.
 
     Args:
         inner_optimizer: The optimizer to wrap: an instance, a name or a config.
-        initial_scale: The first factor. Too high is soon mended; too low takes long.
-        dynamic_growth_steps: After how many good steps in a row the factor is doubled.
-        name: A name.
+        initial_scale: The initial factor. Too large is corrected quickly, too small slowly.
+        dynamic_growth_steps: The number of consecutive finite steps after which the factor is
+            doubled.
+        name: The name of the optimizer.
         **kwargs: `dynamic=True`, and default values of the options of `Optimizer`, as old configs
             have them.
 
@@ -80,7 +81,7 @@ class LossScaleOptimizer(Optimizer):
         self.dynamic_scale: Variable | None = None
 
     def build(self, var_list: Iterable[Variable]) -> None:
-        """Make the state for variables that have none yet."""
+        """Create the state of variables that have none yet."""
         variables = list(var_list)
         if self.dynamic_scale is None:
             first = initializers.Constant(self.initial_scale)
@@ -91,7 +92,7 @@ class LossScaleOptimizer(Optimizer):
 
     @property
     def variables(self) -> VariableList:
-        """All state, that of the inner optimizer behind its own."""
+        """All state; that of the inner optimizer follows its own."""
         return VariableList([*super().variables, *self.inner_optimizer.variables])
 
     def _own_variables(self) -> list[Variable]:
@@ -112,12 +113,14 @@ class LossScaleOptimizer(Optimizer):
         return self.inner_optimizer.iterations
 
     def scale_loss(self, loss: Any) -> Any:
-        """Return the loss times the factor of now, in at least float32, where the product has
-        room.
+        """Return the loss times the current factor, in at least float32, where it cannot
+        overflow.
         """
         scale = self.initial_scale if self.dynamic_scale is None else self.dynamic_scale
         return dispatch(
-            lambda loss, scale: loss.astype(_transforms.wide_dtype(loss.dtype)) * scale, loss, scale
+            lambda loss, scale: loss.astype(_update_math.wide_dtype(loss.dtype)) * scale,
+            loss,
+            scale,
         )
 
     def apply(
@@ -135,7 +138,7 @@ class LossScaleOptimizer(Optimizer):
         with override(tapes=(), autocast_dtype=None, bare_arrays=False):
             variables = self._build_missing(grads, trainable_variables)
             gradients, variables = match_gradients(self.name, grads, variables, self._warned)
-            finite = _transforms.all_finite(gradients)
+            finite = _update_math.all_finite(gradients)
             assert self.dynamic_scale is not None
             scale = self.dynamic_scale.read()
             overwritten = [variable.overwrite_with_gradient for variable in variables]
@@ -147,7 +150,7 @@ class LossScaleOptimizer(Optimizer):
             before = [variable.read() for variable in state]
             self.inner_optimizer.apply(gradients, variables)
             for variable, value in zip(state, before, strict=True):
-                variable.assign(Tensor(_transforms.select(finite, variable.read(), value)))
+                variable.assign(Tensor(_update_math.select_if(finite, variable.read(), value)))
             self._adapt(finite, scale)
 
     def _adapt(self, finite: Any, scale: Any) -> None:
@@ -160,7 +163,7 @@ class LossScaleOptimizer(Optimizer):
         )
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
-        """Let the inner optimizer take the step of gradients that wait; see `Optimizer.flush`."""
+        """Apply the accumulated gradients of the inner optimizer; see `Optimizer.flush`."""
         self.inner_optimizer.flush(var_list)
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:

@@ -16,7 +16,7 @@ from podium.optimizers._slots import VariableList
 
 
 class OptimizerMap(MutableMapping[str, Optimizer]):
-    """Which optimizer changes which variable: patterns for paths, and a default.
+    """A mapping from patterns of variable paths to optimizers, with a default.
 
     Args:
         default_optimizer: The optimizer of variables that no pattern matches.
@@ -49,8 +49,7 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
         patterns = [pattern for pattern in self._map if re.fullmatch(pattern, key)]
         if len(patterns) > 1:
             raise ValueError(
-                f"Several optimizers are meant for variable {key!r}: the patterns {patterns} all "
-                "match it."
+                f"Several optimizers match variable {key!r}: the patterns {patterns} all match it."
             )
         return self._map[patterns[0]] if patterns else self.default_optimizer
 
@@ -109,14 +108,14 @@ def _check_inner(optimizer: Any, argument: str) -> None:
 
 @add_optimizer
 class MultiOptimizer(Optimizer):
-    """Gives each variable to the optimizer that is meant for it.
+    """Updates each variable with the optimizer that is chosen for it.
 
-    It has no learning rate of its own: set those of `optimizers`.
+    It has no learning rate: set those of `optimizers`.
 
     Args:
         optimizer_map: An `OptimizerMap`, or a function of a variable that returns its optimizer.
         loss_scale_factor: The loss scale of all of them.
-        name: A name.
+        name: The name of the optimizer.
 
     Example:
         >>> slow, fast = podium.optimizers.SGD(0.1), podium.optimizers.SGD(1.0)
@@ -163,14 +162,14 @@ class MultiOptimizer(Optimizer):
 
     @property
     def variables(self) -> VariableList:
-        """All state, that of the inner optimizers behind its own."""
+        """All state, that of the inner optimizers behind its variables_of_optimizer."""
         return VariableList(
             [*super().variables, *(v for optimizer in self._inner for v in optimizer.variables)]
         )
 
     @property
     def learning_rate(self) -> Any:
-        """Refused: each of `optimizers` has its own."""
+        """Raises: each of `optimizers` has a learning rate."""
         raise AttributeError(
             "A MultiOptimizer has no learning rate; read and set those of `optimizer.optimizers`."
         )
@@ -182,15 +181,15 @@ class MultiOptimizer(Optimizer):
         )
 
     def build(self, var_list: Iterable[Variable]) -> None:
-        """Choose an optimizer for each variable, and make their state."""
+        """Choose an optimizer for each variable, and create their state."""
         variables = list(var_list)
         for variable in variables:
             if variable not in self._slots:
                 self._chosen.append(self._optimizer_map(variable))
                 self._add_inner(self._chosen[-1])
         super().build(variables)
-        for optimizer, own in self._group_by_optimizer(variables):
-            optimizer.build(own)
+        for optimizer, variables_of_optimizer in self._group_by_optimizer(variables):
+            optimizer.build(variables_of_optimizer)
 
     def _group_by_optimizer(
         self, variables: Sequence[Variable]
@@ -203,12 +202,16 @@ class MultiOptimizer(Optimizer):
             (inner, [variable for optimizer, variable in chosen if optimizer is inner])
             for inner in self._inner
         ]
-        return [(inner, own) for inner, own in pairs if own]
+        return [
+            (inner, variables_of_optimizer)
+            for inner, variables_of_optimizer in pairs
+            if variables_of_optimizer
+        ]
 
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[Variable] | None = None
     ) -> None:
-        """Give each optimizer its variables and their gradients.
+        """Apply each optimizer to its variables and their gradients.
 
         Args:
             grads: The gradients; None leaves its variable as it is.
@@ -223,21 +226,24 @@ class MultiOptimizer(Optimizer):
                 id(variable): gradient
                 for variable, gradient in zip(variables, gradients, strict=True)
             }
-            for optimizer, own in self._group_by_optimizer(variables):
-                optimizer.apply([of[id(variable)] for variable in own], own)
+            for optimizer, variables_of_optimizer in self._group_by_optimizer(variables):
+                optimizer.apply(
+                    [of[id(variable)] for variable in variables_of_optimizer],
+                    variables_of_optimizer,
+                )
             self._iterations.assign(Tensor(self._iterations.read() + 1))
 
     def flush(self, var_list: Iterable[Variable] | None = None) -> None:
-        """Let each optimizer take the step of gradients that wait; see `Optimizer.flush`."""
-        for optimizer, own in self._group_by_optimizer(
+        """Apply the accumulated gradients of each optimizer; see `Optimizer.flush`."""
+        for optimizer, variables_of_optimizer in self._group_by_optimizer(
             list(self._trainable_variables if var_list is None else var_list)
         ):
-            optimizer.flush(own)
+            optimizer.flush(variables_of_optimizer)
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
         """Set variables to the moving averages of their optimizers, where those keep them."""
-        for optimizer, own in self._group_by_optimizer(list(var_list)):
-            optimizer.finalize_variable_values(own)
+        for optimizer, variables_of_optimizer in self._group_by_optimizer(list(var_list)):
+            optimizer.finalize_variable_values(variables_of_optimizer)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this optimizer again, without its state."""

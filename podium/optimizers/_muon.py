@@ -1,4 +1,4 @@
-"""Muon: the momentum of matrices made nearly orthogonal; everything else by AdamW."""
+"""Muon: orthogonalized momentum for matrices, AdamW for all other variables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import jax.numpy as jnp
 
 from podium.core import Variable
 from podium.core.internal import check_int, check_number
-from podium.optimizers._adam import power
-from podium.optimizers._argument_checks import check_decay_rate, check_optional_number
+from podium.optimizers._adam import decay_power
 from podium.optimizers._learning_rate import LearningRate
 from podium.optimizers._optimizer import Optimizer
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._option_checks import check_decay_rate, check_optional_number
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def muon(
@@ -56,24 +56,26 @@ def muon_adam(
     step: jax.Array,
     hyper: Hyperparameters,
 ) -> tuple[jax.Array, Slots]:
-    """Take Adam's step, for variables that are no matrices."""
+    """Take Adam's step, for variables that are not matrices."""
     m, v = slots["momentum"], slots["velocity"]
     m = m + (gradient - m) * (1 - hyper.adam_beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - hyper.adam_beta_2)
     rate = learning_rate * hyper.adam_lr_ratio
     rate = (
-        rate * jnp.sqrt(1 - power(hyper.adam_beta_2, step)) / (1 - power(hyper.adam_beta_1, step))
+        rate
+        * jnp.sqrt(1 - decay_power(hyper.adam_beta_2, step))
+        / (1 - decay_power(hyper.adam_beta_1, step))
     )
     return value - m * rate / (jnp.sqrt(v) + hyper.epsilon), {"momentum": m, "velocity": v}
 
 
 class Muon(Optimizer):
-    """Momentum made nearly orthogonal for matrices inside a network; AdamW for everything else.
+    """Orthogonalized momentum for the matrices inside a network; AdamW for all other variables.
 
     Leave the output layer out by `exclude_layers`; embeddings are left out by themselves.
 
     Args:
-        learning_rate: A number, a schedule or a function.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
         adam_beta_1: Adam's `beta_1`.
         adam_beta_2: Adam's `beta_2`.
         adam_weight_decay: The weight decay of variables that Adam changes; None for nothing.
@@ -85,11 +87,11 @@ class Muon(Optimizer):
         muon_b: The second.
         muon_c: The third.
         adam_lr_ratio: What the learning rate is multiplied by for Adam.
-        momentum: The share of the last move that is made again.
+        momentum: The momentum: the fraction of the last step that is repeated.
         ns_steps: How many Newton-Schulz steps to take.
-        nesterov: Whether to look ahead along the momentum.
+        nesterov: Whether to use Nesterov momentum.
         rms_rate: The size of a step, times the root of the longer side; None for no scaling.
-        **options: What all optimizers take; see `Optimizer`.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable(np.zeros((2, 2)))
@@ -174,8 +176,8 @@ class Muon(Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this optimizer again, without its state."""
-        own = {
+        config = {
             name: getattr(self, name)
             for name in ("adam_weight_decay", "exclude_layers", "exclude_embeddings")
         }
-        return super().get_config() | own
+        return super().get_config() | config

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Tensor, Variable
-from podium.optimizers._adam import AdamFamily, power
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots, select, wide_dtype
+from podium.optimizers._adam import AdamFamily, decay_power
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots, select_if, wide_dtype
 
 
 def nadam(
@@ -20,9 +20,7 @@ def nadam(
     step: jax.Array,
     hyper: Hyperparameters,
 ) -> tuple[jax.Array, Slots]:
-    """Take Adam's step from where the momentum will be next; the momentum itself warms up
-    slowly.
-    """
+    """Take Adam's step with the momentum of the next step; the momentum follows a schedule."""
     m, v, product = slots["momentum"], slots["velocity"], slots["u_product"]
     now, later = scheduled_momentum(hyper.beta_1, step), scheduled_momentum(hyper.beta_1, step + 1)
     beta_1, beta_2 = (
@@ -31,24 +29,24 @@ def nadam(
     m = m + (gradient - m) * (1 - beta_1)
     v = v + (jnp.square(gradient) - v) * (1 - beta_2)
     mean = later * m / (1 - product * later) + (1 - now) * gradient / (1 - product)
-    spread = jnp.sqrt(v / (1 - power(hyper.beta_2, step)))
+    spread = jnp.sqrt(v / (1 - decay_power(hyper.beta_2, step)))
     return value - mean * learning_rate / (spread + hyper.epsilon), {"momentum": m, "velocity": v}
 
 
 def scheduled_momentum(beta_1: float, step: jax.Array) -> jax.Array:
     """Return Nadam's momentum at a step: it rises from half of beta_1 to all of it."""
-    return beta_1 * (1.0 - 0.5 * power(0.96, step))
+    return beta_1 * (1.0 - 0.5 * decay_power(0.96, step))
 
 
 class Nadam(AdamFamily):
-    """Adam with Nesterov momentum: it looks ahead along the mean gradient.
+    """Adam with Nesterov momentum.
 
     Args:
-        learning_rate: A number, a schedule or a function.
-        beta_1: The share of the old mean of gradients at each update, from 0 to below 1.
-        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
-        epsilon: A small number that keeps the division finite.
-        **options: What all optimizers take; see `Optimizer`.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
+        beta_1: The decay rate of the mean of gradients, from 0 to below 1.
+        beta_2: The decay rate of the mean of squared gradients, from 0 to below 1.
+        epsilon: A small constant for numerical stability.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])
@@ -64,7 +62,7 @@ class Nadam(AdamFamily):
     _u_product: Variable | None = None  # the product of all momentums so far
 
     def build(self, var_list: Iterable[Variable]) -> None:
-        """Make the state for variables that have none yet, and the product of momentums that all
+        """Create the state of variables that have none yet, and the product of momentums that all
         share.
         """
         variables = list(var_list)
@@ -77,7 +75,7 @@ class Nadam(AdamFamily):
         assert self._u_product is not None
         old = self._u_product.read()
         new = old * scheduled_momentum(self.beta_1, (iteration + 1).astype(old.dtype))
-        self._u_product.assign(Tensor(new if due is None else select(due, new, old)))
+        self._u_product.assign(Tensor(new if due is None else select_if(due, new, old)))
 
-    def _shared(self) -> Slots:
+    def _shared_state(self) -> Slots:
         return {} if self._u_product is None else {"u_product": self._u_product.read()}

@@ -17,8 +17,8 @@ from podium.core import Tensor, Variable, snake_case
 from podium.core.internal import override
 from podium.optimizers._learning_rate import assign_learning_rate
 from podium.optimizers._optimizer import Optimizer
-from podium.optimizers._pipeline import Update
-from podium.optimizers._transforms import select
+from podium.optimizers._update_math import select_if
+from podium.optimizers._update_pipeline import Update
 
 
 class Transformation(Protocol):
@@ -75,7 +75,7 @@ class OptaxOptimizer(Optimizer):
         self.transformation = transformation
         self._structure: Any = None  # of the transformation's state; its leaves are in _state
         self._state: list[Any] = []  # a Variable for each array, anything else as it is
-        self._names: list[str] = []  # the keys under which the transformation knows the variables
+        self._names: list[str] = []  # the keys of the variables in the transformation's parameters
         super().__init__(0.0, **options)  # the rate is part of the transformation
         if self.weight_decay is not None:
             raise ValueError(
@@ -100,7 +100,7 @@ class OptaxOptimizer(Optimizer):
 
     @property
     def learning_rate(self) -> Any:
-        """The injected learning rate, a Variable; refused if there is none."""
+        """The injected learning rate, a Variable; raises if there is none."""
         if self._learning_rate is None:
             raise AttributeError(
                 "This optax transformation has no learning rate that can be read or set. Make it "
@@ -114,7 +114,7 @@ class OptaxOptimizer(Optimizer):
         if callable(learning_rate):
             raise TypeError(
                 "A schedule cannot replace the learning rate inside an optax transformation; "
-                "give it to optax."
+                "pass it to optax."
             )
         if self._learning_rate is None:
             raise TypeError(
@@ -186,7 +186,7 @@ class OptaxOptimizer(Optimizer):
             )
         new = jax.tree.leaves(new_state)
         if update.due is not None:
-            new_values, new = select(update.due, (new_values, new), (values, old))
+            new_values, new = select_if(update.due, (new_values, new), (values, old))
         for leaf, value in zip(self._state, new, strict=True):
             if isinstance(leaf, Variable):
                 leaf.assign(Tensor(value))
@@ -196,7 +196,7 @@ class OptaxOptimizer(Optimizer):
         return update
 
     def get_config(self) -> dict[str, Any]:
-        """Refused: a transformation is made of functions, which no config can hold."""
+        """Raises: a transformation is made of functions, which have no config."""
         raise NotImplementedError(
             "An optax transformation is made of functions and has no config, so it cannot be saved "
             "as a description. Save the weights, and pass the transformation again when the model "

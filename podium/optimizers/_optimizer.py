@@ -1,8 +1,8 @@
 """Optimizer: the base of all optimizers.
 
 It owns what users call, the options that all optimizers share, and the order of the transforms of
-an update. The transforms are in `_pipeline.py`, slots in `_slots.py`; a file such as `_adam.py`
-holds one rule.
+an update. The transforms are in `_update_pipeline.py`, slots in `_slots.py`; a file such as
+`_adam.py` holds one rule.
 """
 
 from __future__ import annotations
@@ -37,12 +37,7 @@ from podium.core.internal import (
     layer_name_scope,
     override,
 )
-from podium.optimizers import _pipeline, _transforms
-from podium.optimizers._argument_checks import (
-    check_optional_int,
-    check_optional_number,
-    check_single_clipping,
-)
+from podium.optimizers import _update_math, _update_pipeline
 from podium.optimizers._gradients import match_gradients
 from podium.optimizers._learning_rate import (
     LearningRate,
@@ -50,18 +45,23 @@ from podium.optimizers._learning_rate import (
     check_learning_rate,
     evaluate_schedule,
 )
-from podium.optimizers._pipeline import Transform, Update
+from podium.optimizers._option_checks import (
+    check_optional_int,
+    check_optional_number,
+    check_single_clipping,
+)
 from podium.optimizers._slots import SlotTable, VariableList
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
+from podium.optimizers._update_pipeline import Transform, Update
 from podium.optimizers.schedules import LearningRateSchedule, serialize
 from podium.optimizers.schedules._registry import function_config, rate_from_config
 from podium.state import OwnState, keras_order
 
 _IGNORED = {"jit_compile", "is_legacy_optimizer"}  # in configs that Keras 2 wrote
-_PIPELINE_SLOTS = {_pipeline.AVERAGE, _pipeline.ACCUMULATOR}  # not seen by rules
+_PIPELINE_SLOTS = {_update_pipeline.AVERAGE, _update_pipeline.ACCUMULATOR}  # not seen by rules
 
 
-class Options(TypedDict, total=False):
+class OptimizerOptions(TypedDict, total=False):
     """The arguments that all optimizers take by name; see `Optimizer`."""
 
     weight_decay: float | None
@@ -147,7 +147,7 @@ class Optimizer:
         )
         self._learning_rate = self._make_learning_rate(learning_rate if rate is None else rate)
         for unknown in kwargs.keys() - _IGNORED:
-            close = closest_match(unknown, (*self._hyper, *Options.__annotations__))
+            close = closest_match(unknown, (*self._hyper, *OptimizerOptions.__annotations__))
             hint = f" Did you mean {close!r}?" if close else ""
             raise TypeError(
                 f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does "
@@ -330,7 +330,7 @@ class Optimizer:
         """
         if self.use_ema:
             for variable in var_list:
-                average = self._slots.slots_of(variable).get(_pipeline.AVERAGE)
+                average = self._slots.slots_of(variable).get(_update_pipeline.AVERAGE)
                 if average is not None:
                     variable.assign(average)
 
@@ -483,7 +483,7 @@ class Optimizer:
         """
         with layer_name_scope(self.name):
             variable = Variable(
-                initializers.get(initializer),
+                initializers.get(initializer) or initializers.Zeros(),
                 tuple(shape),
                 dtype,
                 trainable=False,
@@ -555,9 +555,9 @@ class Optimizer:
         self.built = True
 
     def _all_slot_groups(self) -> list[tuple[str, ...]]:
-        groups: list[tuple[str, ...]] = [(_pipeline.AVERAGE,)] if self.use_ema else []
+        groups: list[tuple[str, ...]] = [(_update_pipeline.AVERAGE,)] if self.use_ema else []
         if self.gradient_accumulation_steps:
-            groups.append((_pipeline.ACCUMULATOR,))
+            groups.append((_update_pipeline.ACCUMULATOR,))
         return groups + self._slot_groups()
 
     def _build_missing(
@@ -589,30 +589,36 @@ class Optimizer:
 
     def _update(self, gradients: list[jax.Array], variables: list[Variable]) -> None:
         iteration = self._iterations.read()
-        gradients, variables = _pipeline.assign_overwrites(gradients, variables)
+        gradients, variables = _update_pipeline.assign_overwrites(gradients, variables)
         if variables:
             update = Update(gradients, variables, self._read_learning_rate(iteration), iteration)
-            _pipeline.run_pipeline(self._update_transforms(), update)
+            _update_pipeline.run_pipeline(self._update_transforms(), update)
         self._iterations.assign(Tensor(jax.lax.add(iteration, iteration.dtype.type(1))))
 
     def _update_transforms(self) -> Iterator[Transform]:
-        """Yield the transforms of an update. Options are read at each update, so that they can be
-        changed until a step is compiled.
+        """Yield the transforms of an update. Options are read at each update, so that they
+        can be changed until a step is compiled.
         """
         if self.loss_scale_factor is not None:
-            yield _pipeline.unscale(self.loss_scale_factor)
+            yield _update_pipeline.unscale(self.loss_scale_factor)
         if self.gradient_accumulation_steps:
-            yield _pipeline.accumulate(self._slots, self.gradient_accumulation_steps)
+            yield _update_pipeline.accumulate_gradients(
+                self._slots, self.gradient_accumulation_steps
+            )
         yield from self._step_transforms()
 
     def _step_transforms(self) -> Iterator[Transform]:
         """Yield the transforms that follow accumulation: clip, step, average, constrain."""
         if self.clipnorm or self.clipvalue or self.global_clipnorm:
-            yield _pipeline.clip(self.clipnorm, self.clipvalue, self.global_clipnorm)
+            yield _update_pipeline.clip_gradients(
+                self.clipnorm, self.clipvalue, self.global_clipnorm
+            )
         yield self._take_step
         if self.use_ema:
-            yield _pipeline.average(self._slots, self.ema_momentum, self.ema_overwrite_frequency)
-        yield _pipeline.constrain
+            yield _update_pipeline.average_weights(
+                self._slots, self.ema_momentum, self.ema_overwrite_frequency
+            )
+        yield _update_pipeline.constrain
 
     def _apply_accumulated(self, variables: list[Variable]) -> None:
         """Take the step of an incomplete group of gradients, by the mean of those present."""
@@ -620,20 +626,23 @@ class Optimizer:
         variables = [
             variable
             for variable in variables
-            if variable in self._slots and _pipeline.ACCUMULATOR in self._slots.slots_of(variable)
+            if variable in self._slots
+            and _update_pipeline.ACCUMULATOR in self._slots.slots_of(variable)
         ]
         if not count or not variables:
             return
         present = int(iteration) % count  # waits for the value
         if present == 0:
             return
-        sums = [self._slots.slots_of(variable)[_pipeline.ACCUMULATOR] for variable in variables]
+        sums = [
+            self._slots.slots_of(variable)[_update_pipeline.ACCUMULATOR] for variable in variables
+        ]
         means = [total.read() / present for total in sums]
         for total in sums:
             total.assign(Tensor(jnp.zeros_like(total.read())))
         rate = self._read_learning_rate(iteration)
         update = Update(means, variables, rate, iteration // count)
-        _pipeline.run_pipeline(self._step_transforms(), update)
+        _update_pipeline.run_pipeline(self._step_transforms(), update)
         self._iterations.assign(Tensor(iteration + (count - present)))  # the group is complete
 
     def _read_learning_rate(self, iteration: jax.Array) -> jax.Array | None:
@@ -650,7 +659,7 @@ class Optimizer:
             self._call_update_step(update)
             return update
         assert update.learning_rate is not None
-        shared = self._shared()
+        shared = self._shared_state()
         for gradient, variable in zip(update.gradients, update.variables, strict=True):
             self._apply_rule(
                 gradient,
@@ -678,9 +687,9 @@ class Optimizer:
             for name, slot in self._slots.slots_of(variable).items()
             if name not in _PIPELINE_SLOTS
         }
-        plan = _transforms.Plan(self._rule_of(variable), self._hyperparameters(), weight_decay)
+        plan = _update_math.Plan(self._rule_of(variable), self._hyperparameters(), weight_decay)
         values = {name: slot.read() for name, slot in slots.items()}
-        value, new_slots = _transforms.apply_rule(
+        value, new_slots = _update_math.apply_rule(
             plan, gradient, variable.read(), values, shared, learning_rate, iteration, due
         )
         variable.assign(Tensor(value))
@@ -701,7 +710,7 @@ class Optimizer:
             self.update_step(Tensor(gradient.astype(variable.dtype)), variable, Tensor(rate))
         if due is not None:
             for variable, value in zip(state, before, strict=True):
-                variable.assign(Tensor(_transforms.select(due, variable.read(), value)))
+                variable.assign(Tensor(_update_math.select_if(due, variable.read(), value)))
 
     def update_step(self, gradient: Any, variable: Variable, learning_rate: Any) -> None:
         """Update one variable by its gradient. A subclass may override it.
@@ -713,7 +722,7 @@ class Optimizer:
         """
         iteration = convert_to_tensor(self.iterations).value
         gradient, rate = convert_to_tensor(gradient).value, convert_to_tensor(learning_rate).value
-        self._apply_rule(gradient, variable, rate, iteration, None, self._shared(), None)
+        self._apply_rule(gradient, variable, rate, iteration, None, self._shared_state(), None)
 
     def assign(self, variable: Variable, value: TensorLike) -> None:
         """Assign a value to a variable: for `update_step`."""
@@ -760,7 +769,7 @@ class Optimizer:
     def _advance(self, iteration: jax.Array, due: jax.Array | None) -> None:
         """Update the state that all variables share, once per update."""
 
-    def _shared(self) -> Slots:
+    def _shared_state(self) -> Slots:
         """Return the state that all variables share, for the rule to read."""
         return {}
 
@@ -820,7 +829,7 @@ class Optimizer:
             rate = function_config(rate)
         options = {
             name: getattr(self, name)
-            for name in Options.__annotations__
+            for name in OptimizerOptions.__annotations__
             if name not in ("name", "lr", "decay")
         }
         config = {"name": self.name, "learning_rate": rate, **options}

@@ -74,23 +74,23 @@ def get(identifier: Any) -> Optimizer | None:
     if is_transformation(identifier):
         return OptaxOptimizer(identifier)
     if isinstance(identifier, str):
-        found = _family.get(_known_name(identifier))
+        optimizer = _family.get(_known_name(identifier))
     elif isinstance(identifier, Mapping):
-        found = deserialize(identifier)
+        optimizer = deserialize(identifier)
     elif isinstance(identifier, type) and issubclass(identifier, Optimizer):
-        found = identifier()  # type: ignore[call-arg]
+        optimizer = identifier()  # type: ignore[call-arg]
     else:
-        found = None
-    if not isinstance(found, Optimizer):
+        optimizer = None
+    if not isinstance(optimizer, Optimizer):
         raise TypeError(
             f"optimizer={identifier!r} was given; a name such as 'adam', an Optimizer, its class "
             "or config, or an optax transformation was expected."
         )
-    return found
+    return optimizer
 
 
-def serialize(optimizer: Optimizer) -> dict[str, Any]:
-    """Return a config that `deserialize` turns back into the optimizer, without its state.
+def serialize(optimizer: Optimizer) -> Any:
+    """Return a config that `deserialize` converts back to the optimizer, without its state.
 
     Example:
         >>> podium.optimizers.serialize(podium.optimizers.SGD(0.5))["config"]["learning_rate"]

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from podium.core import Variable
 from podium.core.internal import check_number
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def rmsprop(
@@ -38,12 +38,12 @@ class RMSprop(Optimizer):
     """Divides each step by the root of a running mean of squared gradients.
 
     Args:
-        learning_rate: A number, a schedule or a function.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
         rho: The share of the old mean at each update, from 0 to 1.
-        momentum: The share of the last move that is made again, from 0 to 1.
-        epsilon: A small number that keeps the division finite.
+        momentum: The momentum: the fraction of the last step that is repeated, from 0 to 1.
+        epsilon: A small constant for numerical stability.
         centered: Whether to subtract the mean gradient first, so as to divide by its variance.
-        **options: What all optimizers take; see `Optimizer`.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])
@@ -61,7 +61,7 @@ class RMSprop(Optimizer):
         momentum: float = 0.0,
         epsilon: float = 1e-7,
         centered: bool = False,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.rho = check_number("rho", rho, 0, 1)

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 
 from podium.core import Variable
 from podium.core.internal import check_int, check_number
-from podium.optimizers._adam import power
-from podium.optimizers._argument_checks import check_decay_rate
+from podium.optimizers._adam import decay_power
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._option_checks import check_decay_rate
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def schedule_free_adamw(
@@ -32,7 +32,7 @@ def schedule_free_adamw(
     if hyper.warmup_steps > 0:
         learning_rate = learning_rate * jnp.minimum(step / hyper.warmup_steps, 1.0)
     v = v + (jnp.square(gradient) - v) * (1 - beta_2)
-    spread = jnp.sqrt(v / (1 - power(hyper.beta_2, step))) + hyper.epsilon
+    spread = jnp.sqrt(v / (1 - decay_power(hyper.beta_2, step))) + hyper.epsilon
     x = (value - (1 - beta_1) * z) / beta_1  # the weights hold beta_1 * x + (1 - beta_1) * z
     z = z - learning_rate * gradient / spread
     x = (1 - 1.0 / step) * x + (1.0 / step) * z
@@ -40,16 +40,16 @@ def schedule_free_adamw(
 
 
 class ScheduleFreeAdamW(Optimizer):
-    """AdamW that averages its weights instead of lowering the learning rate: no need to know when
-    training ends.
+    """AdamW that averages its weights instead of decaying the learning rate, so that the number of
+    steps need not be known.
 
     Args:
-        learning_rate: A number, a schedule or a function.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
         beta_1: How near the weights stay to the average, from above 0 to 1.
-        beta_2: The share of the old mean of squares at each update, from 0 to below 1.
-        epsilon: A small number that keeps the division finite.
+        beta_2: The decay rate of the mean of squared gradients, from 0 to below 1.
+        epsilon: A small constant for numerical stability.
         warmup_steps: Over how many updates the learning rate rises from 0.
-        **options: What all optimizers take; see `Optimizer`.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])
@@ -67,7 +67,7 @@ class ScheduleFreeAdamW(Optimizer):
         beta_2: float = 0.999,
         epsilon: float = 1e-8,
         warmup_steps: int = 0,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.beta_1 = check_number("beta_1", beta_1, 0, 1)

@@ -1,4 +1,4 @@
-"""SGD: down the gradient, with momentum if wanted."""
+"""SGD: down the gradient, optionally with momentum."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import jax
 from podium.core import Variable
 from podium.core.internal import check_number
 from podium.optimizers._learning_rate import LearningRate
-from podium.optimizers._optimizer import Optimizer, Options
-from podium.optimizers._transforms import Hyperparameters, Rule, Slots
+from podium.optimizers._optimizer import Optimizer, OptimizerOptions
+from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
 def sgd(
@@ -21,8 +21,8 @@ def sgd(
     step: jax.Array,
     hyper: Hyperparameters,
 ) -> tuple[jax.Array, Slots]:
-    """Step down the gradient. The learning rate is part of the momentum, so a change of it takes
-    hold slowly.
+    """Step along the negative gradient. The learning rate is part of the momentum, so that a change
+    takes effect gradually.
     """
     if not slots:
         return value - learning_rate * gradient, {}
@@ -32,13 +32,13 @@ def sgd(
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum if wanted.
+    """Stochastic gradient descent, optionally with momentum.
 
     Args:
-        learning_rate: A number, a schedule or a function.
-        momentum: The share of the last move that is made again, from 0 to 1.
-        nesterov: Whether to look ahead along the momentum.
-        **options: What all optimizers take; see `Optimizer`.
+        learning_rate: A number, a `LearningRateSchedule` or a function.
+        momentum: The momentum: the fraction of the last step that is repeated, from 0 to 1.
+        nesterov: Whether to use Nesterov momentum.
+        **options: Arguments of all optimizers; see `Optimizer`.
 
     Example:
         >>> w = podium.Variable([1.0, 2.0])
@@ -56,7 +56,7 @@ class SGD(Optimizer):
         learning_rate: LearningRate = 0.01,
         momentum: float = 0.0,
         nesterov: bool = False,
-        **options: Unpack[Options],
+        **options: Unpack[OptimizerOptions],
     ):
         super().__init__(learning_rate, **options)
         self.momentum = check_number("momentum", momentum, 0, 1)

@@ -28,7 +28,7 @@ class SlotTable:
         self._index: dict[int, int] = {}  # id of a variable -> its position in both lists
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy, whose variables have identities of their own."""
+        """Restore a copy, whose variables have new identities."""
         vars(self).update(state)
         self._index = {id(variable): position for position, variable in enumerate(self.variables)}
 

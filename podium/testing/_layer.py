@@ -51,7 +51,7 @@ def check_layer(layer: Layer, inputs: Tree, *, saveable: bool = True) -> None:
     )
     inputs = map_structure(np.asarray, inputs)
     before = copy.deepcopy(inputs)
-    outputs = _call(contract, layer, inputs)
+    outputs = _call_layer(contract, layer, inputs)
     contract.require_equal(
         inputs, before, "a call changed its inputs.", "Compute new values instead.", rtol=0.0
     )
@@ -64,7 +64,7 @@ def check_layer(layer: Layer, inputs: Tree, *, saveable: bool = True) -> None:
         _check_file(contract, layer, inputs)
 
 
-def _call(contract: Contract, layer: Layer, inputs: Tree) -> Tree:
+def _call_layer(contract: Contract, layer: Layer, inputs: Tree) -> Tree:
     with contract.succeeds("a call with the example inputs", "Are the inputs as it expects them?"):
         outputs = layer(inputs)
     leaves = tree_leaves(outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -114,8 +115,8 @@ def _check_none_gradient(contract: Contract, optimizer: Optimizer) -> None:
 def _check_stateless(contract: Contract, optimizer: Optimizer, expected: list[Array]) -> None:
     variables = _make_variables()
     optimizer.build(variables)
-    values = [variable.numpy() for variable in variables]
-    state = [variable.numpy() for variable in optimizer.variables]
+    values: list[Any] = [variable.numpy() for variable in variables]
+    state: list[Any] = [variable.numpy() for variable in optimizer.variables]
     with contract.succeeds("stateless_apply", "Keep all state in Variables made in `build`."):
         for number in range(3):
             values, state = optimizer.stateless_apply(state, _gradients(number), values)

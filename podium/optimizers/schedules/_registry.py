@@ -31,8 +31,8 @@ for _cls in (
     _family.add_class(_cls)
 
 
-def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
-    """Return a config that `deserialize` turns back into the schedule.
+def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
+    """Return a config that `deserialize` converts back to the schedule.
 
     Example:
         >>> schedule = podium.optimizers.schedules.InverseTimeDecay(0.1, 10, 0.5)

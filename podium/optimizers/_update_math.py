@@ -2,7 +2,8 @@
 averaging.
 
 Each is jitted, so that an eager update costs one call per variable, and is inlined into the program
-of a compiled step, where each shape is traced once. `_pipeline.py` reads and assigns the Variables.
+of a compiled step, where each shape is traced once. `_update_pipeline.py` reads and assigns the
+Variables.
 """
 
 from __future__ import annotations
@@ -80,18 +81,18 @@ def apply_rule(
     )
     if due is None:
         return new, state
-    selected: tuple[jax.Array, Slots] = select(due, (new, state), (value, slots))
+    selected: tuple[jax.Array, Slots] = select_if(due, (new, state), (value, slots))
     return selected
 
 
 @functools.partial(jax.jit, inline=True)
-def select(chosen: jax.Array, new: Tree, old: Tree) -> Tree:
+def select_if(chosen: jax.Array, new: Tree, old: Tree) -> Tree:
     """Return the arrays of `new` where `chosen` is true, otherwise those of `old`."""
     return jax.tree.map(lambda a, b: jnp.where(chosen, a, b), new, old)
 
 
 @functools.partial(jax.jit, static_argnums=3, inline=True)
-def accumulate(
+def accumulate_gradients(
     gradients: list[jax.Array], sums: list[jax.Array], due: jax.Array, count: int
 ) -> tuple[list[jax.Array], list[jax.Array]]:
     """Add gradients to their sums, and return the means, which are valid when `due`, and the new
@@ -108,7 +109,7 @@ def accumulate(
 
 
 @functools.partial(jax.jit, static_argnums=(1, 2, 3), inline=True)
-def clip(
+def clip_gradients(
     gradients: list[jax.Array],
     clipnorm: float | None,
     clipvalue: float | None,
@@ -135,7 +136,7 @@ def _clip_by_norm(gradient: jax.Array, clipnorm: float) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=(3, 4), inline=True)
-def average(
+def average_weights(
     value: jax.Array,
     moving_average: jax.Array,
     iteration: jax.Array,

@@ -2,7 +2,7 @@
 
 In order: assign overwriting gradients, unscale, accumulate, clip, take the rule's step, average,
 constrain. `Optimizer` composes the list from its options. The functions here read and assign
-Variables; their arithmetic is pure and in `_transforms.py`.
+Variables; their arithmetic is pure and in `_update_math.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeAlias
 import jax
 
 from podium.core import Tensor, Variable
-from podium.optimizers import _transforms
+from podium.optimizers import _update_math
 from podium.optimizers._slots import SlotTable
 
 AVERAGE, ACCUMULATOR = "average", "gradient_accumulator"  # slots that transforms keep, not rules
@@ -71,13 +71,13 @@ def unscale(factor: float) -> Transform:
     return transform
 
 
-def accumulate(slots: SlotTable, count: int) -> Transform:
+def accumulate_gradients(slots: SlotTable, count: int) -> Transform:
     """Add gradients up over `count` calls; only the last call is due, with their mean."""
 
     def transform(update: Update) -> Update:
         due = (update.iteration + 1) % count == 0
         sums = [slots.slots_of(variable)[ACCUMULATOR] for variable in update.variables]
-        means, new_sums = _transforms.accumulate(
+        means, new_sums = _update_math.accumulate_gradients(
             update.gradients, [total.read() for total in sums], due, count
         )
         for total, value in zip(sums, new_sums, strict=True):
@@ -88,27 +88,31 @@ def accumulate(slots: SlotTable, count: int) -> Transform:
     return transform
 
 
-def clip(
+def clip_gradients(
     clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
 ) -> Transform:
     """Clip gradients by norm or by value."""
 
     def transform(update: Update) -> Update:
-        clipped = _transforms.clip(update.gradients, clipnorm, clipvalue, global_clipnorm)
+        clipped = _update_math.clip_gradients(
+            update.gradients, clipnorm, clipvalue, global_clipnorm
+        )
         return dataclasses.replace(update, gradients=clipped)
 
     return transform
 
 
-def average(slots: SlotTable, momentum: float, overwrite_frequency: int | None) -> Transform:
+def average_weights(
+    slots: SlotTable, momentum: float, overwrite_frequency: int | None
+) -> Transform:
     """Update the moving averages of all trained variables."""
 
     def transform(update: Update) -> Update:
-        for variable, own_slots in slots:
-            if AVERAGE not in own_slots:
+        for variable, variable_slots in slots:
+            if AVERAGE not in variable_slots:
                 continue
-            moving_average = own_slots[AVERAGE]
-            value, new_average = _transforms.average(
+            moving_average = variable_slots[AVERAGE]
+            value, new_average = _update_math.average_weights(
                 variable.read(),
                 moving_average.read(),
                 update.iteration,
