@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from podium.ops.nn._convolution import convolve, convolve_transpose, plain_convolutions
+from podium.ops.nn._convolution import convolve, convolve_transpose, lax_convolutions
 
 BATCH, ROUNDS, SCANNED_STEPS = 64, 5, 4
 
@@ -85,7 +85,7 @@ CASES = [
 
 
 def compile_plain(f, arguments):
-    with plain_convolutions():
+    with lax_convolutions():
         return jax.jit(lambda *arguments: f(*arguments)).lower(*arguments).compile()
 
 

@@ -59,7 +59,7 @@ class Constant(Initializer):
     def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
         """Return the value, broadcast to `shape`."""
         shape, value = check_shape(shape), np.asarray(self.value)
-        if not _is_broadcastable(value.shape, shape):
+        if not _fits_shape(value.shape, shape):
             raise ValueError(
                 f"Constant holds a value of shape {value.shape}, which does not broadcast to the "
                 f"weight's shape {shape}. Pass a number, or an array of the weight's shape."
@@ -81,7 +81,7 @@ class Constant(Initializer):
         return cls(value)
 
 
-def _is_broadcastable(value_shape: Shape, shape: Shape) -> bool:
+def _fits_shape(value_shape: Shape, shape: Shape) -> bool:
     return len(value_shape) <= len(shape) and all(
         size in (1, n) for size, n in zip(value_shape[::-1], shape[::-1], strict=False)
     )

@@ -39,13 +39,13 @@ def _sample(fn: Callable[..., Array], seed: SeedLike, *args: TensorLike) -> Tens
 
     def run(key: Array, *values: ArrayLike) -> Array:
         with jax.numpy_dtype_promotion("standard"):
-            return fn(key, *map(_to_array, values))
+            return fn(key, *map(_convert_argument, values))
 
     samples: Tensor = dispatch(functools.partial(run, draw_seed(seed)), *args)
     return samples
 
 
-def _to_array(value: Any) -> Array:
+def _convert_argument(value: Any) -> Array:
     array: Array = jnp.asarray(value) if isinstance(value, (list, float, int)) else value
     return array
 
@@ -246,10 +246,10 @@ def dropout(
             f"random.dropout: rate={rate!r} was given, and a number between 0 and 1 was expected."
         )
     if rate == 0:
-        unchanged: Tensor = dispatch(_to_array, inputs)
+        unchanged: Tensor = dispatch(_convert_argument, inputs)
         return unchanged
     if rate == 1:
-        zeros: Tensor = dispatch(lambda x: jnp.zeros_like(_to_array(x)), inputs)
+        zeros: Tensor = dispatch(lambda x: jnp.zeros_like(_convert_argument(x)), inputs)
         return zeros
 
     def sample(key: Array, x: Array) -> Array:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from podium.ops.nn._convolution import convolve, convolve_transpose, plain_convolutions
+from podium.ops.nn._convolution import convolve, convolve_transpose, lax_convolutions
 
 
 def draw(*shape, seed=0, dtype=None):
@@ -255,22 +255,22 @@ def test_vmap_and_map_equal_a_loop(convolution):
 
 
 @BOTH
-def test_forward_mode_works_under_plain_convolutions(convolution):
+def test_forward_mode_works_under_lax_convolutions(convolution):
     x, kernel = draw(2, 5, 5, 3), draw(3, 3, 3, 3, seed=1)
     f = lambda x: convolution(x, kernel, **SAME)
-    with plain_convolutions():
+    with lax_convolutions():
         value, tangent = jax.jvp(f, (x,), (x,))
     assert_close((value, tangent), (f(x), f(x)), 1e-5)  # linear: its own derivative
     with pytest.raises(TypeError, match="forward-mode"):
         jax.jvp(f, (x,), (x,))
 
 
-def test_plain_convolutions_ends_with_its_block_and_stays_in_its_thread():
+def test_lax_convolutions_ends_with_its_block_and_stays_in_its_thread():
     x, kernel = draw(1, 4, 4, 1), draw(3, 3, 1, 1)
     trace = lambda: str(jax.make_jaxpr(lambda x: convolve(x, kernel, **SAME))(x))
     seen = []
-    with plain_convolutions():
-        with plain_convolutions():
+    with lax_convolutions():
+        with lax_convolutions():
             pass
         assert "custom_vjp" not in trace()
         thread = threading.Thread(target=lambda: seen.append(trace()))

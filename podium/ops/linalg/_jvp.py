@@ -8,7 +8,7 @@ import jax
 
 from podium._typing import Tree
 from podium.core import call_with_tensors, dispatch_closure
-from podium.ops.nn._convolution import plain_convolutions
+from podium.ops.nn._convolution import lax_convolutions
 
 
 def jvp(
@@ -35,7 +35,7 @@ def jvp(
     """
 
     def run(primals: tuple[Tree, ...], tangents: tuple[Tree, ...]) -> tuple[Tree, ...]:
-        with plain_convolutions():  # the fast ones support reverse mode only
+        with lax_convolutions():  # the fast ones support reverse mode only
             return jax.jvp(call_with_tensors(fun), primals, tangents, has_aux=has_aux)
 
     results: tuple[Tree, ...] = dispatch_closure(run, tuple(primals), tuple(tangents))

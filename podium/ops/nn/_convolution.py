@@ -1,7 +1,7 @@
 """Convolutions and transposed convolutions on JAX arrays, channels last, with Keras's arithmetic.
 
 Owns the meaning of `strides`, `padding`, `output_padding` and `dilation`, and the choice
-between our algorithms and plain `lax`. The algorithms and their gradients are in
+between our algorithms and those of `lax`. The algorithms and their gradients are in
 `_convolution_gradients.py`.
 """
 
@@ -28,12 +28,12 @@ _jit = functools.partial(jax.jit, static_argnums=2, inline=True)
 _conv_forward, _lax_conv_forward = _jit(conv_forward), _jit(lax_conv_forward)
 _conv_input_grad, _lax_conv_input_grad = _jit(conv_input_grad), _jit(lax_conv_input_grad)
 
-_plain: ContextVar[bool] = ContextVar("plain_convolutions", default=False)
+_lax_only: ContextVar[bool] = ContextVar("lax_convolutions", default=False)
 
 
 @contextmanager
-def plain_convolutions() -> Iterator[None]:
-    """Make convolutions traced inside the block use plain `lax` only.
+def lax_convolutions() -> Iterator[None]:
+    """Make convolutions traced inside the block use `lax` only.
 
     Use it for forward-mode derivatives (`jax.jvp`, `jax.jacfwd`, `jax.hessian`): on CPU our
     convolutions define custom reverse-mode gradients, which JAX cannot push forward. The
@@ -45,16 +45,16 @@ def plain_convolutions() -> Iterator[None]:
         >>> x, kernel = jnp.ones((1, 4, 1)), jnp.ones((3, 1, 1))
         >>> def f(x):
         ...     return convolve(x, kernel, strides=(1,), padding="valid", dilation=(1,))
-        >>> with plain_convolutions():
+        >>> with lax_convolutions():
         ...     value, tangent = jax.jvp(f, (x,), (x,))
         >>> tangent.ravel().tolist()
         [3.0, 3.0]
     """
-    token = _plain.set(True)
+    token = _lax_only.set(True)
     try:
         yield
     finally:
-        _plain.reset(token)
+        _lax_only.reset(token)
 
 
 def convolve(
@@ -109,7 +109,7 @@ def convolve(
             f"padding={padding!r}, which leave no output: {geometry.output}. Expected the window "
             'to fit into the padded x. Use a smaller window or dilation, or padding="same".'
         )
-    output: Array = (_lax_conv_forward if _use_plain() else _conv_forward)(x, kernel, geometry)
+    output: Array = (_lax_conv_forward if _use_lax() else _conv_forward)(x, kernel, geometry)
     return output
 
 
@@ -169,15 +169,13 @@ def convolve_transpose(
     ]
     size, pads = zip(*ends, strict=True)
     geometry = Geometry(size, window, tuple(strides), tuple(dilation), pads)
-    result: Array = (_lax_conv_input_grad if _use_plain() else _conv_input_grad)(
-        x, kernel, geometry
-    )
+    result: Array = (_lax_conv_input_grad if _use_lax() else _conv_input_grad)(x, kernel, geometry)
     return result
 
 
-def _use_plain() -> bool:
+def _use_lax() -> bool:
     # XLA's own gradients are good on GPU and TPU.
-    return _plain.get() or context.forward_mode or jax.default_backend() != "cpu"
+    return _lax_only.get() or context.forward_mode or jax.default_backend() != "cpu"
 
 
 def _check_convolution(x: Array, kernel: Array, strides: Shape, dilation: Shape) -> None:
