@@ -140,7 +140,7 @@ class ClassWeightColumn(Column):
 
 
 def _look_up_weights(
-    y: Any, table: dict[int, float], name: str, target: str
+    y: object, table: dict[int, float], name: str, target: str
 ) -> NDArray[Any] | Column:
     """Return the weight of every label; labels in a Column are read batch by batch."""
     if isinstance(y, Column):

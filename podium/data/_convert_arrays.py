@@ -31,7 +31,7 @@ _SCALARS = (bool, int, float, complex, np.generic)
 ArrayT = TypeVar("ArrayT", bound="NDArray[Any] | jax.Array | Tensor | Column")
 
 
-def is_array_source(value: Any) -> bool:
+def is_array_source(value: object) -> bool:
     """Return whether a source is arrays: one array-like, numbers, a table, or a structure whose
     first leaf is one of those.
     """

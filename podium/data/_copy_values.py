@@ -26,7 +26,7 @@ from podium.data.columns._foreign_types import is_instance_of
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
-def as_numpy(value: Any, name: str) -> NDArray[Any]:
+def as_numpy(value: object, name: str) -> NDArray[Any]:
     """Return all of one array-like as a NumPy array of numbers, without a copy if possible."""
     array = as_array_or_column(value, name)
     if isinstance(array, Column):
@@ -35,7 +35,7 @@ def as_numpy(value: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def copy_array(value: Any, name: str) -> Array:
+def copy_array(value: object, name: str) -> Array:
     """Return one leaf of a batch as an array that no other code can change: a NumPy copy, or the
     JAX array itself.
     """
@@ -54,7 +54,7 @@ def copy_array(value: Any, name: str) -> Array:
         return np.array(array, dtype=device_dtype(array.dtype), order="C")
 
 
-def copy_unless_fresh(value: Any, name: str, fresh: bool) -> Array:
+def copy_unless_fresh(value: object, name: str, fresh: bool) -> Array:
     """Return one leaf of a batch, of any library, as an array that no other code can change.
 
     Args:
@@ -70,7 +70,7 @@ def copy_unless_fresh(value: Any, name: str, fresh: bool) -> Array:
         return np.asarray(array, dtype=device_dtype(array.dtype), order="C")
 
 
-def array_from_list(value: Any, name: str) -> NDArray[Any]:
+def array_from_list(value: object, name: str) -> NDArray[Any]:
     """Return a nested list of numbers as an array."""
     try:
         array = np.asarray(value)
@@ -84,7 +84,7 @@ def array_from_list(value: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def is_number_list(value: Any) -> bool:
+def is_number_list(value: object) -> bool:
     """Return whether a nested list begins with a plain number or text: it then stands for one
     array.
     """
@@ -93,7 +93,7 @@ def is_number_list(value: Any) -> bool:
     return isinstance(value, (str, bytes, *_NUMBERS))
 
 
-def record_to_dict(value: Any) -> Any:
+def record_to_dict(value: Tree) -> Tree:
     """Return an instance of a dataclass, or a mapping, as a dictionary by name; any other value as
     it is.
 

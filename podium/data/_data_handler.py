@@ -24,7 +24,7 @@ from podium.data._argument_names import ARGUMENT_NAMES
 from podium.data._device_budget import device_budget
 from podium.data._iterator import Iterator
 from podium.data._read_ahead import ReadAhead
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._batch_reader import BatchReader
 from podium.data.adapters._choose_adapter import choose_adapter
 
@@ -426,7 +426,7 @@ class DataHandler:
 
     # --- implementation
 
-    def _start(self, epoch: int, start: Any = 0) -> None:
+    def _start(self, epoch: int, start: Position = 0) -> None:
         """Start a new iteration; if the source can only continue, keep the iterator and what it has
         read ahead.
         """
@@ -512,7 +512,7 @@ class DataHandler:
             self.steps_per_execution = self._steps_per_execution.value = original
 
 
-def get_data_handler(*args: Any, model: Any = None, **kwargs: Any) -> DataHandler:
+def get_data_handler(*args: Any, model: object = None, **kwargs: Any) -> DataHandler:
     """Return the DataHandler for a source; accepts its arguments.
 
     Example:

@@ -14,7 +14,7 @@ from podium._typing import Tree
 class _NumBatches:
     """`num_batches` of Keras 3, which a subclass may replace by a property or an attribute."""
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: PyDataset | None, owner: type | None = None) -> Any:
         return self if instance is None else len(instance)
 
 

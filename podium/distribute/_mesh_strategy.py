@@ -7,7 +7,7 @@ the collectives. `run` has the view of one replica: see `_replica_runner.py`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -77,7 +77,7 @@ class MeshStrategy(Strategy):
         fn: Callable[..., Any],
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-        options: Any = None,
+        options: object = None,
     ) -> Tree:
         """Run a step on every replica at once, compiled.
 
@@ -174,7 +174,9 @@ class MeshStrategy(Strategy):
             return function(array)
         return jax.jit(function, out_shardings=self._layout.replicated)(array)
 
-    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+    def experimental_distribute_dataset(
+        self, dataset: Iterable[Tree], options: object = None
+    ) -> Iterable[Tree]:
         """Return a dataset from which each replica gets its part of every batch, as PerReplica
         values.
 
@@ -185,8 +187,8 @@ class MeshStrategy(Strategy):
         return dataset if self.layout is None else DistributedDataset(dataset, self._layout)
 
     def distribute_datasets_from_function(
-        self, dataset_fn: Callable[[InputContext], Any], options: Any = None
-    ) -> Any:
+        self, dataset_fn: Callable[[InputContext], Iterable[Tree]], options: object = None
+    ) -> Iterable[Tree]:
         """Call a function that makes the dataset of this worker, and distribute that.
 
         Args:

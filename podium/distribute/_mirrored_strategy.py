@@ -5,7 +5,6 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 
@@ -39,7 +38,9 @@ class MirroredStrategy(MeshStrategy):
     """
 
     def __init__(
-        self, devices: Sequence[str | jax.Device] | int | None = None, cross_device_ops: Any = None
+        self,
+        devices: Sequence[str | jax.Device] | int | None = None,
+        cross_device_ops: object = None,
     ):
         found = find_devices(devices)
         super().__init__(Layout(make_mesh(found, (len(found),), ("data",)), ("data",)))

@@ -68,8 +68,8 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         worker: int | None = None,
         heartbeat: float | None = None,
         initialization_timeout: int = 300,
-        cluster_resolver: Any = None,
-        communication_options: Any = None,
+        cluster_resolver: object = None,
+        communication_options: object = None,
     ):
         self.cluster = find_cluster(os.environ, coordinator, num_workers, worker)
         seconds = float(

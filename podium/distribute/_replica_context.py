@@ -83,7 +83,7 @@ class ReplicaContext:
         """The number of replicas that train together."""
         return self.strategy.num_replicas_in_sync
 
-    def all_reduce(self, reduce_op: str, value: Tree, options: Any = None) -> Tree:
+    def all_reduce(self, reduce_op: str, value: Tree, options: object = None) -> Tree:
         """Reduce the values of all replicas; each gets the result. It is differentiable.
 
         Args:
@@ -100,7 +100,7 @@ class ReplicaContext:
             lambda leaf: dispatch(lambda x: combine(jnp.asarray(x), axes), leaf), value
         )
 
-    def all_gather(self, value: Tree, axis: int, options: Any = None) -> Tree:
+    def all_gather(self, value: Tree, axis: int, options: object = None) -> Tree:
         """Concatenate the values of all replicas along an axis; each gets the result.
 
         Args:

@@ -6,7 +6,7 @@ A strategy of several replicas is a subclass: see `_mesh_strategy.py`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ class Strategy:
         fn: Callable[..., Any],
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-        options: Any = None,
+        options: object = None,
     ) -> Tree:
         """Run a step on every replica.
 
@@ -129,13 +129,15 @@ class Strategy:
         """Concatenate the results of the replicas along an axis."""
         return value
 
-    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+    def experimental_distribute_dataset(
+        self, dataset: Iterable[Tree], options: object = None
+    ) -> Iterable[Tree]:
         """Return a dataset from which each replica gets its part of every batch."""
         return dataset
 
     def distribute_datasets_from_function(
-        self, dataset_fn: Callable[[InputContext], Any], options: Any = None
-    ) -> Any:
+        self, dataset_fn: Callable[[InputContext], Iterable[Tree]], options: object = None
+    ) -> Iterable[Tree]:
         """Return the dataset that a function makes for this worker."""
         return dataset_fn(InputContext())
 

@@ -5,10 +5,13 @@ source implements it; `_choose_adapter.py` decides which one is used.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
+
+# Where an iteration starts: a number of batches, or a JSON-compatible description.
+Position: TypeAlias = int | dict[str, Any]
 
 
 class DataAdapter:
@@ -87,11 +90,11 @@ class DataAdapter:
         self.names = names
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is of this kind. Must not read from it."""
         raise NotImplementedError
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterable[Tree]:
         """Start an iteration over the batches of an epoch.
 
         Args:
@@ -101,11 +104,12 @@ class DataAdapter:
         """
         raise NotImplementedError
 
-    def position(self, taken: int) -> Any:
+    def position(self, taken: int) -> Position | None:
         """Return the position `taken` batches after the start of the iteration: a small
         JSON-compatible value to pass to `iterate(start=)`.
         """
-        return self.start + taken
+        position: Position = self.start + taken
+        return position
 
     def current_order(self) -> list[Any]:
         """Return what determined the order of the last iteration, for `set_order`; an empty list if

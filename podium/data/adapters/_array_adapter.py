@@ -28,7 +28,7 @@ from podium.data._structure import (
     rebuild_sequence,
 )
 from podium.data._value_checks import device_dtype
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.columns._column import Index, as_column
 
 DEFAULT_BATCH_SIZE = 32
@@ -103,18 +103,18 @@ class ArrayAdapter(DataAdapter):
         self._start = 0
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is arrays."""
         return is_array_source(x)
 
-    def iterate(self, epoch: int, start: Any = 0) -> _ArrayBatches:
+    def iterate(self, epoch: int, start: Position = 0) -> _ArrayBatches:
         """Iterate over the batches of an epoch, and then over those of the following epochs if one
         iteration serves several.
         """
+        self._start = start["batch"] if isinstance(start, dict) else start
         if isinstance(start, dict):
-            start, self._seed = start["batch"], start["seed"]
-        self._start = start
-        passes, first = divmod(start, self.get_size())
+            self._seed = start["seed"]
+        passes, first = divmod(self._start, self.get_size())
         can_fuse = self._table is not None and self._shuffle != "batch"
         return _ArrayBatches(self, self._table, can_fuse, epoch + passes, first)
 

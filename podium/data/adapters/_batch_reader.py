@@ -7,7 +7,6 @@ length. Which source the batches come from is the adapter's matter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from podium._typing import Array, Tree
 from podium.data._convert_arrays import check_lengths
@@ -105,7 +104,7 @@ class BatchReader:
             )
         return copy_structure(batch, location, self._copy_leaf)
 
-    def _copy_leaf(self, leaf: Any, name: str) -> Array:
+    def _copy_leaf(self, leaf: object, name: str) -> Array:
         return copy_unless_fresh(leaf, name, self._fresh)
 
     def _check_lengths(self, batch: Tree) -> None:

@@ -169,7 +169,7 @@ def _seed_for(seed: int | None, shuffle: bool | str) -> int:
 
 
 def _refuse_array_arguments(
-    x: Any,
+    x: object,
     adapter_class: type[DataAdapter],
     names: ArgumentNames,
     y: Tree,

@@ -16,7 +16,7 @@ from podium.core.internal import preserve_key_order
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._dataset import Dataset
 from podium.data._structure import leaves, map_leaves
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.pipelines._batching import BatchPipeline
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY, select_rows
 
@@ -47,28 +47,28 @@ class DatasetAdapter(DataAdapter):
             )
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source can be iterated repeatedly."""
         return isinstance(x, Dataset) or (
             hasattr(x, "__iter__") and not isinstance(x, _NOT_A_SOURCE)
         )
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterable[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterable[Tree]:
         """Start a new iteration."""
         if not isinstance(self.source, Dataset):
             source: Iterable[Tree] = self.source
             return source
         pipeline = self.source.pipeline
+        self._start = start["element"] if isinstance(start, dict) else start
         if isinstance(start, dict):
             self.set_order(start["order"])
-            start = start["element"]
-        self._start, self._order = start, pipeline.order()
+        self._order = pipeline.order()
         if self._table is None:
-            return pipeline.elements(start)
+            return pipeline.elements(self._start)
         assert isinstance(pipeline, BatchPipeline)
         return (
             Selection(self._table, np.asarray(rows, np.int32))
-            for rows in pipeline.batches_of_rows(start)
+            for rows in pipeline.batches_of_rows(self._start)
         )
 
     def current_order(self) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 
 _EXIT_INSTRUCTIONS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS")
 
@@ -40,11 +40,11 @@ class GeneratorAdapter(DataAdapter):
             )
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source can be read only once."""
         return hasattr(x, "__next__") and hasattr(x, "__iter__") and not isinstance(x, type)
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Continue the only iteration."""
         source: Iterator[Tree] = self.source
         return source

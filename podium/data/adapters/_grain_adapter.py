@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._recorded_iterator import RecordedIterator, decode_state
 from podium.data.columns._foreign_types import ForeignObject, is_instance_of
 
@@ -48,17 +48,17 @@ class GrainMapAdapter(DataAdapter):
             self.steps = _steps_for_infinite(self)
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is a MapDataset that has an element for each index."""
         return is_instance_of(x, "grain", "MapDataset") and not _has_transformation(x, *_SPARSE)
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Start Grain's reading threads at a batch of an epoch."""
+        self._start = start["batch"] if isinstance(start, dict) else start
         if isinstance(start, dict):
-            start, self._first_epoch = start["batch"], start["origin"]
+            self._first_epoch = start["origin"]
         if self._first_epoch is None or epoch < self._first_epoch:
             self._first_epoch = epoch
-        self._start = start
         size, steps = self.get_size(), self.steps
         if steps is None or (size is not None and steps >= size):
             first, count = epoch * (size or 0), size or 0
@@ -69,8 +69,8 @@ class GrainMapAdapter(DataAdapter):
         repeated = self.source.repeat(epoch + 1) if size else self.source
         options = sys.modules["grain"].ReadOptions(**_READ_OPTIONS)
         iterator = iter(repeated.to_iter_dataset(options))
-        iterator.set_state({"next_index": first + start})
-        return _closing(iterator, count - start)
+        iterator.set_state({"next_index": first + self._start})
+        return _closing(iterator, count - self._start)
 
     def position(self, taken: int) -> dict[str, Any]:
         """Return the index of the next batch in the epoch, and what determines where the epoch
@@ -130,11 +130,11 @@ class GrainStreamAdapter(_RecordingAdapter):
             self.steps = _steps_for_infinite(self)
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is one of Grain's that can be iterated repeatedly."""
         return is_instance_of(x, "grain", "IterDataset", "MapDataset", "DataLoader")
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Start a new iteration."""
         iterator = iter(self.source)
         self._iterator = _record(iterator, start, getattr(iterator, "close", None))
@@ -150,20 +150,22 @@ class GrainIteratorAdapter(_RecordingAdapter):
     one_shot = True
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is one of Grain's iterators."""
         return is_instance_of(x, "grain", "DatasetIterator", "DataLoaderIterator")
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Continue the only iteration, or start it again at `start`."""
         if self._iterator is None or start:
             self._iterator = _record(self.source, start)
         return self._iterator
 
 
-def _record(iterator: ForeignObject, start: Any, close: Any = None) -> RecordedIterator:
+def _record(
+    iterator: ForeignObject, start: Position, close: Callable[[], object] | None = None
+) -> RecordedIterator:
     """Record an iteration from its current position, or from a state."""
-    if start:
+    if isinstance(start, dict):
         iterator.set_state(decode_state(start["state"]))
     return RecordedIterator(iterator, iterator.get_state, close)
 

@@ -13,7 +13,7 @@ from podium._typing import Tree
 from podium.core import unknown_choice
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._packing import pack_x_y_sample_weight
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._recorded_iterator import RecordedIterator, decode_state
 from podium.data.columns._foreign_types import ForeignObject, is_instance_of
 
@@ -66,15 +66,15 @@ class HuggingFaceAdapter(DataAdapter):
         self._iterator: RecordedIterator | None = None
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is a stream of Hugging Face's."""
         return is_instance_of(x, "datasets", "IterableDataset")
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Start a new iteration over the rows."""
         rows = self._rows
         rows.set_epoch(epoch)
-        if start:
+        if isinstance(start, dict):
             rows.load_state_dict(decode_state(start["state"]))
         batches = map(self._pack, rows.iter(self._batch_size))
         if not self.seekable:

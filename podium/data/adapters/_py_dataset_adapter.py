@@ -14,7 +14,7 @@ from podium._typing import Tree
 from podium.core.internal import check_int
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._py_dataset import PyDataset
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._batch_workers import BatchWorkers
 from podium.data.columns._foreign_types import is_instance_of
 
@@ -88,22 +88,22 @@ class PyDatasetAdapter(DataAdapter):
             )
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is a PyDataset."""
         return isinstance(x, PyDataset) or any(
             is_instance_of(x, package, "PyDataset", "Sequence") for package in ("keras", "tf_keras")
         )
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Iterate over the batches of an epoch."""
         if hasattr(self.source, "on_epoch_begin"):
             self.source.on_epoch_begin()
+        self._start = start["batch"] if isinstance(start, dict) else start
         if isinstance(start, dict):
-            start, self._seed, self._first_epoch = start["batch"], start["seed"], start["origin"]
+            self._seed, self._first_epoch = start["seed"], start["origin"]
         if self._first_epoch is None or epoch < self._first_epoch:
             self._first_epoch = epoch
-        self._start = start
-        indices = itertools.islice(self._indices(self._first_epoch, epoch), start, None)
+        indices = itertools.islice(self._indices(self._first_epoch, epoch), self._start, None)
         return self._workers.iterate(indices)
 
     def position(self, taken: int) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _num_batches(source: Any) -> int | None:
     return size
 
 
-def _overrides(source: Any, hook: str) -> bool:
+def _overrides(source: object, hook: str) -> bool:
     """Return whether a subclass overrides a hook."""
     qualname = getattr(getattr(type(source), hook, None), "__qualname__", f"PyDataset.{hook}")
     return qualname not in (f"PyDataset.{hook}", f"Sequence.{hook}")

@@ -6,12 +6,11 @@ TensorFlow is never imported here: if a source is one of its objects, the user h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
 from podium.data._structure import PART_NAMES, named_leaves
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.columns._foreign_types import ForeignObject, is_instance_of
 from podium.data.pipelines._pipeline import INFINITE_CARDINALITY
 
@@ -58,11 +57,11 @@ class TensorFlowAdapter(DataAdapter):
             )
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is TensorFlow's."""
         return is_instance_of(x, "tensorflow", "DatasetV2", *_DISTRIBUTED)
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Start a new iteration."""
         return iter(self.source)
 

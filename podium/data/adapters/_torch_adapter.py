@@ -10,7 +10,7 @@ from typing import Any
 
 from podium._typing import Tree
 from podium.data._argument_names import DEFAULT_NAMES, ArgumentNames
-from podium.data.adapters._adapter import DataAdapter
+from podium.data.adapters._adapter import DataAdapter, Position
 from podium.data.adapters._recorded_iterator import RecordedIterator, decode_state
 from podium.data.columns._foreign_types import ForeignObject, is_instance_of
 
@@ -49,7 +49,7 @@ class TorchAdapter(DataAdapter):
         self._iterator: RecordedIterator | None = None
 
     @staticmethod
-    def can_handle(x: Any) -> bool:
+    def can_handle(x: object) -> bool:
         """Return whether a source is PyTorch's: a loader, or a Dataset of rows, which is refused
         with a hint.
         """
@@ -57,7 +57,7 @@ class TorchAdapter(DataAdapter):
             is_instance_of(x, "torch", "Dataset") and not hasattr(x, "__iter__")
         )
 
-    def iterate(self, epoch: int, start: Any = 0) -> Iterator[Tree]:
+    def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Start a new iteration, and set the epoch of samplers that have `set_epoch`."""
         loader = self.source
         for part in (loader.batch_sampler, loader.sampler, loader.dataset):
@@ -65,7 +65,7 @@ class TorchAdapter(DataAdapter):
                 part.set_epoch(epoch)
         if not self.seekable:
             return iter(loader)
-        if start:
+        if isinstance(start, dict):
             loader.load_state_dict(decode_state(start["state"]))
         self._iterator = RecordedIterator(iter(loader), loader.state_dict)
         return self._iterator

@@ -79,7 +79,7 @@ def is_array_like(value: object) -> bool:
     return hasattr(value, "__array__") or hasattr(value, "to_numpy") or is_lazy(value)
 
 
-def as_array_or_column(value: Any, name: str) -> NDArray[Any] | Column:
+def as_array_or_column(value: object, name: str) -> NDArray[Any] | Column:
     """Return one array-like as a NumPy array of numbers on the same memory, or as a Column that
     reads it batch by batch.
     """

@@ -248,7 +248,7 @@ class HuggingFaceColumn(Column):
             self._description, count, f"{rows} read", "`map` the column, or `filter` those rows out"
         )
 
-    def _ragged_error(self, values: Any) -> ValueError:
+    def _ragged_error(self, values: Iterable[Any]) -> ValueError:
         lengths = sorted({len(value) for value in values if hasattr(value, "__len__")})
         return ValueError(
             f"{self._description} holds lists of unequal length "

@@ -95,7 +95,7 @@ def split_named_columns(
     return read_columns(argument_names[0], remaining), targets, weights
 
 
-def _as_name_list(value: Any) -> list[str]:
+def _as_name_list(value: object) -> list[str]:
     """Return one or several names as a list; an empty list for other values."""
     names = [value] if isinstance(value, str) else value
     return (

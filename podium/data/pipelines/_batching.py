@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ class PaddedBatchPipeline(BatchPipeline):
         indices = iter(range(len(leaves(first))))
         rows = [leaves(element) for element in elements]
 
-        def pad(_: Any) -> NDArray[Any]:
+        def pad(_: object) -> NDArray[Any]:
             index = next(indices)
             return _pad_and_stack([row[index] for row in rows], shapes[index], values[index])
 
@@ -164,7 +164,9 @@ def _broadcast_setting(setting: Tree, element: Tree) -> list[Any]:
     return [part for value, leaf in pairs for part in _broadcast_setting(value, leaf)]
 
 
-def _pad_and_stack(values: list[Any], shape: Any, fill: Any) -> NDArray[Any]:
+def _pad_and_stack(
+    values: list[Any], shape: Sequence[int | None] | None, fill: object
+) -> NDArray[Any]:
     arrays = [np.asarray(value) for value in values]
     longest = (
         np.max([array.shape for array in arrays], axis=0).astype(int).tolist()

@@ -213,7 +213,7 @@ def _concatenate_rows(parts: list[Rows]) -> Rows:
     return parts[0] if len(parts) == 1 else np.concatenate([np.asarray(part) for part in parts])
 
 
-def _merge_specs(a: Any, b: Any) -> TensorSpec | TextSpec:
+def _merge_specs(a: object, b: object) -> TensorSpec | TextSpec:
     first, second = spec_of(a), spec_of(b)
     shape = [x if x == y else None for x, y in zip(first.shape, second.shape, strict=False)]
     return TextSpec(shape) if isinstance(first, TextSpec) else TensorSpec(shape, first.dtype)
