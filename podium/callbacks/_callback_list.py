@@ -1,8 +1,8 @@
 """CallbackList: calls the hooks of several callbacks, in order, and only those that are overridden.
 
-It finds once which callback overrides which hook, gives each a copy of the logs, names the callback
-in errors, and makes sure that a callback whose begin hook was called gets its end hook. When to
-call a hook is decided by the training loop.
+It finds once which callback overrides which hook, passes a copy of the logs to each, names the
+callback in errors, and makes sure that the end hook is called after the begin hook. When to call a
+hook is decided by the training loop.
 """
 
 from __future__ import annotations

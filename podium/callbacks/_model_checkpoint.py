@@ -43,7 +43,7 @@ class ModelCheckpoint(MonitorCallback):
         mode: "min" if the value should decrease, "max" if it should increase, "auto" to decide by
             the metric or its name.
         save_freq: "epoch", or a number of batches, counted across epochs. With
-            `steps_per_execution=k` a save takes place after the execution in which it falls due.
+            `steps_per_execution=k` a save runs after the execution in which it falls due.
         initial_value_threshold: A value that must be exceeded before anything is saved.
         options: Accepted for Keras 2's signature: None.
         max_to_keep: How many files to keep; older ones that this callback wrote are deleted. None

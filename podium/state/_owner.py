@@ -1,6 +1,6 @@
 """The interface of objects that own variables: layers, models and optimizers.
 
-Each class says what it owns itself, so that this package depends on none of them. `_paths.py`
+Each class declares what it owns itself, so that this package depends on none of them. `_paths.py`
 iterates over owners, and `saving/formats` maps them to the layout of a file.
 """
 

@@ -47,7 +47,7 @@ def restore(
     Args:
         variables: The variables by path.
         values: The values by path.
-        source: Where the values come from, for messages.
+        source: A description of the values' origin, for messages.
         strict: Whether a value without a variable is an error too.
 
     Raises:
@@ -101,7 +101,7 @@ def sharding_by_path(variables: Mapping[str, Variable]) -> Callable[[str], Any]:
 
 
 def summarize(problems: Sequence[str]) -> str:
-    """Join the first few problems for a message, and say how many more there are.
+    """Join the first few problems for a message, with the number of the remaining ones.
 
     Example:
         >>> podium.state.summarize(["'kernel' is missing", "'bias' is missing"])

@@ -67,8 +67,8 @@ class CheckpointManager:
         directory: The directory. It is created by the first save.
         max_to_keep: How many checkpoints to keep; the oldest are deleted after a new one is
             complete. None keeps all.
-        asynchronous: Whether `save` returns at once and a thread writes. An error there is raised
-            by the next `save`, `check` or `wait`.
+        asynchronous: Whether `save` returns immediately and a thread writes. An error there is
+            raised by the next `save`, `check` or `wait`.
         format: "safetensors" for one file of all arrays, "orbax" for arrays written by Orbax, or
             "auto": Orbax if arrays have shards in other processes, which one process cannot write.
 
@@ -152,7 +152,7 @@ class CheckpointManager:
 
     def _write(self, step: int, contents: CheckpointContents, with_orbax: bool) -> None:
         os.makedirs(self.directory, exist_ok=True)
-        with self._locked():
+        with self._hold_for_write():
             write(self._path(step), contents, with_orbax)
             if self.max_to_keep is not None and _is_first():
                 for old_step in self.all_steps()[: -self.max_to_keep]:
@@ -275,7 +275,7 @@ class CheckpointManager:
             os.close(lock)
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_for_write(self) -> Iterator[None]:
         acquired = self._lock is None
         self.hold()
         try:

@@ -5,6 +5,7 @@ The only file that imports Orbax.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -67,9 +68,9 @@ def can_write(array: Array) -> bool:
 
 def _library() -> ModuleType:
     try:
-        import orbax.checkpoint as library  # here: it takes longer to import than JAX
+        # Here, because it takes longer to import than JAX.
+        return importlib.import_module("orbax.checkpoint")
     except ImportError as error:
         raise ImportError(
             "Checkpoints of this kind need Orbax: `pip install podium[orbax]`."
         ) from error
-    return library

@@ -46,7 +46,7 @@ def write_archive(out: BinaryIO, texts: dict[str, bytes], image: Hdf5Image) -> N
     out.write(b"".join(directory) + _end(len(directory), sum(map(len, directory)), start + size))
 
 
-# 1980-01-01: the same model gives the same bytes, whenever it is saved.
+# 1980-01-01: the same model produces the same bytes, whenever it is saved.
 _NO_TIME = struct.pack("<HH", 0, 0x21)
 
 
@@ -152,7 +152,7 @@ def open_weights(file: BinaryIO) -> BinaryIO:
             or info.file_size != info.compress_size
         ):
             raise InvalidFileError(
-                f"is corrupt: its member {WEIGHTS!r} does not have the size that the archive says."
+                f"is corrupt: its member {WEIGHTS!r} does not have the size in the archive."
             )
     window = Window(file, start, info.file_size)
     if not check_structure(window):

@@ -1,4 +1,4 @@
-"""Detects the format of a file from its first bytes, and from its suffix where they say nothing.
+"""Detects the format of a file from its first bytes, or from its suffix if they are ambiguous.
 
 Reading the format is the task of the other modules here.
 """

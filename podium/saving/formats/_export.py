@@ -234,11 +234,11 @@ def _to_tensorflow(
 def _named_outputs(tensorflow: Any, module: Any, signature: list[Any]) -> object:
     """Return the function in the form that servers call, with named outputs."""
 
-    def serving(*inputs: Any) -> dict[str, Any]:
+    def serve(*inputs: Any) -> dict[str, Any]:
         leaves = tensorflow.nest.flatten(module.serve(*inputs))
         return {f"output_{index}": leaf for index, leaf in enumerate(leaves)}
 
-    return tensorflow.function(serving, input_signature=signature, autograph=False)
+    return tensorflow.function(serve, input_signature=signature, autograph=False)
 
 
 def _to_onnx(

@@ -1,7 +1,7 @@
 """Reads HDF5 files of weights without trusting them: only groups, and datasets that contain their
 own data.
 
-Links to other places, data in other files, and non-numeric dtypes are rejected; nothing is
+Links to other files, external data, and non-numeric dtypes are rejected; nothing is
 unpickled. Which datasets belong to which weight is the concern of `_keras_layout.py` and
 `_layer_groups.py`.
 """
@@ -40,7 +40,7 @@ _ATTRIBUTE_BYTES = 64512
 _MAX_EXPANSION = 1000  # times the stored size of a dataset
 _SPARE = 1 << 20
 _MAX_DEPTH = 64  # nested groups
-# The filters that come with h5py: gzip, shuffle, checksum, ..., lzf.
+# The filters that are part of h5py: gzip, shuffle, checksum, ..., lzf.
 _FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
 
 

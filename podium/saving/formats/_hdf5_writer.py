@@ -56,7 +56,7 @@ class Hdf5Image:
         settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         settings.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         settings.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-        settings.set_obj_track_times(False)  # the same model gives the same bytes
+        settings.set_obj_track_times(False)  # the same model produces the same bytes
         links = h5py.h5p.create(h5py.h5p.LINK_CREATE)
         links.set_create_intermediate_group(True)
         space = (

@@ -1,7 +1,8 @@
 """Weights in Keras 3's layout (`layers/dense/vars/0`): how they are written and matched to a model.
 
-The paths come from `podium.state`. Writing puts arrays at the paths; reading compares what the file
-lists with what the model has before arrays are read, and assigns nothing unless everything fits.
+The paths are those of `podium.state`. Writing puts arrays at the paths; reading compares what the
+file lists with what the model has before arrays are read, and assigns nothing unless everything
+fits.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class LargeWriter:
                 future.result()
 
     def write(self, offset: int, content: memoryview) -> None:
-        """Write bytes at an offset. The memory may be reused at once."""
+        """Write bytes at an offset. The memory may be reused immediately."""
         if self._pool is None or self._direct is None:
             self._write_buffered(offset, content)
             return

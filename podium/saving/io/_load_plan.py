@@ -1,4 +1,4 @@
-"""LoadPlan: values that were read from a file and fit a model, to be assigned all at once.
+"""LoadPlan: values that were read from a file and fit a model, to be assigned together.
 
 Formats match what they read with the model and make a plan; nothing changes before `assign`, and
 nothing can fail after it has started except a layer's own code.
