@@ -65,9 +65,9 @@ Config: TypeAlias = dict[str, Any]
 
 # What the arguments of layers with these names accept: a name, a config, a class, an instance or a
 # function; None for no activation, the default initializer, or none.
-ActivationLike: TypeAlias = str | Mapping[str, Any] | Callable[..., Any] | None
-InitializerLike: TypeAlias = str | Mapping[str, Any] | Callable[..., Any] | Array | float | None
-RegularizerLike: TypeAlias = str | Mapping[str, Any] | Callable[..., Any] | None
-ConstraintLike: TypeAlias = str | Mapping[str, Any] | Callable[..., Any] | None
+ActivationLike: TypeAlias = str | dict[str, Any] | Callable[..., Any] | None
+InitializerLike: TypeAlias = str | dict[str, Any] | Callable[..., Any] | Array | None
+RegularizerLike: TypeAlias = str | dict[str, Any] | Callable[..., Any] | None
+ConstraintLike: TypeAlias = str | dict[str, Any] | Callable[..., Any] | None
 
 PathLike: TypeAlias = str | os.PathLike[str]

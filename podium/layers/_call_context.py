@@ -1,8 +1,7 @@
-"""How a layer is called: which arguments are tensors, who gets `training` and `mask`, what the
-shapes are.
+"""The context and the arguments of layer calls: signatures, `training`, conversion, shapes.
 
-`CallSignature` reads `call` once per layer. `calls` is the thread's own record of the layers being
-called, from the outermost in; it passes `training` on and says who is outermost.
+`CallSignature` inspects `call` once per layer. `calls` is a thread-local with the `training` flag
+of the running layers and their depth, from which the outermost layer is known.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from podium._typing import Tree
 from podium.core import KerasTensor, Tensor, Variable, convert_to_tensor, map_structure, tree_leaves
 from podium.core.internal import override, register_thread_local
 
@@ -38,9 +38,9 @@ def inside_call(training: bool | None) -> override[bool]:
 
 
 class CallSignature:
-    """What a `call` method accepts."""
+    """The parameters of a `call` method."""
 
-    def __init__(self, call: Callable):
+    def __init__(self, call: Callable[..., Any]):
         self._signature = inspect.signature(call)
         parameters = self._signature.parameters
         self.names = [
@@ -56,20 +56,23 @@ class CallSignature:
         self.training_default = parameters["training"].default if "training" in parameters else None
         self.first = self.names[0] if self.names else None
 
-    def bind(self, layer_name: str, args: tuple, kwargs: dict) -> dict[str, Any]:
-        """Name every argument that was given."""
+    def bind(
+        self, layer_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the passed arguments by name."""
         try:
             bound = self._signature.bind_partial(*args, **kwargs)
         except TypeError as error:
             raise TypeError(
-                f"Layer {layer_name!r} was called wrongly: {error}. It takes {self._signature}."
+                f"Layer {layer_name!r} was called with wrong arguments: {error}. Its signature is "
+                f"{self._signature}."
             ) from error
         return dict(bound.arguments)
 
-    def unbind(self, given: dict[str, Any]) -> tuple[tuple, dict]:
-        """Turn named arguments back into positional and keyword ones."""
-        known = {name: value for name, value in given.items() if name in self.all_names}
-        extra = {name: value for name, value in given.items() if name not in self.all_names}
+    def unbind(self, arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return named arguments as positional and keyword arguments."""
+        known = {name: value for name, value in arguments.items() if name in self.all_names}
+        extra = {name: value for name, value in arguments.items() if name not in self.all_names}
         bound = inspect.BoundArguments(
             self._signature,
             {name: known[name] for name in self._signature.parameters if name in known},
@@ -77,8 +80,8 @@ class CallSignature:
         return bound.args, bound.kwargs | extra
 
 
-def as_tensors(value: Any, compute_dtype: str | None) -> Any:
-    """Turn arrays into Tensors, at any depth, and floats into the compute type; leave the rest."""
+def convert_arguments(value: Tree, compute_dtype: str | None) -> Tree:
+    """Convert arrays to Tensors, at any depth, and floats to the compute dtype."""
     if isinstance(value, (list, tuple)) and value and _is_numbers(value):
         value = convert_to_tensor(value)
 
@@ -100,32 +103,30 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
     return map_structure(convert, value)
 
 
-def with_variables(converted: Any, given: Any) -> Any:
-    """Put the Variables of `given` back in the place of the Tensors that `as_tensors` made of
-    them.
-    """
-    if not any(isinstance(leaf, Variable) for leaf in tree_leaves(given)):
+def with_variables(converted: Tree, original: Tree) -> Tree:
+    """Return `converted` with the Variables of `original` instead of their values."""
+    if not any(isinstance(leaf, Variable) for leaf in tree_leaves(original)):
         return converted
     return map_structure(
-        lambda new, old: old if isinstance(old, Variable) else new, converted, given
+        lambda new, old: old if isinstance(old, Variable) else new, converted, original
     )
 
 
-def _is_numbers(value: Any) -> bool:
+def _is_numbers(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return bool(value) and all(map(_is_numbers, value))
     return isinstance(value, (bool, int, float, np.generic))
 
 
 def _from_foreign(leaf: Any) -> Any:
-    """Convert torch, TensorFlow and similar arrays, which say so by `__array__`."""
+    """Convert arrays of torch, TensorFlow and others, which have `__array__`."""
     if hasattr(leaf, "__array__") and not isinstance(leaf, type) and hasattr(leaf, "dtype"):
         return convert_to_tensor(np.asarray(leaf))
     return leaf
 
 
-def is_tensor_like(value: Any) -> bool:
-    """Return whether a value (or all leaves of a structure) is something layers compute on."""
+def is_tensor_like(value: Tree) -> bool:
+    """Return whether a value, or each leaf of a structure, is a tensor or an array."""
     leaves = jax.tree.leaves(
         value, is_leaf=lambda v: isinstance(v, (Tensor, KerasTensor, Variable))
     )
@@ -134,7 +135,7 @@ def is_tensor_like(value: Any) -> bool:
     )
 
 
-def shapes_of(value: Any) -> Any:
+def shapes_of(value: Tree) -> Tree:
     """Return the shape of a Tensor, or the structure of shapes of a structure."""
     if isinstance(value, dict):
         return {key: shapes_of(item) for key, item in value.items()}
@@ -147,14 +148,14 @@ def shapes_of(value: Any) -> Any:
     return None if value is None else tuple(value.shape)
 
 
-def is_shape(value: Any) -> bool:
-    """Tell a shape from a structure of shapes."""
+def is_shape(value: object) -> bool:
+    """Return whether `value` is a shape, and not a structure of shapes."""
     return isinstance(value, (tuple, list)) and all(
         d is None or isinstance(d, (int, np.integer)) for d in value
     )
 
 
-def map_shapes(fn: Callable[[Any], Any], shapes: Any) -> Any:
+def map_shapes(fn: Callable[[Any], Any], shapes: Tree) -> Tree:
     """Apply `fn` to every shape in a structure of shapes."""
     if is_shape(shapes):
         return fn(tuple(shapes))

@@ -48,8 +48,8 @@ from podium.core.internal import (
 from podium.layers._building import build_for_arguments, record_build
 from podium.layers._call_context import (
     CallSignature,
-    as_tensors,
     calls,
+    convert_arguments,
     inside_call,
     map_shapes,
     shapes_of,
@@ -63,7 +63,7 @@ from podium.layers._layer_config import (
     recorded_arguments,
 )
 from podium.layers._masks import add_mask_arguments, attach_masks, output_masks
-from podium.layers._symbolic_call import add_node, trace_outputs
+from podium.layers._symbolic_call import add_layer_node, trace_outputs
 from podium.layers._variable_tracker import (
     TRACKED_TYPES,
     TrackedObjects,
@@ -72,7 +72,7 @@ from podium.layers._variable_tracker import (
     collect_variables,
     flatten_layers,
     seed_states,
-    unique,
+    unique_objects,
 )
 from podium.layers._weight_creation import create_weight
 from podium.metrics import Mean, Metric
@@ -144,14 +144,14 @@ class Layer:
         self._trainable = bool(trainable)
         self._dtype_policy = get_dtype_policy(dtype)
         self.built = False
-        self._loss_values = TraceLocal(())
+        self._loss_values: TraceLocal[tuple[Any, ...]] = TraceLocal(())
         self._initialized = True
         self._remat_scope = current_remat_scope()
         self._autocast = autocast
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.built_shape: Tree = None  # the input shape that `build` received, for messages
         self.input_spec: InputSpec | Sequence[InputSpec | None] | None = None
-        self.supports_masking = _overrides(self, "compute_mask")
+        self.supports_masking = _is_overridden(self, "compute_mask")
         self.batch_input_shape = batch_input_shape
         self._inbound_nodes: list[Node] = []
         self._call_signature = CallSignature(self.call)
@@ -174,13 +174,13 @@ class Layer:
         """Create the weights. Called once, with the shape of the first input."""
         self.built = True
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Tree:
         """Compute the outputs from the inputs."""
         raise NotImplementedError(
             f"{type(self).__name__} has no `call` method: define `call(self, inputs)`."
         )
 
-    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+    def compute_mask(self, inputs: Tree, previous_mask: Tree) -> Tree:
         """Return the mask of the outputs; by default the mask of the inputs."""
         return previous_mask
 
@@ -188,7 +188,7 @@ class Layer:
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer, without its weights."""
-        return self._config_from_arguments(_overrides(self, "get_config"))
+        return self._config_from_arguments(_is_overridden(self, "get_config"))
 
     def _config_from_arguments(self, common_only: bool) -> Config:
         """Return the arguments that all layers share, and the recorded ones of this class.
@@ -207,14 +207,14 @@ class Layer:
 
     # --- calling
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tree:
         """Build the layer if needed, then compute the outputs."""
         self._check_initialized()
         signature = self._call_signature
         # A `call` without this argument still passes it on to the layers inside.
         training = None if signature.has_training else kwargs.pop("training", None)
         bound = signature.bind(self._name, args, kwargs)
-        arguments = {name: as_tensors(value, self._cast_to) for name, value in bound.items()}
+        arguments = {name: convert_arguments(value, self._cast_to) for name, value in bound.items()}
         explicit_training = arguments.get("training", training)
         training = self._resolve_training(arguments, explicit_training)
         if self.input_spec is not None:
@@ -223,7 +223,7 @@ class Layer:
         build_for_arguments(self, arguments)
         if is_symbolic(arguments):
             outputs = self._symbolic_outputs(arguments, training)
-            add_node(self, arguments, bound, outputs, explicit_training is not None)
+            add_layer_node(self, arguments, bound, outputs, explicit_training is not None)
             return outputs
         add_mask_arguments(signature, arguments)
         if not self._records_layers_inside and any(tape.recording for tape in context.tapes):
@@ -299,7 +299,7 @@ class Layer:
     # --- state, for files and checkpoints
 
     def _own_state(self) -> OwnState:
-        """Return what this layer owns itself; see `podium.state`."""
+        """Return the state of this layer, without the layers inside it; see `podium.state`."""
         return OwnState(
             snake_case(type(self).__name__),
             self._own_weights(),
@@ -332,21 +332,21 @@ class Layer:
         args, kwargs = self._call_signature.unbind(
             {name: value for name, value in arguments.items() if name not in ("training", "mask")}
         )
-        if _overrides(self, "compute_output_spec"):
+        if _is_overridden(self, "compute_output_spec"):
             return self.compute_output_spec(*args, **kwargs)
-        if _overrides(self, "compute_output_shape") and len(args) == 1 and not kwargs:
+        if _is_overridden(self, "compute_output_shape") and len(args) == 1 and not kwargs:
             shapes = self.compute_output_shape(shapes_of(args[0]))
             return map_shapes(lambda shape: KerasTensor(shape, self.compute_dtype), shapes)
         return None
 
-    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Tree:
         """Return KerasTensors with the shapes and dtypes of the outputs for symbolic inputs."""
         arguments = self._call_signature.bind(self._name, args, kwargs)
         training = self._resolve_training(arguments, arguments.get("training"))
         build_for_arguments(self, arguments)
         return trace_outputs(self, arguments, training)
 
-    def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
+    def compute_output_shape(self, *args: Any, **kwargs: Any) -> Tree:
         """Return the shape of the outputs for a shape (or a structure of shapes) of the inputs."""
         names = [name.removesuffix("_shape") for name in kwargs]
         symbols = [
@@ -359,13 +359,13 @@ class Layer:
         return shapes_of(outputs)
 
     @property
-    def input(self) -> Any:
+    def input(self) -> Tree:
         """The symbolic input of the first call on symbolic values."""
         node = self._first_node()
         return node.args[0] if len(node.args) == 1 else node.inputs
 
     @property
-    def output(self) -> Any:
+    def output(self) -> Tree:
         """The symbolic output of the first call on symbolic values."""
         return self._first_node().outputs
 
@@ -481,7 +481,7 @@ class Layer:
         self._tracker.mark_changed()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and pickles, which have a tracker of their own."""
+        """Return the state for copies and pickles, each with a new tracker."""
         return {**vars(self), "_tracker": copy.copy(self._tracker)}
 
     # --- what it holds
@@ -501,7 +501,7 @@ class Layer:
         return list(self._contents().sublayers)
 
     def _own_weights(self) -> list[Variable]:
-        """List the weights of this layer alone; those that are or were trainable come first."""
+        """List the weights of this layer alone; first those that are or were trainable."""
         variables = self._contents().variables
         return sorted(variables, key=lambda variable: not (variable.trainable or variable.frozen))
 
@@ -522,7 +522,7 @@ class Layer:
     def variables(self) -> list[Variable]:
         """All state: weights, states of seed generators, and Variables of metrics."""
         variables = collect_variables(self, include_seeds=True)
-        return unique([*variables, *self.metrics_variables])
+        return unique_objects([*variables, *self.metrics_variables])
 
     @property
     def trainable_weights(self) -> list[Variable]:
@@ -649,7 +649,7 @@ class Layer:
     @property
     def metrics_variables(self) -> list[Variable]:
         """The Variables of the metrics."""
-        return unique(
+        return unique_objects(
             [variable for metric in self._owned_metrics() for variable in metric.variables]
         )
 
@@ -703,7 +703,7 @@ class Layer:
 _TRACKED_TYPES = (Layer, *TRACKED_TYPES)
 
 
-def _overrides(layer: Layer, method: str) -> bool:
+def _is_overridden(layer: Layer, method: str) -> bool:
     return getattr(type(layer), method) is not getattr(Layer, method)
 
 
@@ -711,7 +711,7 @@ def _check_keywords(layer: Layer, kwargs: dict[str, Any]) -> None:
     """Raise if the constructor of a layer received arguments that it does not have."""
     if "input_dtype" in kwargs:
         raise ValueError(
-            "`input_dtype` is not an argument of layers; give the model an `Input(dtype=...)`."
+            "`input_dtype` is not an argument of layers; use `Input(dtype=...)` in the model."
         )
     if kwargs:
         parameters = inspect.signature(type(layer).__init__).parameters

@@ -23,7 +23,7 @@ _OPTION_PACKAGES = {
 }
 
 
-def check_fraction(layer: Layer, name: str, value: float) -> float:
+def check_rate(layer: Layer, name: str, value: float) -> float:
     """Return `value` unchanged if it is a number from 0 to 1."""
     check_number(name, value, 0, 1, owner=layer, type_error=ValueError)
     return value

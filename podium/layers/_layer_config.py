@@ -1,7 +1,7 @@
 """Configs of layers: the arguments that all layers share, and those recorded by the constructor.
 
 It owns what `Layer.get_config` and `Layer.from_config` do. Looking up classes by name is done by
-`_serialization.py`.
+`_layer_serialization.py`.
 """
 
 from __future__ import annotations

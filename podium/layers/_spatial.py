@@ -2,7 +2,7 @@
 
 It owns sizes given once or per axis, the position of the channels, and output sizes. It computes on
 ints, never on arrays; sizes that are not known (None, or symbolic while a program is exported)
-give None.
+stay unknown.
 """
 
 from __future__ import annotations

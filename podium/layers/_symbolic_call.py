@@ -51,7 +51,7 @@ def trace_outputs(layer: Layer, arguments: dict[str, Any], training: bool | None
         ) from error
 
 
-def add_node(
+def add_layer_node(
     layer: Layer,
     arguments: dict[str, Any],
     bound: dict[str, Any],

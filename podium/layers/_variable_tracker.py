@@ -102,12 +102,12 @@ class VariableTracker:
         """Search a layer's attributes, in the order in which they were set."""
         num_changes, num_attributes = self.num_changes, len(attributes)
         containers: list[_Fingerprint] = []
-        leaves = _leaves(attributes, _NOT_SEARCHED, containers)
+        leaves = _attribute_leaves(attributes, _NOT_SEARCHED, containers)
         self.contents = TrackedObjects(
-            unique([*self._added_variables, *_instances(leaves, Variable)]),
-            unique(_instances(leaves, layer_type)),
-            unique([*self._added_metrics.values(), *_instances(leaves, Metric)]),
-            unique(_instances(leaves, SeedGenerator)),
+            unique_objects([*self._added_variables, *_instances(leaves, Variable)]),
+            unique_objects(_instances(leaves, layer_type)),
+            unique_objects([*self._added_metrics.values(), *_instances(leaves, Metric)]),
+            unique_objects(_instances(leaves, SeedGenerator)),
             containers,
             num_attributes,
             num_changes,
@@ -119,7 +119,7 @@ class VariableTracker:
         return {**vars(self), "contents": _NOT_SEARCHED_YET}
 
 
-def _leaves(
+def _attribute_leaves(
     attributes: Mapping[str, Any], not_searched: frozenset[str], containers: list[_Fingerprint]
 ) -> list[Any]:
     """List the values of attributes, with the items of containers in place of the containers.
@@ -158,7 +158,7 @@ def _instances(values: Iterable[Any], kind: type[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, kind)]
 
 
-def unique(values: Iterable[Any]) -> list[Any]:
+def unique_objects(values: Iterable[Any]) -> list[Any]:
     """Drop repeated objects, keeping the first of each."""
     return list({id(value): value for value in values}.values())
 
@@ -198,33 +198,33 @@ def flatten_layers(root: Layer, recursive: bool = True) -> list[Layer]:
 def collect_variables(root: Layer, include_seeds: bool) -> list[Variable]:
     """List the Variables of a layer and the layers inside it, each once.
 
-    Within a layer, those that are or were trainable come first, and the states of seed generators,
-    if included, last.
+    Within a layer, the order is: those that are or were trainable, the others, and the states of
+    seed generators, if included.
     """
     collected: dict[int, Variable] = {}
     for layer in flatten_layers(root):
         contents = layer._tracker.contents
-        others = []
+        not_trainable = []
         for variable in contents.variables:
             if variable.trainable or variable.frozen:
                 collected.setdefault(id(variable), variable)
             else:
-                others.append(variable)
+                not_trainable.append(variable)
         if include_seeds and contents.seed_generators:
-            others += [generator.state for generator in contents.seed_generators]
-        for variable in others:
+            not_trainable += [generator.state for generator in contents.seed_generators]
+        for variable in not_trainable:
             collected.setdefault(id(variable), variable)
     return list(collected.values())
 
 
 def collect_metrics(root: Layer) -> list[Metric]:
     """List the metrics of a layer and the layers inside it, each once."""
-    return unique(
+    return unique_objects(
         [metric for layer in flatten_layers(root) for metric in layer._tracker.contents.metrics]
     )
 
 
 def seed_states(attributes: Mapping[str, Any], not_searched: frozenset[str]) -> list[Variable]:
     """List the states of the seed generators in an object's attributes, each once."""
-    generators = _instances(_leaves(attributes, not_searched, []), SeedGenerator)
-    return [generator.state for generator in unique(generators)]
+    generators = _instances(_attribute_leaves(attributes, not_searched, []), SeedGenerator)
+    return [generator.state for generator in unique_objects(generators)]

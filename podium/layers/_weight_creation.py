@@ -67,7 +67,7 @@ def create_weight(
     _subtract_from_limit(layer.name, name, known_shape)
     with layer_name_scope(layer.name):
         return Variable(
-            _initial_value(layer, initializers.get(initializer), known_shape, dtype),
+            _initializer_or_zeros(layer, initializers.get(initializer), known_shape, dtype),
             known_shape,
             dtype,
             name=name,
@@ -95,12 +95,12 @@ def _subtract_from_limit(layer_name: str, name: str | None, shape: Shape) -> Non
         _size_limit.remaining -= math.prod(shape)
         if _size_limit.remaining < 0:
             raise ValueError(
-                f"Layer {layer_name!r} asks for a weight {name!r} of shape {shape}, far larger "
+                f"Layer {layer_name!r} has a weight {name!r} of shape {shape}, far larger "
                 "than the size of all weights in the file."
             )
 
 
-def _initial_value(
+def _initializer_or_zeros(
     layer: Layer, initializer: Callable[..., Any] | None, shape: Shape, dtype: DTypeLike
 ) -> Any:
     """Return the initializer, or zeros that take no memory if a file is about to be loaded.

@@ -22,7 +22,7 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("name, config", BOTH)
-def test_shapes_compilation_and_configs_agree_with_the_plain_call(name, config):
+def test_shapes_compilation_and_configs_agree_with_an_eager_call(name, config):
     layer = getattr(layers, name)(**config)
     outputs, scores = layer(QUERY, VALUE, return_attention_scores=True)
     plain = layer(QUERY, VALUE)
@@ -46,7 +46,7 @@ def test_shapes_compilation_and_configs_agree_with_the_plain_call(name, config):
 
 
 @pytest.mark.parametrize("name, config", PLAIN)
-def test_plain_attention_keeps_the_contract(name, config):
+def test_single_head_attention_satisfies_the_contract(name, config):
     layer = getattr(layers, name)(**config)
     outputs, scores = layer([QUERY, VALUE], return_attention_scores=True)
     np.testing.assert_allclose(ops.sum(scores, -1), 1, rtol=1e-5)
@@ -75,7 +75,7 @@ def test_a_traced_batch_size_may_be_a_symbol(name, config):
 
 
 @pytest.mark.parametrize("name, config", BOTH)
-def test_what_is_masked_has_no_influence(name, config):
+def test_masked_values_have_no_influence(name, config):
     layer = getattr(layers, name)(**config)
     changed = VALUE.copy()
     changed[:, 3:] += 100
@@ -107,7 +107,7 @@ def test_masks_that_tensors_carry_are_used_and_passed_on(name, config):
 
 
 @pytest.mark.parametrize("name, config", BOTH)
-def test_causal_and_window_masks_limit_the_view(name, config):
+def test_causal_and_window_masks_limit_attention(name, config):
     layer = getattr(layers, name)(**config)
     _, scores = layer(VALUE, VALUE, return_attention_scores=True, use_causal_mask=True)
     assert (np.triu(scores.numpy()[0, 0], 1) == 0).all() and (
@@ -123,7 +123,7 @@ def test_causal_and_window_masks_limit_the_view(name, config):
     assert ((scores.numpy()[0, 0] > 0) == (distance < 2)).all()
 
 
-def test_attention_goes_over_chosen_axes():
+def test_attention_is_applied_over_chosen_axes():
     x, y = (RANDOM.normal(size=(2, n, 4, 8)).astype("float32") for n in (3, 5))
     layer = layers.MultiHeadAttention(**HEADS, attention_axes=1)
     outputs, scores = layer(x, y, return_attention_scores=True)
@@ -134,7 +134,7 @@ def test_attention_goes_over_chosen_axes():
     np.testing.assert_allclose(outputs[:, :, 1], rows(x[:, :, 1], y[:, :, 1]), rtol=1e-4, atol=1e-5)
 
 
-def test_values_may_have_a_size_of_their_own():
+def test_values_may_have_another_size_than_keys():
     layer = layers.MultiHeadAttention(num_heads=2, key_dim=4, value_dim=3, output_shape=(2, 5))
     assert (
         layer(QUERY, VALUE).shape
@@ -144,7 +144,7 @@ def test_values_may_have_a_size_of_their_own():
 
 
 @pytest.mark.parametrize("name, config", BOTH)
-def test_dropout_draws_in_training_only(name, config):
+def test_dropout_is_applied_in_training_only(name, config):
     layer = getattr(layers, name)(**config, dropout=0.5, seed=1)
     np.testing.assert_array_equal(layer(QUERY, VALUE), layer(QUERY, VALUE, training=False))
     first, second = layer(QUERY, VALUE, training=True), layer(QUERY, VALUE, training=True)
@@ -157,7 +157,7 @@ def test_dropout_draws_in_training_only(name, config):
     np.testing.assert_allclose(compiled(QUERY, VALUE), second, rtol=1e-5, atol=1e-5)
 
 
-def test_plain_attention_drops_and_masks():
+def test_single_head_attention_drops_and_masks():
     layer = layers.Attention(dropout=0.5, seed=1)
     assert not np.allclose(
         layer([QUERY, VALUE], training=True), layer([QUERY, VALUE], training=True)
@@ -202,7 +202,7 @@ def test_gradients_reach_every_weight():
         assert len(found) == 10 and all(g is not None for g in found)
 
 
-def test_wrong_arguments_are_refused():
+def test_wrong_arguments_raise():
     for make, message in [
         (
             lambda: layers.MultiHeadAttention(0, 4),

@@ -65,11 +65,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "config", "shape"), CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shape):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shape):
     check_contract(name, config, shape)
 
 
-def test_spatial_lengths_may_be_unknown():
+def test_spatial_sizes_may_be_unknown():
     image = podium.Input((None, None, 3))
     assert layers.Conv2D(8, 3, strides=2, **ZEROS)(image).shape == (None, None, None, 8)
     assert layers.Conv2DTranspose(8, 3, strides=2, **ZEROS)(image).shape == (None, None, None, 8)
@@ -109,7 +109,7 @@ def test_weights_have_kerass_names_order_and_shapes():
     ]
 
 
-def test_a_causal_convolution_sees_no_later_step():
+def test_causal_convolution_does_not_depend_on_later_steps():
     layer, x = layers.Conv1D(2, 3, padding="causal", dilation_rate=2), inputs_of((1, 8, 1))
     before = layer(x).numpy()
     x[:, 5:] += 1
@@ -118,7 +118,7 @@ def test_a_causal_convolution_sees_no_later_step():
     assert not np.allclose(after[:, 5:], before[:, 5:])
 
 
-def test_both_layouts_give_the_same_numbers():
+def test_both_data_formats_compute_the_same():
     last, first = (
         layers.Conv2D(3, 2, strides=2),
         layers.Conv2D(3, 2, strides=2, data_format="channels_first"),
@@ -237,12 +237,12 @@ def test_configs_of_keras_2_are_accepted():
         ),
     ],
 )
-def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
+def test_wrong_arguments_raise_by_the_constructor(name, config, message):
     with pytest.raises(ValueError, match=message):
         getattr(layers, name)(**{"filters": 4, "kernel_size": 3} | config)
 
 
-def test_a_window_that_does_not_fit_names_layer_shapes_and_way_out():
+def test_error_for_a_large_window_names_layer_shapes_and_fix():
     layer = layers.Conv2D(4, 3, name="stem", **ZEROS)
     with pytest.raises(
         ValueError,
@@ -261,7 +261,7 @@ def test_a_window_that_does_not_fit_names_layer_shapes_and_way_out():
         )
 
 
-def test_wrong_inputs_are_refused():
+def test_wrong_inputs_raise():
     layer = layers.Conv2D(4, 3, groups=2, **ZEROS)
     with pytest.raises(ValueError, match=r"4 dimensions were expected, 3 were given"):
         layer(inputs_of((2, 8, 8)))

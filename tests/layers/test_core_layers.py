@@ -39,7 +39,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("name, config, shape", CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shape):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shape):
     check_contract(name, config, shape)
 
 
@@ -53,13 +53,13 @@ def test_leaky_relu_takes_either_name_of_its_slope():
     assert layers.LeakyReLU(alpha=0.5).get_config()["negative_slope"] == 0.5
 
 
-def test_softmax_gives_nothing_to_what_is_masked():
+def test_softmax_is_zero_where_masked():
     x = np.zeros((1, 2, 4), "float32")
     mask = np.array([[[True, True, False, False], [False] * 4]])
     assert layers.Softmax()(x, mask=mask).numpy().tolist() == [[[0.5, 0.5, 0, 0], [0, 0, 0, 0]]]
 
 
-def test_masking_marks_and_empties_steps():
+def test_masking_sets_mask_and_zeros():
     x = np.array([[[1.0, 0.0], [5.0, 5.0], [0.0, 2.0]]], "float32")
     y = layers.Masking(5.0)(x)
     assert y._keras_mask.numpy().tolist() == [[True, False, True]]
@@ -67,7 +67,7 @@ def test_masking_marks_and_empties_steps():
     assert layers.Activation("relu")(y)._keras_mask.numpy().tolist() == [[True, False, True]]
 
 
-def test_integers_keep_their_type_through_identity_and_become_floats_in_rescaling():
+def test_identity_keeps_integers_and_rescaling_converts_them_to_floats():
     ids = np.array([[1, 2]])
     assert layers.Identity()(ids).dtype == "int32" and layers.Rescaling(0.5)(
         ids
@@ -80,7 +80,7 @@ def add_some(x, amount=1.0):
     return x + amount
 
 
-def test_lambda_runs_a_function_with_arguments():
+def test_lambda_calls_a_function_with_arguments():
     layer = layers.Lambda(add_some, arguments={"amount": 3.0})
     assert layer(np.zeros((1, 1), "float32")).numpy().tolist() == [[3.0]]
     again = layers.Lambda.from_config(layer.get_config())
@@ -102,13 +102,13 @@ def test_lambda_passes_training_and_may_use_raw_jax():
     )
 
 
-def test_a_lambda_cannot_come_back_from_a_config():
+def test_lambda_function_cannot_be_recreated_from_a_config():
     config = layers.Lambda(lambda x: x).get_config()
     with pytest.raises(ValueError, match="wraps a `lambda`; a config stores only the name"):
         layers.Lambda.from_config(config)
 
 
-def test_wrapper_builds_and_owns_the_layer_inside():
+def test_wrapper_builds_and_tracks_the_wrapped_layer():
     class Twice(layers.Wrapper):
         def call(self, inputs):
             return self.layer(inputs) * 2
@@ -134,7 +134,7 @@ def test_activity_regularization_adds_a_loss():
     assert [float(loss) for loss in layer.losses] == [6.0]
 
 
-def test_wrong_arguments_are_refused():
+def test_wrong_arguments_raise():
     for make, message in [
         (
             lambda: layers.ReLU(negative_slope=-1),

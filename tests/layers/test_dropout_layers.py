@@ -21,7 +21,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("name, config, shape", CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shape):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shape):
     check_contract(name, config, shape)
 
 
@@ -32,14 +32,14 @@ def test_inputs_pass_unchanged_outside_of_training(name, config, shape):
     assert (layer(x).numpy() == x).all() and (layer(x, training=True).numpy() != x).any()
 
 
-def test_the_rest_is_scaled_so_that_the_mean_stays():
+def test_other_inputs_are_scaled_to_keep_the_mean():
     y = layers.Dropout(0.25, seed=0)(ONES, training=True).numpy()
     assert set(np.unique(y)) == {0.0, np.float32(1 / 0.75)}
     assert (y == 0).mean() == pytest.approx(0.25, abs=0.06)
     assert (layers.Dropout(1.0)(ONES, training=True).numpy() == 0).all()
 
 
-def test_draws_differ_each_call_and_repeat_after_set_random_seed():
+def test_masks_differ_in_each_call_and_repeat_after_set_random_seed():
     def draws(compiled):
         podium.utils.set_random_seed(7)
         layer = layers.Dropout(0.5)
@@ -55,7 +55,7 @@ def test_draws_differ_each_call_and_repeat_after_set_random_seed():
     assert all(map(np.array_equal, first, again)) and all(map(np.array_equal, first, compiled))
 
 
-def test_a_seed_of_its_own_makes_a_layer_repeatable():
+def test_seed_makes_a_layer_deterministic():
     a, b = (layers.GaussianNoise(0.3, seed=5) for _ in range(2))
     np.testing.assert_array_equal(a(ONES, training=True), b(ONES, training=True))
 
@@ -65,7 +65,7 @@ def test_only_a_layer_that_drops_has_a_seed():
     assert layers.Dropout(0.1).weights == []
 
 
-def test_noise_shape_and_spatial_dropout_share_the_choice():
+def test_noise_shape_and_spatial_dropout_share_the_mask():
     x = np.ones((2, 5, 50), "float32")
     shared = layers.Dropout(0.5, noise_shape=(None, 1, None), seed=1)(x, training=True).numpy()
     spatial = layers.SpatialDropout1D(0.5, seed=1)(x, training=True).numpy()
@@ -87,7 +87,7 @@ def test_the_gradient_is_zero_where_dropped():
     np.testing.assert_array_equal(tape.gradient(loss, x), y)
 
 
-def test_wrong_arguments_are_refused():
+def test_wrong_arguments_raise():
     with pytest.raises(
         ValueError,
         match=r"Dropout was given rate=2; a number from 0 to 1 was expected",

@@ -10,12 +10,12 @@ from podium import layers, ops
 TABLE = np.arange(8, dtype="float32").reshape(4, 2)
 
 
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call():
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call():
     check_contract("Embedding", {"input_dim": 4, "output_dim": 3}, (2, 5), "int32")
     check_contract("Embedding", {"input_dim": 4, "output_dim": 3, "mask_zero": True}, (2,), "int32")
 
 
-def test_ids_choose_rows():
+def test_indices_select_rows():
     layer = layers.Embedding(4, 2, weights=[TABLE])
     assert layer.built and [w.path for w in layer.weights] == ["embedding/embeddings"]
     assert layer(np.array([[3, 0]])).numpy().tolist() == [[[6, 7], [0, 1]]]
@@ -32,7 +32,7 @@ def test_only_rows_that_were_looked_up_get_a_gradient():
     assert tape.gradient(loss, layer.embeddings).numpy()[:, 0].tolist() == [0, 2, 0, 1]
 
 
-def test_zero_is_masked_on_demand():
+def test_mask_zero_masks_index_zero():
     ids = np.array([[1, 0]])
     assert layers.Embedding(4, 2, mask_zero=True)(ids)._keras_mask.numpy().tolist() == [
         [True, False]
@@ -51,7 +51,7 @@ def test_mixed_precision_keeps_large_ids_exact():
 
 
 @pytest.mark.parametrize("bad", [4, 100, -5])
-def test_ids_outside_of_the_table_are_refused_where_they_can_be_seen(bad):
+def test_ids_outside_of_the_table_raise_where_they_can_be_seen(bad):
     layer = layers.Embedding(4, 2, name="words")
     with pytest.raises(
         ValueError,
@@ -62,13 +62,13 @@ def test_ids_outside_of_the_table_are_refused_where_they_can_be_seen(bad):
         layer(np.array([bad]))
 
 
-def test_compiled_ids_outside_of_the_table_give_nan_as_keras_on_jax():
+def test_compiled_indices_outside_of_the_table_return_nan_as_keras_on_jax():
     layer = layers.Embedding(4, 2, weights=[TABLE])
     out = podium.function(layer)(np.array([1, 4, -1])).numpy()
     assert np.isnan(out[1]).all() and out[[0, 2]].tolist() == [[2, 3], [6, 7]]
 
 
-def test_keras_2_spellings_and_keras_3_configs_are_accepted():
+def test_keras_2_arguments_and_keras_3_configs_are_accepted():
     assert layers.Embedding(4, 2, input_length=7).batch_input_shape == (None, 7)
     config = layers.Embedding(4, 2).get_config() | {"quantization_config": None}
     assert layers.Embedding.from_config(config).input_dim == 4
@@ -82,6 +82,6 @@ def test_keras_2_spellings_and_keras_3_configs_are_accepted():
         ({"lora_rank": 4}, "lora_rank=4, which Podium does not support"),
     ],
 )
-def test_wrong_arguments_are_refused_by_the_constructor(config, message):
+def test_wrong_arguments_raise_by_the_constructor(config, message):
     with pytest.raises(ValueError, match=message):
         layers.Embedding(**{"input_dim": 4, "output_dim": 2} | config)

@@ -27,7 +27,7 @@ class Scale(layers.Layer):
         return x * self.w * self.factor
 
 
-def test_weights_are_made_on_the_first_call():
+def test_weights_are_created_on_the_first_call():
     layer = Scale()
     assert not layer.built and layer.weights == []
     assert layer(X).shape == (2, 3)
@@ -73,7 +73,7 @@ def test_forgetting_super_init_is_explained():
         Wrong()(X)
 
 
-def test_trainable_reaches_all_layers_inside_and_back():
+def test_trainable_sets_and_resets_all_layers_inside():
     model = podium.Sequential([podium.Input((3,)), layers.Dense(2), Scale()])
     assert len(model.trainable_weights) == 3
     model.trainable = False
@@ -106,7 +106,7 @@ def test_set_weights_is_all_or_nothing():
     assert layer(X).numpy().tolist() == [[3.0, 3.0]] * 2
 
 
-def test_wrong_shapes_name_the_layer_both_shapes_and_the_way_out():
+def test_error_for_wrong_shapes_names_layer_shapes_and_fix():
     layer = layers.Dense(2, name="head")
     layer(X)
     with pytest.raises(
@@ -143,10 +143,10 @@ def test_unknown_arguments_and_strings_suggest_the_nearest():
         layers.Dense(1, name="a/b")
 
 
-def test_training_is_passed_on_and_required_ones_are_filled_in():
+def test_training_is_passed_on_and_required_arguments_get_a_default():
     seen = []
 
-    class Tell(layers.Layer):
+    class Recorder(layers.Layer):
         def call(self, x, training):
             seen.append(training)
             return x
@@ -154,15 +154,15 @@ def test_training_is_passed_on_and_required_ones_are_filled_in():
     class Outer(podium.Model):
         def __init__(self):
             super().__init__()
-            self.tell = Tell()
-            self.off = Tell()
+            self.recorder = Recorder()
+            self.off = Recorder()
 
         def call(self, x):
-            return self.off(self.tell(x), training=False)
+            return self.off(self.recorder(x), training=False)
 
-    graph = podium.Sequential([podium.Input((3,)), Tell()])
+    graph = podium.Sequential([podium.Input((3,)), Recorder()])
     seen.clear()
-    graph(X), graph(X, training=True), graph(X, training=False), Tell()(X)
+    graph(X), graph(X, training=True), graph(X, training=False), Recorder()(X)
     assert seen == [False, True, False, False]
     seen.clear()
     wrapped = podium.Sequential([Outer()])
@@ -170,7 +170,7 @@ def test_training_is_passed_on_and_required_ones_are_filled_in():
     assert seen[-2:] == [True, False]
 
 
-def test_masks_travel_on_tensors():
+def test_masks_are_carried_by_tensors():
     class Masker(layers.Layer):
         def compute_mask(self, inputs, previous_mask):
             return ops.not_equal(inputs, 0)[..., 0]
@@ -210,7 +210,7 @@ def test_masks_travel_on_tensors():
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-def test_mixed_precision_computes_short_and_stores_long(policy):
+def test_mixed_precision_computes_in_half_and_stores_in_float32(policy):
     short = policy.removeprefix("mixed_")
     layer = layers.Dense(2, dtype=policy)
     y = layer(X)
@@ -265,7 +265,7 @@ def test_add_metric_keeps_a_running_mean():
     assert [m.name for m in layer.metrics] == ["level"] and float(layer.metrics[0].result()) == 2.0
 
 
-def test_configs_make_the_layer_again():
+def test_configs_recreate_the_layer():
     layer = Scale(3.0, name="mine")
     again = Scale.from_config(layer.get_config())
     assert (again.factor, again.name) == (3.0, "mine")
@@ -323,7 +323,7 @@ def test_lists_and_foreign_arrays_are_converted():
     assert layers.Dense(1)(Foreign()).shape == (2, 1)
 
 
-def test_build_may_use_plain_variables_also_inside_a_compiled_function():
+def test_build_may_create_variables_directly_also_inside_a_compiled_function():
     class Old(layers.Layer):
         def build(self, shape):
             self.w = podium.Variable(podium.random.normal((shape[-1], 2)), name="w")
@@ -350,11 +350,11 @@ def test_keras_2_add_weight_takes_the_name_first():
     assert layer.w.path == "old/w" and layer.w.shape == (3,)
 
 
-def test_a_layer_without_call_says_so():
+def test_error_for_a_layer_without_call():
     class Empty(layers.Layer):
         pass
 
     with pytest.raises(NotImplementedError, match="Empty has no `call` method"):
         Empty()(X)
-    with pytest.raises(TypeError, match=r"Layer 'dense' was called wrongly.*inputs"):
+    with pytest.raises(TypeError, match=r"Layer 'dense' was called with wrong arguments.*inputs"):
         layers.Dense(1)(X, X, X, X)

@@ -30,7 +30,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "config", "shapes"), CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shapes):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shapes):
     check_contract(name, config, shapes)
 
 
@@ -64,7 +64,7 @@ def test_integers_and_floats_promote():
     assert layers.Average()(symbols).dtype == "float32" and layers.Add()(symbols).dtype == "int32"
 
 
-def test_unknown_lengths_are_not_compared():
+def test_unknown_sizes_are_not_compared():
     free, fixed = podium.Input((None, 4)), podium.Input((5, 4))
     assert layers.Add()([free, fixed]).shape == (None, None, 4)
     assert layers.Concatenate()([free, fixed]).shape == (None, 5, 8)
@@ -74,7 +74,7 @@ def test_unknown_lengths_are_not_compared():
     assert model([inputs_of((2, 5, 4)), inputs_of((2, 5, 4))]).shape == (2, 5, 4)
 
 
-def test_a_batch_of_one_is_repeated():
+def test_batch_of_size_one_is_broadcast():
     assert layers.Add()([inputs_of((3, 2)), inputs_of((1, 2))]).shape == (3, 2)
 
 
@@ -101,7 +101,7 @@ ONE, OTHER = [[1, 0, 0], [2, 3, 0]], [[4, 5, 0], [0, 6, 0]]
         ("Minimum", [[1, 5, 0], [2, 3, 0]]),
     ],
 )
-def test_where_one_input_is_kept_the_output_is_kept(name, wanted):
+def test_output_is_unmasked_where_one_input_is(name, wanted):
     merged = getattr(layers, name)()([masked(ONE), masked(OTHER)])
     assert merged.numpy()[..., 0].tolist() == wanted
     assert merged._keras_mask.numpy().tolist() == [[True, True, False], [True, True, False]]
@@ -109,7 +109,7 @@ def test_where_one_input_is_kept_the_output_is_kept(name, wanted):
     assert plain._keras_mask is None
 
 
-def test_concatenate_joins_masks():
+def test_concatenate_concatenates_masks():
     one, other = masked(ONE), masked(OTHER)
     kept = [[True, False, False], [True, True, False]]
     joined = layers.Concatenate(axis=1)([one, other.numpy()])
@@ -164,7 +164,7 @@ def test_a_mask_must_belong_to_the_inputs():
         ("Dot", {"axes": "last"}, TypeError, r"axes='last'"),
     ],
 )
-def test_wrong_arguments_are_refused_by_the_constructor(name, config, error, message):
+def test_wrong_arguments_raise_by_the_constructor(name, config, error, message):
     with pytest.raises(error, match=message):
         getattr(layers, name)(**config)
 
@@ -211,7 +211,7 @@ def test_wrong_arguments_are_refused_by_the_constructor(name, config, error, mes
         ("Dot", {"axes": 2}, [(2, 3), (2, 3)], r"no dimensions axes=2 after the batch"),
     ],
 )
-def test_wrong_shapes_are_refused_eagerly_and_symbolically(name, config, shapes, message):
+def test_wrong_shapes_raise_eagerly_and_symbolically(name, config, shapes, message):
     with pytest.raises(ValueError, match=message):
         getattr(layers, name)(**config, name="m")(inputs_of(shapes))
     if isinstance(shapes, list):

@@ -25,11 +25,11 @@ CASES = [
 
 
 @pytest.mark.parametrize("name, config, shape", CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shape):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shape):
     check_contract(name, config, shape)
 
 
-def test_batch_statistics_move_only_in_training():
+def test_moving_statistics_change_in_training_only():
     layer = layers.BatchNormalization(momentum=0.75)
     layer(X)
     assert layer.moving_mean.numpy().tolist() == [0] * 4
@@ -67,7 +67,7 @@ def test_statistics_carry_no_gradient():
     assert tape.gradient(loss, [layer.gamma, layer.beta])[1] is None
 
 
-def test_masked_entries_do_not_count():
+def test_masked_entries_are_ignored():
     x = np.concatenate([X.reshape(8, 8, 4), 1000 * np.ones((8, 3, 4), "float32")], 1)
     mask = np.arange(11)[None] < np.full((8, 1), 8)
     layer = layers.BatchNormalization(momentum=0.0)
@@ -97,7 +97,7 @@ def test_half_precision_sums_in_float32():
     assert str(normed.dtype) == "float16"
 
 
-def test_groups_are_normalised_each_for_itself():
+def test_groups_are_normalized_separately():
     x = np.random.default_rng(0).normal(size=(2, 5, 6)).astype("float32")
     outputs = layers.GroupNormalization(groups=3, epsilon=0.0)(x).numpy().reshape(2, 5, 3, 2)
     np.testing.assert_allclose(outputs.mean((1, 3)), 0, atol=1e-5)
@@ -118,7 +118,7 @@ def test_spectral_normalization_brings_the_norm_to_one():
         layers.SpectralNormalization(layers.Identity())(X)
 
 
-def test_adapt_merges_batches_exactly():
+def test_adapt_combines_batches_exactly():
     whole, parts, pairs = (layers.Normalization() for _ in range(3))
     whole.adapt(X)
     parts.adapt([X[:10], X[10:11], X[11:]])
@@ -133,7 +133,7 @@ def test_adapt_merges_batches_exactly():
     assert whole.mean.shape == (1, 4)
 
 
-def test_wrong_arguments_are_refused():
+def test_wrong_arguments_raise():
     with pytest.raises(ValueError, match=r"axis=.0, 1.; one axis was expected"):
         layers.BatchNormalization(axis=[0, 1])
     with pytest.raises(TypeError, match="axis='x'"):

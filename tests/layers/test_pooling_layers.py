@@ -33,11 +33,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "config", "shape"), CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shape):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shape):
     check_contract(name, config, shape)
 
 
-def test_spatial_lengths_may_be_unknown():
+def test_spatial_sizes_may_be_unknown():
     image = podium.Input((None, 8, 3))
     assert layers.MaxPooling2D()(image).shape == (None, None, 4, 3)
     assert layers.GlobalAveragePooling2D()(image).shape == (None, 3)
@@ -96,12 +96,12 @@ def test_aliases():
         ),
     ],
 )
-def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
+def test_wrong_arguments_raise_by_the_constructor(name, config, message):
     with pytest.raises(ValueError, match=message):
         getattr(layers, name)(**config)
 
 
-def test_wrong_inputs_are_refused():
+def test_wrong_inputs_raise():
     with pytest.raises(
         ValueError,
         match=r"Layer 'pool' \(MaxPooling2D\) .*\(1, 2, 9, 1\).*pool_size=\(3, 3\).*\(0, 3\)",

@@ -22,11 +22,11 @@ KINDS = ["SimpleRNN", "GRU", "LSTM"]
 @pytest.mark.parametrize(
     "config", [{}, {"return_sequences": True, "go_backwards": True, "use_bias": False}]
 )
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config):
     check_contract(name, {"units": 5, **config}, (2, 6, 4))
 
 
-def test_wrappers_keep_the_contract():
+def test_wrappers_satisfy_the_contract():
     for make in (
         lambda: layers.Bidirectional(layers.GRU(3, return_sequences=True), merge_mode="sum"),
         lambda: layers.TimeDistributed(layers.Dense(3)),
@@ -85,7 +85,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", [*KINDS, *OTHERS])
 @pytest.mark.parametrize("mask", [None, MASK], ids=["whole", "masked"])
-def test_gradients_equal_those_of_the_plain_loop(name, mask):
+def test_gradients_equal_those_of_jax_scan(name, mask):
     extra = OTHERS.get(name, {})
     layer = getattr(layers, name.split("_")[0])(
         5, return_sequences=True, return_state=True, **extra
@@ -105,7 +105,7 @@ def test_gradients_equal_those_of_the_plain_loop(name, mask):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-def test_the_pullback_by_hand_is_for_the_usual_activations():
+def test_custom_pullback_is_used_for_default_activations():
     usual, other = layers.LSTMCell(2), layers.LSTMCell(2, activation="softsign")
     assert usual._step().vjp_with == (usual.activation, usual.recurrent_activation)
     assert other._step().vjp_with != (other.activation, other.recurrent_activation)
@@ -137,7 +137,7 @@ def test_second_derivatives_and_forward_mode_work():
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_masked_steps_hold_still(name):
+def test_masked_steps_keep_the_states(name):
     layer = getattr(layers, name)(5, return_sequences=True, return_state=True)
     outputs, *states = layer(X, mask=MASK)
     alone, *last = layer(X[2:, :2])
@@ -150,7 +150,7 @@ def test_masked_steps_hold_still(name):
     assert outputs._keras_mask.numpy().tolist() == MASK.tolist() and states[0]._keras_mask is None
 
 
-def test_masks_travel_from_masking_and_zero_output_empties_masked_steps():
+def test_masking_reaches_rnn_and_zero_output_for_mask_zeros_masked_steps():
     x = np.where(MASK[..., None], X, 0).astype("float32")
     layer = layers.GRU(5, return_sequences=True)
     masked = layer(layers.Masking()(x))
@@ -159,7 +159,7 @@ def test_masks_travel_from_masking_and_zero_output_empties_masked_steps():
     np.testing.assert_array_equal(layer(x, mask=MASK), np.where(MASK[..., None], masked, 0))
 
 
-def test_backwards_reads_from_the_end():
+def test_go_backwards_processes_sequences_in_reverse():
     ahead = layers.LSTM(5, return_sequences=True)
     back = layers.LSTM(5, return_sequences=True, go_backwards=True)
     ahead(X), back(X)
@@ -196,7 +196,7 @@ def test_initial_states_as_argument_or_in_a_list_as_in_keras_2():
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_stateful_layers_go_on_where_they_stopped(compiled):
+def test_stateful_layers_continue_from_the_last_states(compiled):
     layer, whole = layers.GRU(5, stateful=True), layers.GRU(5)
     run = podium.function(lambda x: layer(x)) if compiled else layer
     run(X), whole(X)
@@ -211,7 +211,7 @@ def test_stateful_layers_go_on_where_they_stopped(compiled):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("rates", [{"dropout": 0.5}, {"dropout": 0.3, "recurrent_dropout": 0.3}])
-def test_dropout_draws_anew_each_call_and_repeats_by_seed(name, rates):
+def test_dropout_differs_in_each_call_and_repeats_by_seed(name, rates):
     a, b = (getattr(layers, name)(5, seed=3, **rates) for _ in range(2))
     a(X), b(X)
     b.set_weights(a.get_weights())
@@ -260,7 +260,7 @@ class NoisyCell(layers.Layer):
         return self.out(self.drop(state, training=training)), [state]
 
 
-def test_a_cell_of_ones_own_trains_and_draws_at_every_step():
+def test_custom_cell_trains_and_draws_at_every_step():
     layer = layers.RNN(NoisyCell(3), return_sequences=True)
     plain = layer(X)
     assert plain.shape == layer.compute_output_shape(X.shape) == (3, 6, 4)
@@ -353,7 +353,7 @@ def test_bidirectional_merges_both_directions():
     ).all() and masked._keras_mask.numpy().tolist() == MASK.tolist()
 
 
-def test_time_distributed_treats_each_step_alone():
+def test_time_distributed_applies_the_layer_to_each_step():
     dense = layers.TimeDistributed(layers.Dense(3))
     y = dense(X)
     np.testing.assert_allclose(y[:, 2], dense.layer(X[:, 2]), rtol=1e-5, atol=1e-6)
@@ -372,7 +372,7 @@ def test_time_distributed_treats_each_step_alone():
     assert layers.TimeDistributed(layers.Dense(3))(podium.Input((None, 4))).shape == (None, None, 3)
 
 
-def test_compiled_loops_are_kept_in_eager_mode():
+def test_compiled_loops_are_cached_in_eager_mode():
     from podium.layers.rnn import _recurrent_loop
 
     layer = layers.LSTM(5)
@@ -392,7 +392,7 @@ def test_mixed_precision_keeps_states_in_the_compute_type():
         assert {str(part.dtype) for part in (output, *states)} == {"bfloat16"}
 
 
-def test_wrong_arguments_are_refused():
+def test_wrong_arguments_raise():
     for make, message in [
         (lambda: layers.LSTM(0), "LSTMCell was given units=0; an int of at least 1"),
         (lambda: layers.GRU(4, dropout=1.5), "dropout=1.5; a number from 0 to 1"),

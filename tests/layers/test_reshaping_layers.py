@@ -34,21 +34,21 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "config", "shape"), CASES)
-def test_shapes_compilation_configs_and_export_agree_with_the_plain_call(name, config, shape):
+def test_shapes_compilation_configs_and_export_agree_with_an_eager_call(name, config, shape):
     check_contract(name, config, shape)
 
 
 @pytest.mark.parametrize(
     ("name", "config", "shape"), [c for c in CASES if c[1].get("interpolation") is None]
 )
-def test_integers_stay_integers(name, config, shape):
+def test_integers_keep_their_dtype(name, config, shape):
     layer, x = getattr(layers, name)(**config), np.ones(shape, "int32")
     assert (
         layer(x).dtype == "int32" and layer(podium.Input(shape[1:], dtype="int32")).dtype == "int32"
     )
 
 
-def test_lengths_may_be_unknown():
+def test_sizes_may_be_unknown():
     image, sequence = podium.Input((None, 8, 3)), podium.Input((None, 2))
     assert layers.Flatten()(image).shape == (None, None)
     assert layers.Reshape((-1, 7))(sequence).shape == (None, None, 7)
@@ -61,7 +61,7 @@ def test_lengths_may_be_unknown():
     assert model(inputs_of((3, 14, 2))).shape == (3, 4, 7)
 
 
-def test_flatten_gives_the_same_row_for_both_layouts():
+def test_flatten_has_the_same_result_for_both_data_formats():
     x = inputs_of(IMAGE)
     first = layers.Flatten(data_format="channels_first")(np.moveaxis(x, -1, 1))
     np.testing.assert_array_equal(first, layers.Flatten()(x))
@@ -102,12 +102,12 @@ def test_values_by_hand():
         ("UpSampling2D", {"interpolation": "bilnear"}, r"Did you mean interpolation='bilinear'"),
     ],
 )
-def test_wrong_arguments_are_refused_by_the_constructor(name, config, message):
+def test_wrong_arguments_raise_by_the_constructor(name, config, message):
     with pytest.raises(ValueError, match=message):
         getattr(layers, name)(**config)
 
 
-def test_wrong_inputs_are_refused():
+def test_wrong_inputs_raise():
     with pytest.raises(
         ValueError,
         match=r"Layer 'r' \(Reshape\) .*\(2, 6\), 6 elements .*target_shape=\(4, 2\) has 8",

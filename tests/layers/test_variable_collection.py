@@ -93,7 +93,7 @@ def variable(name, trainable=True):
     return podium.Variable(0.0, name=name, trainable=trainable)
 
 
-def test_changes_of_attributes_are_seen_at_once():
+def test_changes_of_attributes_are_seen_immediately():
     layer = layers.Layer()
     assert layer.weights == []
     layer.b = variable("b")
@@ -114,7 +114,7 @@ def test_changes_of_attributes_are_seen_at_once():
     assert names(layer.weights) == ["kernel"]
 
 
-def test_changes_of_containers_are_seen_at_once():
+def test_changes_of_containers_are_seen_immediately():
     layer = layers.Layer()
     layer.items, layer.named, layer.group = [], {}, set()
     layer.nested = ({"deep": []},)
@@ -181,7 +181,7 @@ def test_cached_properties_are_searched():
     assert layer.weights == []
 
 
-def test_freezing_deep_inside_is_seen_at_once():
+def test_freezing_deep_inside_is_seen_immediately():
     inner = sequential(2)
     model = podium.Sequential([podium.Input((3,)), inner, layers.Dense(1)])
     assert len(model.trainable_variables) == 6

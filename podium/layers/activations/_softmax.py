@@ -32,7 +32,7 @@ class Softmax(ElementwiseLayer):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Compute the softmax; it is zero where `mask` is False."""
-        if mask is not None and not _is_broadcastable(mask.shape, inputs.shape):
+        if mask is not None and not _mask_is_broadcastable(mask.shape, inputs.shape):
             raise ValueError(
                 f"Layer {self.name!r} (Softmax) was given a mask of shape {tuple(mask.shape)} for "
                 f"inputs of shape {tuple(inputs.shape)}. Each size of the mask must be 1 or "
@@ -46,7 +46,7 @@ class Softmax(ElementwiseLayer):
         return super().get_config() | {"axis": self.axis}
 
 
-def _is_broadcastable(shape: SymbolicShape, target: Any) -> bool:
+def _mask_is_broadcastable(shape: SymbolicShape, target: Any) -> bool:
     pairs = zip(reversed(shape), reversed(target), strict=False)
     return len(shape) <= len(target) and all(a == b or a == 1 for a, b in pairs)
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from podium._typing import Config, SymbolicShape, Tree
 from podium.core import SeedGenerator, Tensor, check_choice, dispatch, draw_seed
 from podium.layers._layer import Layer
-from podium.layers._layer_arguments import check_fraction
+from podium.layers._layer_arguments import check_rate
 from podium.layers.regularization._dropout import drop
 
 
@@ -47,7 +47,7 @@ class Attention(Layer):
         super().__init__(**kwargs)
         self.use_scale = use_scale
         self.score_mode = check_choice("score_mode", score_mode, ["dot", "concat"])
-        self.dropout = check_fraction(self, "dropout", dropout)
+        self.dropout = check_rate(self, "dropout", dropout)
         self.seed = seed
         self.seed_generator = SeedGenerator(seed) if dropout > 0 else None
         self.supports_masking = True
@@ -192,7 +192,7 @@ def _attend(
     return outputs, weights
 
 
-def _attention_scores(query: jax.Array, key: jax.Array, score_weights: Any, mode: str) -> Any:
+def _attention_scores(query: jax.Array, key: jax.Array, score_weights: Any, mode: str) -> jax.Array:
     """Return the score of each key for each query: `(batch, targets, sources)`."""
     scale, concat_weight = score_weights
     if mode == "dot":

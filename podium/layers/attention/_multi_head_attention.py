@@ -28,7 +28,7 @@ from podium.core import SeedGenerator, Tensor, dispatch, draw_seed
 from podium.core.internal import check_int
 from podium.layers._layer import Layer
 from podium.layers._layer_arguments import (
-    check_fraction,
+    check_rate,
     set_weight_options,
     weight_options_config,
 )
@@ -52,7 +52,7 @@ class _HeadAttention(Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self._dropout = check_fraction(self, "dropout", dropout)
+        self._dropout = check_rate(self, "dropout", dropout)
         self._use_bias = use_bias
         self._use_gate = use_gate
         self._sliding_window = (
@@ -168,7 +168,7 @@ class _HeadAttention(Layer):
         outputs = self._output_dense(outputs if gate is None else outputs * gate)
         return (outputs, scores) if return_attention_scores else outputs
 
-    def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Any:
+    def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Tensor | None:
         return query_mask
 
     def _attend(
@@ -317,7 +317,7 @@ class MultiHeadAttention(_HeadAttention):
         return self._use_bias
 
     @property
-    def attention_axes(self) -> Any:
+    def attention_axes(self) -> Sequence[int] | None:
         """The axes over which attention is applied; None for all between batch and features."""
         return self._attention_axes
 
@@ -332,22 +332,22 @@ class MultiHeadAttention(_HeadAttention):
         }
 
     @property
-    def query_dense(self) -> Any:
+    def query_dense(self) -> EinsumDense:
         """The projection of queries."""
         return self._query_dense
 
     @property
-    def key_dense(self) -> Any:
+    def key_dense(self) -> EinsumDense:
         """The projection of keys."""
         return self._key_dense
 
     @property
-    def value_dense(self) -> Any:
+    def value_dense(self) -> EinsumDense:
         """The projection of values."""
         return self._value_dense
 
     @property
-    def output_dense(self) -> Any:
+    def output_dense(self) -> EinsumDense:
         """The projection of the outputs."""
         return self._output_dense
 
@@ -388,7 +388,7 @@ class MultiHeadAttention(_HeadAttention):
             name, f"{batch}{last},{last}{heads}->{batch}{heads}", output_shape, shape, activation
         )
 
-    def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Any:
+    def _query_mask(self, query: Tensor, query_mask: Tensor | None) -> Tensor | None:
         return query._keras_mask  # as in Keras, which ignores the argument
 
     def _resolve_attention_axes(self, query: Tensor) -> tuple[int, ...]:
@@ -409,10 +409,10 @@ class MultiHeadAttention(_HeadAttention):
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
-        own = {name: getattr(self, name) for name in ("num_heads", "key_dim", "value_dim")}
+        sizes = {name: getattr(self, name) for name in ("num_heads", "key_dim", "value_dim")}
         return (
             super().get_config()
-            | own
+            | sizes
             | {"output_shape": self._output_shape, "attention_axes": self._attention_axes}
         )
 
@@ -570,7 +570,7 @@ def _combine_masks(
     *,
     causal: bool,
     window: int | None,
-) -> Any:
+) -> jax.Array:
     """Return the logical AND of all masks, `(batch, targets, sources)`."""
     parts = [] if attention_mask is None else [attention_mask.astype(bool)]
     parts += [] if query_mask is None else [query_mask.astype(bool)[..., None]]
@@ -583,7 +583,7 @@ def _combine_masks(
     return functools.reduce(jnp.logical_and, parts)
 
 
-def _expand_mask(mask: jax.Array, rank: int, num_axes: int = 1) -> Any:
+def _expand_mask(mask: jax.Array, rank: int, num_axes: int = 1) -> jax.Array:
     """Add dimensions for the heads, and for axes over which attention is not applied."""
     while mask.ndim < rank:
         mask = jnp.expand_dims(mask, -2 * num_axes - 1)

@@ -20,7 +20,7 @@ from podium._typing import (
     RegularizerLike,
     SymbolicShape,
 )
-from podium.core import KerasTensor, Tensor, dispatch
+from podium.core import KerasTensor, Tensor, Variable, dispatch
 from podium.core.internal import check_int
 from podium.layers import _layer_arguments, _spatial
 from podium.layers._input_spec import InputSpec
@@ -94,13 +94,13 @@ class BaseConvolution(Layer):
         if self.use_bias:
             self.bias = self._add_weight_with_options("bias", (size,), "bias")
 
-    def _add_weight_with_options(self, name: str, shape: tuple[int, ...], prefix: str) -> Any:
+    def _add_weight_with_options(self, name: str, shape: tuple[int, ...], prefix: str) -> Variable:
         """Create a weight with the options whose names start with `prefix`."""
         return self.add_weight(
             name=name, shape=shape, **_layer_arguments.weight_options(self, prefix)
         )
 
-    def _add_bias_and_activate(self, outputs: Tensor) -> Any:
+    def _add_bias_and_activate(self, outputs: Tensor) -> Tensor:
         """Add the bias and apply the activation."""
         if self.bias is not None:
             outputs = dispatch(_add_bias, outputs, self.bias, self.data_format)
@@ -248,7 +248,7 @@ class _Convolution(BaseConvolution):
         )
         self._create_bias(self.filters, input_shape)
 
-    def convolution_op(self, inputs: Tensor, kernel: Tensor) -> Any:
+    def convolution_op(self, inputs: Tensor, kernel: Tensor) -> Tensor:
         """Convolve the inputs. Override it to transform the kernel first."""
         padding: Any = self.padding
         if padding == "causal":

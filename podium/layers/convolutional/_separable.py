@@ -134,7 +134,7 @@ class _DepthwiseConvolution(_ChannelwiseConvolution):
             )
         )
 
-    def _output_channels(self, input_shape: SymbolicShape) -> Any:
+    def _output_channels(self, input_shape: SymbolicShape) -> int | None:
         channels = input_shape[_spatial.channel_axis(self.data_format)]
         return None if channels is None else channels * self.depth_multiplier
 

@@ -229,7 +229,7 @@ def _einsum_and_add(
 
 
 def _split_equation(equation: str) -> tuple[str, str, str]:
-    """Return the letters of inputs, kernel and outputs; "." stands for an ellipsis at one end."""
+    """Return the letters of inputs, kernel and outputs; "." represents an ellipsis."""
     short = equation.replace(" ", "").replace("...", ".") if isinstance(equation, str) else ""
     match = re.fullmatch(r"(\.?)([a-zA-Z]+)(\.?),([a-zA-Z]+)->(\1)([a-zA-Z]+)(\3)", short)
     if match is None or (match[1] and match[3]):

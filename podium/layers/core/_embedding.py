@@ -30,7 +30,7 @@ def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
 
 
 class Embedding(Layer):
-    """Turns indices into dense vectors of fixed size, looked up in a trained table.
+    """Converts indices to dense vectors of fixed size, looked up in a trained table.
 
     Negative indices count from the end, as in NumPy. An index of `input_dim` or more raises an
     error in eager code; in compiled code its vector is NaN, as in Keras on JAX.

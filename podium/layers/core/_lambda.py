@@ -85,12 +85,12 @@ class Lambda(Layer):
         registered name.
         """
         config = super().get_config() | {
-            "function": _function_config(self.function),
+            "function": _lambda_function_config(self.function),
             "arguments": self.arguments,
         }
         for name, value in (("output_shape", self._output_shape), ("mask", self.mask)):
             if value is not None:
-                config[name] = _function_config(value) if callable(value) else value
+                config[name] = _lambda_function_config(value) if callable(value) else value
         return config
 
     @classmethod
@@ -98,10 +98,10 @@ class Lambda(Layer):
         cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Self:
         """Create a layer from the result of `get_config`; functions are looked up by name."""
-        return cls(**{key: _find_function(value, custom_objects) for key, value in config.items()})
+        return cls(**{key: _load_function(value, custom_objects) for key, value in config.items()})
 
 
-def _function_config(function: Any) -> dict[str, Any]:
+def _lambda_function_config(function: Any) -> dict[str, Any]:
     name = (
         get_registered_name(function) if hasattr(function, "__name__") else type(function).__name__
     )
@@ -109,7 +109,7 @@ def _function_config(function: Any) -> dict[str, Any]:
     return {"module": "builtins", "class_name": kind, "config": name, "registered_name": "function"}
 
 
-def _find_function(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
+def _load_function(value: Any, custom_objects: Mapping[str, Any] | None) -> Any:
     kind = value.get("class_name") if isinstance(value, Mapping) else None
     if kind not in ("function", "__lambda__"):
         return value

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from podium._typing import Config, SymbolicShape
 from podium.layers._layer import Layer
-from podium.layers._serialization import deserialize, serialize
+from podium.layers._layer_serialization import deserialize, serialize
 
 
 class Wrapper(Layer):

@@ -28,7 +28,7 @@ def _expand_ranks(values: Sequence[jax.Array]) -> list[jax.Array]:
     ]
 
 
-def fold(operation: Callable[[Any, Any], Any]) -> MergeFunction:
+def fold_arrays(operation: Callable[[Any, Any], Any]) -> MergeFunction:
     """Return a merge that applies a function of two arrays from left to right."""
 
     @promote_dtypes
@@ -39,7 +39,7 @@ def fold(operation: Callable[[Any, Any], Any]) -> MergeFunction:
 
 
 @promote_dtypes
-def mean(values: Sequence[jax.Array], masks: Masks = None) -> jax.Array:
+def average_arrays(values: Sequence[jax.Array], masks: Masks = None) -> jax.Array:
     """Average the inputs element-wise."""
     return functools.reduce(jnp.add, _expand_ranks(values)) / len(values)
 
@@ -60,7 +60,7 @@ def _broadcast_masks(values: Sequence[jax.Array], masks: Masks) -> list[jax.Arra
 
 
 def fold_unmasked(operation: Callable[[Any, Any], Any]) -> MergeFunction:
-    """Return a merge like `fold` that ignores the masked elements of each input."""
+    """Return a merge like `fold_arrays` that ignores the masked elements of each input."""
 
     @promote_dtypes
     def merge(values: Sequence[jax.Array], masks: Masks = None) -> jax.Array:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from podium import ops
-from podium._typing import Config, SymbolicShape
+from podium._typing import Config, DTypeLike, SymbolicShape
 from podium.core import KerasTensor, Tensor, dispatch, promote_dtypes
 from podium.layers import _call_context
 from podium.layers._layer import Layer
@@ -66,7 +66,7 @@ class _Merge(Layer):
         self.compute_output_shape([x.shape for x in inputs])  # raises for incompatible shapes
         return self._merge(list(inputs), mask)
 
-    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Any:
+    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Tensor:
         masks = list(mask) if self._uses_masks and mask is not None else None
         return dispatch(type(self)._function, inputs, masks)
 
@@ -122,7 +122,7 @@ class _Merge(Layer):
                 )
         return (*batch, *sizes)
 
-    def _output_dtype(self, dtypes: list[Any]) -> Any:
+    def _output_dtype(self, dtypes: list[Any]) -> DTypeLike:
         return promote_dtypes(jnp.result_type)(*dtypes)
 
     def compute_output_spec(
@@ -171,7 +171,7 @@ class Add(_Merge):
         array([2., 2., 2.], dtype=float32)
     """
 
-    _function = staticmethod(_merge_functions.fold(jnp.add))
+    _function = staticmethod(_merge_functions.fold_arrays(jnp.add))
 
 
 class Subtract(_Merge):
@@ -186,7 +186,7 @@ class Subtract(_Merge):
         array([[-2., -2., -2.]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_functions.fold(jnp.subtract))
+    _function = staticmethod(_merge_functions.fold_arrays(jnp.subtract))
     _num_inputs = 2
 
 
@@ -220,9 +220,9 @@ class Average(_Merge):
         array([[2.5, 2.5]], dtype=float32)
     """
 
-    _function = staticmethod(_merge_functions.mean)
+    _function = staticmethod(_merge_functions.average_arrays)
 
-    def _output_dtype(self, dtypes: list[Any]) -> Any:
+    def _output_dtype(self, dtypes: list[Any]) -> DTypeLike:
         dtype = super()._output_dtype(dtypes)
         return dtype if jnp.issubdtype(dtype, jnp.floating) else "float32"
 
@@ -288,7 +288,7 @@ class Concatenate(_Merge):
             )
         self.axis = axis
 
-    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Any:
+    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Tensor:
         return dispatch(_merge_functions.concatenate, inputs, self.axis)
 
     def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
@@ -387,7 +387,7 @@ class Dot(_Merge):
                 )
         return pair[0] % len(shapes[0]), pair[1] % len(shapes[1])
 
-    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Any:
+    def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Tensor:
         axes = self._axes_in([x.shape for x in inputs])
         if self.normalize:
             inputs = [ops.normalize(x, axis=axis) for x, axis in zip(inputs, axes, strict=True)]

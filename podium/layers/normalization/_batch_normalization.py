@@ -20,13 +20,13 @@ from podium._typing import (
     ShapeLike,
     SymbolicShape,
 )
-from podium.core import Tensor, dispatch, unknown_choice
+from podium.core import Tensor, Variable, dispatch, unknown_choice
 from podium.core import epsilon as keras_epsilon
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.layers._layer_arguments import (
     check_axes,
-    check_fraction,
+    check_rate,
     set_weight_options,
     standardize_axes,
     weight_options,
@@ -104,7 +104,7 @@ class BatchNormalization(Layer):
                 "axis=-1."
             )
         self.axis = axes[0]
-        self.momentum = float(check_fraction(self, "momentum", momentum))
+        self.momentum = float(check_rate(self, "momentum", momentum))
         self.epsilon = float(epsilon)
         self.center = center
         self.scale = scale
@@ -154,7 +154,9 @@ class BatchNormalization(Layer):
             self.renorm_stddev = self._add_average("renorm_stddev", shape, self._initial_stddev)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: input_shape[self.axis]})
 
-    def _add_average(self, name: str, shape: tuple[Any, ...], initializer: InitializerLike) -> Any:
+    def _add_average(
+        self, name: str, shape: tuple[Any, ...], initializer: InitializerLike
+    ) -> Variable:
         return self.add_weight(
             name=name,
             shape=shape,
@@ -164,7 +166,7 @@ class BatchNormalization(Layer):
             aggregation="mean",
         )
 
-    def _initial_stddev(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Any:
+    def _initial_stddev(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
         return dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))
 
     def call(
@@ -196,7 +198,7 @@ class BatchNormalization(Layer):
         self.moving_variance.assign(variance)
         return outputs
 
-    def _renormalize(self, inputs: Tensor, mask: Tensor | None, common: dict[str, Any]) -> Any:
+    def _renormalize(self, inputs: Tensor, mask: Tensor | None, common: dict[str, Any]) -> Tensor:
         averages = (self.moving_mean, self.moving_stddev, self.renorm_mean, self.renorm_stddev)
         options = common | {
             "clipping": self.renorm_clipping,

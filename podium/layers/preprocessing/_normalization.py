@@ -100,16 +100,16 @@ class Normalization(Layer):
         self.built, self.built_shape = True, tuple(input_shape)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Tensor | None:
         """The mean, shaped to broadcast against the inputs; None before the layer is built."""
         return self._broadcastable(self.adapt_mean, self.input_mean)
 
     @property
-    def variance(self) -> Any:
+    def variance(self) -> Tensor | None:
         """The variance, shaped to broadcast against the inputs; None before the layer is built."""
         return self._broadcastable(self.adapt_variance, self.input_variance)
 
-    def _broadcastable(self, variable: Any, argument: Any) -> Any:
+    def _broadcastable(self, variable: Any, argument: Any) -> Tensor | None:
         if not self.built:
             return None
         shape = [

@@ -48,8 +48,8 @@ class Rescaling(Layer):
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
         return super().get_config() | {
-            "scale": _as_list(self.scale),
-            "offset": _as_list(self.offset),
+            "scale": _to_json(self.scale),
+            "offset": _to_json(self.offset),
         }
 
 
@@ -61,5 +61,5 @@ def _as_array(value: Factor) -> Factor:
     return np.asarray(value, "float32") if isinstance(value, (list, tuple, np.ndarray)) else value
 
 
-def _as_list(value: Factor) -> Any:
+def _to_json(value: Factor) -> Any:
     return np.asarray(value).tolist() if hasattr(value, "__array__") else value

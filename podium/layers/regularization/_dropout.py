@@ -16,7 +16,7 @@ from podium._typing import Config, SymbolicShape
 from podium.core import SeedGenerator, Tensor, check_choice, dispatch, draw_flat, draw_seed
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
-from podium.layers._layer_arguments import check_fraction
+from podium.layers._layer_arguments import check_rate
 
 
 class _RandomLayer(Layer):
@@ -74,7 +74,7 @@ class Dropout(_RandomLayer):
         seed: int | None = None,
         **kwargs: Any,
     ):
-        super().__init__(check_fraction(self, "rate", rate), seed, **kwargs)
+        super().__init__(check_rate(self, "rate", rate), seed, **kwargs)
         self.rate = rate
         self.noise_shape = _check_noise_shape(self, noise_shape)
 
@@ -105,7 +105,7 @@ class Dropout(_RandomLayer):
 
 
 def drop(
-    key: jax.Array, x: jax.Array, rate: float, noise_shape: Sequence[int | None] | None = None
+    key: jax.Array, x: jax.Array, rate: float, noise_shape: Sequence[int] | None = None
 ) -> jax.Array:
     """Set a fraction `rate` of an array to zero and scale the others: a pure function of `key`."""
     if rate >= 1:
@@ -179,7 +179,7 @@ class GaussianDropout(_RandomLayer):
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):
-        super().__init__(check_fraction(self, "rate", rate), seed, **kwargs)
+        super().__init__(check_rate(self, "rate", rate), seed, **kwargs)
         if rate == 1:
             raise ValueError(
                 "GaussianDropout was given rate=1, for which the noise is unbounded; a rate below "
@@ -214,7 +214,7 @@ class GaussianNoise(_RandomLayer):
     """
 
     def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any):
-        super().__init__(check_fraction(self, "stddev", stddev), seed, **kwargs)
+        super().__init__(check_rate(self, "stddev", stddev), seed, **kwargs)
         self.stddev = stddev
 
     def _perturb(self, key: jax.Array, x: jax.Array) -> jax.Array:

@@ -25,7 +25,7 @@ class _Rearrangement(Layer):
         return KerasTensor(self.compute_output_shape(inputs.shape), inputs.dtype)
 
 
-def _flatten(x: jax.Array, channels_first: bool) -> jax.Array:
+def _flatten_samples(x: jax.Array, channels_first: bool) -> jax.Array:
     if channels_first and x.ndim > 1:
         x = jnp.moveaxis(x, 1, -1)
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
@@ -51,7 +51,7 @@ class Flatten(_Rearrangement):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        outputs: Tensor = dispatch(_flatten, inputs, self.data_format == "channels_first")
+        outputs: Tensor = dispatch(_flatten_samples, inputs, self.data_format == "channels_first")
         return outputs
 
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:

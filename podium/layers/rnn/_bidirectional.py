@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from podium._typing import Config, SymbolicShape, TensorLike, Tree
 from podium.core import Tensor, check_choice, dispatch, tree_leaves
 from podium.layers._layer import Layer
-from podium.layers._serialization import deserialize, serialize
+from podium.layers._layer_serialization import deserialize, serialize
 from podium.layers.rnn._rnn import RNN
 
 _MERGE: dict[str, Any] = {
@@ -55,9 +55,9 @@ class Bidirectional(Layer):
                     "such as podium.layers.LSTM(8)."
                 )
         self.merge_mode = check_choice("merge_mode", merge_mode, [*_MERGE, None])
-        self.forward_layer = _copy(layer, "forward_", go_backwards=layer.go_backwards)
+        self.forward_layer = _copy_layer(layer, "forward_", go_backwards=layer.go_backwards)
         if backward_layer is None:
-            backward_layer = _copy(layer, "backward_", go_backwards=not layer.go_backwards)
+            backward_layer = _copy_layer(layer, "backward_", go_backwards=not layer.go_backwards)
         self.backward_layer = backward_layer
         self._check_layers()
         for direction in (self.forward_layer, self.backward_layer):
@@ -190,7 +190,7 @@ class Bidirectional(Layer):
         return cls(**(dict(config) | layers))
 
 
-def _copy(layer: Layer, prefix: str, go_backwards: bool) -> Any:
+def _copy_layer(layer: Layer, prefix: str, go_backwards: bool) -> Any:
     """Return a new layer with the same config and a prefix in its name."""
     config = layer.get_config()
     changes = {"name": prefix + layer.name.removeprefix(prefix), "go_backwards": go_backwards}

@@ -10,11 +10,12 @@ from typing import Any
 
 import jax
 
+from podium._typing import Tree
 from podium.core import Variable, dispatch_closure, map_structure
 from podium.core.internal import VariableScope, context, override, unwrap_result, wrap
 
 
-def dispatch_scan(run: Callable[..., Any], *args: Any) -> Any:
+def dispatch_scan(run: Callable[..., Any], *args: Any) -> Tree:
     """Call `run(scan, *args)` on bare arrays as one entry of an open tape.
 
     `scan` is `jax.lax.scan`, and its body may call layers. Outside of `podium.function` the loop is
@@ -22,14 +23,14 @@ def dispatch_scan(run: Callable[..., Any], *args: Any) -> Any:
     """
     assigned: list[Variable] = []
 
-    def run_loop(*args: Any) -> Any:
+    def run_loop(*args: Any) -> Tree:
         assigned.clear()
         values: list[Any] = []
 
-        def scan(body: Callable[..., Any], carry: Any, xs: Any, **options: Any) -> Any:
+        def scan(body: Callable[..., Any], carry: Any, xs: Any, **options: Any) -> Tree:
             variables = _assigned_variables(body, carry, jax.tree.map(lambda x: x[0], xs))
 
-            def body_with_variables(carry: Any, x: jax.Array) -> Any:
+            def body_with_variables(carry: Any, x: jax.Array) -> Tree:
                 (new, y), values = _run_body(body, variables, carry[1], carry[0], x)
                 return (
                     jax.tree.map(lambda fresh, old: fresh.astype(old.dtype), new, carry[0]),
@@ -54,7 +55,7 @@ def dispatch_scan(run: Callable[..., Any], *args: Any) -> Any:
 def adapt_to_arrays(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of bare arrays that calls a function of Tensors, such as a layer."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Tree:
         tensors = map_structure(
             lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, args
         )
@@ -68,7 +69,7 @@ def trace_without_writes(
 ) -> Callable[..., Any]:
     """Return `fn` for tracing: the Variables it assigns are listed in `assigned`, and unchanged."""
 
-    def run(*args: Any) -> Any:
+    def run(*args: Any) -> Tree:
         scope = VariableScope(parent=context.scope)
         with override(scope=scope, tapes=()):
             result = fn(*args)

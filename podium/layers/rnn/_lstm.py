@@ -17,7 +17,7 @@ from podium._typing import (
     RegularizerLike,
     ShapeLike,
 )
-from podium.core import dispatch
+from podium.core import Tensor, dispatch
 from podium.layers.rnn._recurrent_cell import RecurrentCell
 from podium.layers.rnn._recurrent_layer import RecurrentLayer
 from podium.layers.rnn._recurrent_loop import Step
@@ -109,7 +109,7 @@ class LSTMCell(RecurrentCell):
             options | {"initializer": self._initialize_bias} if self.unit_forget_bias else options
         )
 
-    def _initialize_bias(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Any:
+    def _initialize_bias(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
         """Initialize the bias of the forget gate to 1, and the others as specified."""
         sizes = (self.units, self.units, 2 * self.units)
         parts = (self.bias_initializer, initializers.get("ones"), self.bias_initializer)

@@ -19,7 +19,7 @@ from podium.core.internal import check_int, context
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.layers._layer_arguments import (
-    check_fraction,
+    check_rate,
     set_weight_options,
     weight_options,
     weight_options_config,
@@ -56,8 +56,8 @@ class RecurrentCell(Layer):
         self.recurrent_activation = activations.get(recurrent_activation)
         self.use_bias = use_bias
         set_weight_options(self, **weights)
-        self.dropout = check_fraction(self, "dropout", dropout)
-        self.recurrent_dropout = check_fraction(self, "recurrent_dropout", recurrent_dropout)
+        self.dropout = check_rate(self, "dropout", dropout)
+        self.recurrent_dropout = check_rate(self, "recurrent_dropout", recurrent_dropout)
         if implementation not in (0, 1, 2):
             raise ValueError(
                 f"{type(self).__name__} was given implementation={implementation!r}; 1 or 2 was "

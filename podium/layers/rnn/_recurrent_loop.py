@@ -52,7 +52,7 @@ class Step(NamedTuple):
     vjp_with: tuple[Any, ...] = ()
 
 
-def gated_matmul(x: jax.Array, kernel: jax.Array, masks: jax.Array | None) -> Any:
+def gated_matmul(x: jax.Array, kernel: jax.Array, masks: jax.Array | None) -> jax.Array:
     """Multiply by the kernel; with several dropout masks, each gate uses its own."""
     if masks is None:
         return x @ kernel
@@ -62,7 +62,7 @@ def gated_matmul(x: jax.Array, kernel: jax.Array, masks: jax.Array | None) -> An
     )
 
 
-def where_kept(keep: jax.Array, new: jax.Array, old: jax.Array) -> Any:
+def where_kept(keep: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
     """Return `new` for the samples of the batch where `keep` is True, and `old` for the others."""
     return jnp.where(keep.reshape(keep.shape[0], *[1] * (new.ndim - 1)), new, old)
 
@@ -120,8 +120,8 @@ def run_all_steps(
     if input_masks is not None and input_masks.shape[0] == 1:
         inputs, input_masks = inputs * input_masks[0], None
     if input_masks is None and state_masks is None and not step.computes_product and not autodiff:
-        settings = _Settings(step, activations, unroll)
-        outputs, states = _scan_with_deferred_gradients(settings, inputs, states, weights, keep)
+        options = _LoopOptions(step, activations, unroll)
+        outputs, states = _scan_with_deferred_gradients(options, inputs, states, weights, keep)
     else:
         outputs, states = _scan_steps(
             step, activations, unroll, inputs, states, weights, keep, (input_masks, state_masks)
@@ -210,7 +210,7 @@ def _scan_steps(
 # --- the loop that computes the gradients of the weights after it
 
 
-class _Settings(NamedTuple):
+class _LoopOptions(NamedTuple):
     step: Step
     activations: tuple[Any, ...]
     unroll: bool
@@ -218,16 +218,16 @@ class _Settings(NamedTuple):
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _scan_with_deferred_gradients(
-    settings: _Settings,
+    options: _LoopOptions,
     inputs: jax.Array,
     states: list[Any],
     weights: tuple[Any, ...],
     keep: jax.Array | None,
 ) -> tuple[Any, ...]:
     return _scan_steps(
-        settings.step,
-        settings.activations,
-        settings.unroll,
+        options.step,
+        options.activations,
+        options.unroll,
         inputs,
         states,
         weights,
@@ -237,26 +237,24 @@ def _scan_with_deferred_gradients(
 
 
 def _forward(
-    settings: _Settings,
+    options: _LoopOptions,
     inputs: jax.Array,
     states: list[Any],
     weights: tuple[Any, ...],
     keep: jax.Array | None,
 ) -> tuple[Any, ...]:
     """Scan, and save from each step the pullback of everything except the products."""
-    functions = tuple(map(_activation_on_arrays, settings.activations))
+    functions = tuple(map(_activation_on_arrays, options.activations))
     step_vjp = (
-        settings.step.vjp
-        if keep is None and settings.activations == settings.step.vjp_with
-        else None
+        options.step.vjp if keep is None and options.activations == options.step.vjp_with else None
     )
-    joint = jnp.concatenate(weights[:2]) if settings.step.summed else None
+    joint = jnp.concatenate(weights[:2]) if options.step.summed else None
 
     def body(states: list[Any], x_and_keep: tuple[Any, ...]) -> tuple[Any, ...]:
         x, keep = x_and_keep
 
         def after_products(products: tuple[Any, ...], states: list[Any]) -> list[Any]:
-            new = settings.step.fn(*products, states, functions)
+            new = options.step.fn(*products, states, functions)
             return (
                 new
                 if keep is None
@@ -275,12 +273,12 @@ def _forward(
         )
         return new, (new[0], pullback)
 
-    last, (outputs, pullbacks) = _scan(body, states, (inputs, keep), unroll=settings.unroll)
+    last, (outputs, pullbacks) = _scan(body, states, (inputs, keep), unroll=options.unroll)
     return (outputs, last), (inputs, states[0], weights, outputs, pullbacks)
 
 
 def _backward(
-    settings: _Settings, saved: tuple[Any, ...], gradients: tuple[Any, ...]
+    options: _LoopOptions, saved: tuple[Any, ...], gradients: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     inputs, first, (kernel, recurrent_kernel, bias), outputs, pullbacks = saved
     transposed = recurrent_kernel.T
@@ -291,12 +289,12 @@ def _backward(
         return [states[0] + products[-1] @ transposed, *states[1:]], products
 
     states, products = _scan(
-        body, gradients[1], (gradients[0], pullbacks), reverse=True, unroll=settings.unroll
+        body, gradients[1], (gradients[0], pullbacks), reverse=True, unroll=options.unroll
     )
     by_input, by_state = products[0], products[-1]  # the same if the step takes their sum
     previous = jnp.concatenate([first[None], outputs[:-1]])
     batch_and_time = ((0, 1), (0, 1))
-    if settings.step.summed:
+    if options.step.summed:
         joint = jnp.tensordot(jnp.concatenate([inputs, previous], -1), by_input, batch_and_time)
         weights = joint[: len(kernel)], joint[len(kernel) :]
     else:

@@ -18,7 +18,7 @@ from podium._typing import Config, SymbolicShape, Tree
 from podium.core import Tensor, Variable, dispatch, map_structure, name_scope, tree_leaves
 from podium.core.internal import unwrap_result
 from podium.layers._layer import Layer
-from podium.layers._serialization import deserialize, serialize
+from podium.layers._layer_serialization import deserialize, serialize
 from podium.layers.rnn._layer_scan import adapt_to_arrays, dispatch_scan, trace_without_writes
 from podium.layers.rnn._recurrent_cell import RecurrentCell
 from podium.layers.rnn._recurrent_loop import where_kept
@@ -222,7 +222,7 @@ class RNN(Layer):
         training: bool = False,
     ) -> Tree:
         """Run the cell over the sequence."""
-        states = self._starting_states(sequences, initial_state)
+        states = self._states_at_start(sequences, initial_state)
         mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         if self.go_backwards:
             sequences, mask = dispatch(_reverse_time, sequences, mask)
@@ -238,7 +238,7 @@ class RNN(Layer):
         output = outputs if self.return_sequences else last
         return (output, *states) if self.return_state else output
 
-    def _starting_states(self, sequences: Tensor, initial_state: Tree) -> list[Any]:
+    def _states_at_start(self, sequences: Tensor, initial_state: Tree) -> list[Any]:
         if self.stateful and sequences.shape[0] != self._stateful_states.batch_size:
             raise ValueError(
                 f"Layer {self.name!r} ({type(self).__name__}) has stateful=True and has states "
@@ -272,7 +272,7 @@ class RNN(Layer):
         training: bool,
         return_sequences: bool,
     ) -> tuple[Any, ...]:
-        """Run a cell over all steps; return the last output, all outputs (if asked) and states."""
+        """Run a cell over all steps; return the last output, all outputs (or None) and states."""
         if type(cell) is StackedRNNCells:
             # Each cell runs over the entire sequence before the next one starts: the same results,
             # with larger matrix products.
@@ -353,7 +353,7 @@ class _StatefulStates:
 
     def create(self, layer: RNN, batch_size: int) -> None:
         specs = jax.eval_shape(lambda: unwrap_result(layer.get_initial_state(batch_size)))
-        zeros, dtype = initializers.get("zeros"), layer.variable_dtype
+        zeros, dtype = initializers.Zeros(), layer.variable_dtype
         with name_scope(layer.name):
             self.variables = jax.tree.map(
                 lambda state: Variable(

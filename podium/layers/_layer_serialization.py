@@ -1,17 +1,21 @@
-"""A layer as plain data, and back: for layers that hold other layers, and for models."""
+"""Serialization of layers to configs and back, for wrappers and models.
+
+Configs themselves are written by `get_config`; objects are built by `build_object` of core.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from podium._typing import Config
 from podium.core import get_registered_name, unknown_choice
 from podium.core.internal import build_object
 from podium.layers._layer import Layer
 
 
-def serialize(layer: Any) -> dict[str, Any]:
-    """Return a config that `deserialize` turns back into the layer, without its weights.
+def serialize(layer: Layer) -> Config:
+    """Return a config from which `deserialize` recreates the layer, without its weights.
 
     Example:
         >>> podium.layers.serialize(podium.layers.Dense(2))["class_name"]
@@ -20,21 +24,21 @@ def serialize(layer: Any) -> dict[str, Any]:
     cls = type(layer)
     registered = get_registered_name(cls)
     config = {
-        "module": "keras.layers" if _is_ours(cls) else cls.__module__,
+        "module": "keras.layers" if _is_builtin(cls) else cls.__module__,
         "class_name": cls.__name__,
         "config": layer.get_config(),
-        "registered_name": None if _is_ours(cls) else registered,
+        "registered_name": None if _is_builtin(cls) else registered,
     }
     build_config = layer.get_build_config() if isinstance(layer, Layer) else None
     return config | ({"build_config": build_config} if build_config is not None else {})
 
 
-def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Make a layer from `serialize`'s result; something that is a layer already is returned as it
-    is.
+def deserialize(
+    config: Config | Layer | None, custom_objects: Mapping[str, Any] | None = None
+) -> Any:
+    """Create a layer from the result of `serialize`; a layer is returned unchanged.
 
-    Only Podium's layers, registered classes and `custom_objects` are found: a config can name
-    nothing else.
+    Only Podium's layers, registered classes and `custom_objects` can be created.
 
     Example:
         >>> config = podium.layers.serialize(podium.layers.Dense(2, activation="relu"))
@@ -47,7 +51,7 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
 
 
 def _find_builtin(config: Mapping[str, Any]) -> type:
-    classes, name = _own_classes(), config["class_name"]
+    classes, name = _builtin_classes(), config["class_name"]
     if name not in classes:
         raise ValueError(
             f"{unknown_choice('layer', name, classes)} If it is your own, decorate the class with "
@@ -57,16 +61,16 @@ def _find_builtin(config: Mapping[str, Any]) -> type:
     return classes[name]
 
 
-def _is_ours(cls: type) -> bool:
+def _is_builtin(cls: type) -> bool:
     return cls.__module__.startswith("podium.")
 
 
-def _own_classes() -> dict[str, type]:
-    return {cls.__name__: cls for cls in _subclasses(Layer) if _is_ours(cls)}
+def _builtin_classes() -> dict[str, type]:
+    return {cls.__name__: cls for cls in _subclasses(Layer) if _is_builtin(cls)}
 
 
 def _subclasses(cls: type) -> Iterator[type]:
     yield cls
     subclasses: list[type] = type.__subclasses__(cls)
-    for one in subclasses:
-        yield from _subclasses(one)
+    for subclass in subclasses:
+        yield from _subclasses(subclass)
