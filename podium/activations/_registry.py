@@ -83,7 +83,7 @@ _registry.add("swish", silu)
 _registry.add("hard_swish", hard_silu)
 
 
-def get(identifier: str | Config | Activation | None) -> Activation:
+def get(identifier: str | Mapping[str, Any] | Activation | None) -> Activation:
     """Return the activation that an argument such as `activation` names.
 
     Args:

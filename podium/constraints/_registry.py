@@ -10,7 +10,7 @@ from podium.constraints._constraints import Constraint, MaxNorm, MinMaxNorm, Non
 from podium.core import NameRegistry
 
 ConstraintFunction: TypeAlias = Callable[[Any], TensorLike]
-ConstraintLike: TypeAlias = str | Config | type[Constraint] | ConstraintFunction | None
+ConstraintLike: TypeAlias = str | Mapping[str, Any] | type[Constraint] | ConstraintFunction | None
 
 _registry = NameRegistry("constraint", Constraint, module="keras.constraints")
 _registry.add_class(MaxNorm)
@@ -56,7 +56,7 @@ def serialize(constraint: ConstraintFunction | None) -> str | Config | None:
 
 
 def deserialize(
-    config: str | Config | None, custom_objects: Mapping[str, Any] | None = None
+    config: str | Mapping[str, Any] | None, custom_objects: Mapping[str, Any] | None = None
 ) -> ConstraintFunction | None:
     """Create a constraint from the result of `serialize`.
 

@@ -26,7 +26,14 @@ from podium.initializers._stft import STFT
 
 InitializerFunction: TypeAlias = Callable[..., Tensor]
 InitializerLike: TypeAlias = (
-    str | Config | type[Initializer] | InitializerFunction | Array | np.generic | Tensor | None
+    str
+    | Mapping[str, Any]
+    | type[Initializer]
+    | InitializerFunction
+    | Array
+    | np.generic
+    | Tensor
+    | None
 )
 
 _registry = NameRegistry("initializer", Initializer, module="keras.initializers")
@@ -99,7 +106,7 @@ def serialize(initializer: InitializerFunction | None) -> str | Config | None:
 
 
 def deserialize(
-    config: str | Config | None, custom_objects: Mapping[str, Any] | None = None
+    config: str | Mapping[str, Any] | None, custom_objects: Mapping[str, Any] | None = None
 ) -> InitializerFunction | None:
     """Create an initializer from the result of `serialize`.
 

@@ -11,7 +11,9 @@ from podium.regularizers._orthogonal_regularizer import OrthogonalRegularizer
 from podium.regularizers._regularizers import L1, L1L2, L2, Regularizer
 
 RegularizerFunction: TypeAlias = Callable[[Any], Tensor | float]
-RegularizerLike: TypeAlias = str | Config | type[Regularizer] | RegularizerFunction | None
+RegularizerLike: TypeAlias = (
+    str | Mapping[str, Any] | type[Regularizer] | RegularizerFunction | None
+)
 
 _registry = NameRegistry("regularizer", Regularizer, module="keras.regularizers")
 _registry.add_class(L1)
@@ -57,7 +59,7 @@ def serialize(regularizer: RegularizerFunction | None) -> str | Config | None:
 
 
 def deserialize(
-    config: str | Config | None, custom_objects: Mapping[str, Any] | None = None
+    config: str | Mapping[str, Any] | None, custom_objects: Mapping[str, Any] | None = None
 ) -> RegularizerFunction | None:
     """Create a regularizer from the result of `serialize`.
 
