@@ -1,26 +1,24 @@
-"""Evaluates many small cases in one compiled program: one by one, each of them would compile a few
-programs of its own.
-"""
+"""Evaluates many small cases in one compiled program, instead of compiling programs for each."""
 
 import podium
 
 
-def evaluated(cases, evaluate, values):
-    """What `evaluate(case, values)` returns for every case, a list of Tensors, as {case: list}.
+def evaluate_cases(cases, evaluate, values):
+    """Return the list of Tensors that `evaluate(case, values)` returns, by case.
 
-    Cases that need values while they are traced, that give something else than Tensors, or that
-    raise are left out: their own tests evaluate them eagerly.
+    Cases that need concrete values during the trace, that return other types than Tensors, or that
+    raise are omitted: their tests evaluate them eagerly.
     """
 
     def run(values):
-        found = {}
+        results_by_case = {}
         for case in cases:
             try:
                 results = evaluate(case, values)
             except Exception:
                 continue
             if all(isinstance(result, podium.Tensor) for result in results):
-                found[case] = results
-        return found
+                results_by_case[case] = results
+        return results_by_case
 
     return podium.function(run)(values)

@@ -94,10 +94,10 @@ def lift(fn: AnyFunction) -> AnyFunction:
     """
 
     @functools.wraps(fn)
-    def lifted(*args: Any, **kwargs: Any) -> Any:
+    def dispatch_fn(*args: Any, **kwargs: Any) -> Any:
         return dispatch(fn, *args, **kwargs)
 
-    return lifted
+    return dispatch_fn
 
 
 def _unwrap(value: Any, values: list[Value | KerasTensor]) -> Any:

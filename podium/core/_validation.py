@@ -20,7 +20,7 @@ from podium.core._errors import unknown_choice
 ArrayT = TypeVar("ArrayT", np.ndarray[Any, Any], np.generic)
 
 
-def _passed(owner: object, argument: str, value: object) -> str:
+def _describe_argument(owner: object, argument: str, value: object) -> str:
     """Return the first part of a message: the argument as the caller would type it."""
     if owner is None:
         return f"{argument}={value!r} was given"
@@ -61,11 +61,11 @@ def check_int(
     expected = "an int" if minimum is None else f"an int of at least {minimum}"
     expected += ", or None, was expected" if or_none else " was expected"
     if isinstance(value, (bool, np.bool_)):
-        raise type_error(f"{_passed(owner, argument, value)} (bool); {expected}.")
+        raise type_error(f"{_describe_argument(owner, argument, value)} (bool); {expected}.")
     number: object = value
     if integral_floats and isinstance(value, (float, np.floating)):
         if not math.isfinite(value) or int(value) != value:
-            raise ValueError(f"{_passed(owner, argument, value)}; {expected}.")
+            raise ValueError(f"{_describe_argument(owner, argument, value)}; {expected}.")
         number = int(value)
     elif integral_floats and not isinstance(value, (int, np.integer)):
         try:
@@ -73,9 +73,11 @@ def check_int(
         except TypeError:
             number = None
     if not isinstance(number, (int, np.integer)):
-        raise type_error(f"{_passed(owner, argument, value)} ({type(value).__name__}); {expected}.")
+        raise type_error(
+            f"{_describe_argument(owner, argument, value)} ({type(value).__name__}); {expected}."
+        )
     if minimum is not None and number < minimum:
-        raise ValueError(f"{_passed(owner, argument, value)}; {expected}.")
+        raise ValueError(f"{_describe_argument(owner, argument, value)}; {expected}.")
     return int(number)
 
 
@@ -111,12 +113,12 @@ def check_number(
     expected = f"{_describe_range(minimum, maximum, below_maximum)} was expected"
     is_scalar = hasattr(value, "__float__") and tuple(getattr(value, "shape", ())) == ()
     if not is_scalar or isinstance(value, (bool, np.bool_)):
-        raise type_error(f"{_passed(owner, argument, value)}; {expected}.")
+        raise type_error(f"{_describe_argument(owner, argument, value)}; {expected}.")
     number = float(value)
     too_small = minimum is not None and number < minimum
     too_large = maximum is not None and (number > maximum or (below_maximum and number == maximum))
     if not math.isfinite(number) or too_small or too_large:
-        raise ValueError(f"{_passed(owner, argument, value)}; {expected}.")
+        raise ValueError(f"{_describe_argument(owner, argument, value)}; {expected}.")
     return number
 
 

@@ -6,7 +6,7 @@ import pathlib
 
 import numpy as np
 import pytest
-from one_program import evaluated
+from one_program import evaluate_cases
 
 from podium.compat import tensorflow as tf
 
@@ -44,7 +44,7 @@ CASES_PER_PROGRAM = 30
 @functools.cache
 def evaluate_cases(first):
     arrays = {name: tf.convert_to_tensor(array) for name, array in MODULE.ARRAYS.items()}
-    return evaluated(MODULE.CASES[first : first + CASES_PER_PROGRAM], evaluate_case, arrays)
+    return evaluate_cases(MODULE.CASES[first : first + CASES_PER_PROGRAM], evaluate_case, arrays)
 
 
 @pytest.mark.parametrize("index", range(len(MODULE.CASES)), ids=MODULE.CASES)

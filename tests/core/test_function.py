@@ -1,4 +1,4 @@
-"""function: state in and out of compiled code, retracing, errors, and the transaction of a step."""
+"""function: state of compiled functions, retracing, errors, and the transaction of a step."""
 
 import gc
 import signal
@@ -14,39 +14,39 @@ import podium
 from podium import ops
 
 
-def test_variables_are_found_by_use_wherever_they_are():
+def test_function_finds_variables_in_any_object():
     module_level = podium.Variable(1.0)
 
-    class Plain:
+    class Holder:
         def __init__(self):
             self.hidden = podium.Variable(10.0)
 
-    plain, in_dict = Plain(), {"deep": [podium.Variable(100.0)]}
+    holder, in_dict = Holder(), {"deep": [podium.Variable(100.0)]}
 
     @podium.function
     def step(x):
         module_level.assign_add(x)
-        plain.hidden.assign_add(x)
-        return module_level + plain.hidden + in_dict["deep"][0]
+        holder.hidden.assign_add(x)
+        return module_level + holder.hidden + in_dict["deep"][0]
 
     assert [float(step(podium.Tensor(1.0))) for _ in range(3)] == [113.0, 115.0, 117.0]
-    assert float(plain.hidden) == 13.0 and step.trace_count == 1
+    assert float(holder.hidden) == 13.0 and step.trace_count == 1
 
 
-def test_variables_may_be_made_on_the_first_call():
-    made = []
+def test_variables_may_be_created_in_the_first_call():
+    created = []
 
     @podium.function
     def step(x):
-        if not made:
-            made.append(podium.Variable(lambda: ops.ones(3) * 5))
-        return made[0].assign_add(x)
+        if not created:
+            created.append(podium.Variable(lambda: ops.ones(3) * 5))
+        return created[0].assign_add(x)
 
     assert step(np.ones(3, "float32")).numpy().tolist() == [6.0] * 3
     assert step(np.ones(3, "float32")).numpy().tolist() == [7.0] * 3
 
 
-def test_a_variable_made_on_every_call_is_refused():
+def test_creating_a_variable_in_every_call_raises():
     @podium.function
     def step(x):
         return podium.Variable(0.0, name="fresh").assign_add(x)
@@ -55,7 +55,7 @@ def test_a_variable_made_on_every_call_is_refused():
         step(podium.Tensor(1.0))
 
 
-def test_an_initial_value_from_inside_the_trace_is_refused():
+def test_traced_initial_value_raises():
     @podium.function
     def step(x):
         return podium.Variable(x * 2)
@@ -64,7 +64,7 @@ def test_an_initial_value_from_inside_the_trace_is_refused():
         step(podium.Tensor(1.0))
 
 
-def test_programs_are_made_per_shape_type_and_static_value():
+def test_one_program_per_shape_dtype_and_static_value():
     runs = []
 
     @podium.function
@@ -81,7 +81,7 @@ def test_programs_are_made_per_shape_type_and_static_value():
     assert f(np.full(3, 2.0, "float32"), flag=True).numpy().tolist() == [4.0] * 3
     assert f(np.full(3, 2.0, "float32"), power=3, flag=True).numpy().tolist() == [8.0] * 3
     assert f.trace_count == 5
-    assert len(runs) == 10  # each program looks at the body once and traces it once
+    assert len(runs) == 10  # each program is traced twice: to discover Variables and to compile
 
 
 def test_results_keep_any_structure():
@@ -113,7 +113,7 @@ def test_functions_nest():
     assert float(inner(podium.Tensor(1.0))) == 2.0 and float(v) == 7.0
 
 
-def test_a_function_called_under_a_tape_is_differentiated():
+def test_tape_differentiates_a_function():
     v = podium.Variable(3.0)
     square = podium.function(lambda x: v * x * x)
     x = podium.Variable(2.0)
@@ -122,7 +122,7 @@ def test_a_function_called_under_a_tape_is_differentiated():
     assert [float(g) for g in tape.gradient(y, [x, v])] == [12.0, 4.0]
 
 
-def test_methods_get_programs_per_instance_and_do_not_keep_it_alive():
+def test_methods_have_programs_per_instance_and_do_not_keep_it_alive():
     class Counter:
         def __init__(self, start):
             self.v = podium.Variable(start)
@@ -153,7 +153,7 @@ def test_static_objects_are_not_kept_alive():
     assert gone() is None and f.trace_count == 0
 
 
-def test_input_signature_refuses_what_does_not_fit():
+def test_calls_that_do_not_match_the_input_signature_raise():
     f = podium.function(lambda x: ops.sum(x), input_signature=[podium.TensorSpec((None, 3))])
     assert (
         float(f(np.ones((2, 3), "float32"))) == 6.0 and float(f(np.ones((5, 3), "float32"))) == 15.0
@@ -166,7 +166,7 @@ def test_input_signature_refuses_what_does_not_fit():
         f(np.ones((2, 3), "float32"), np.ones(1, "float32"))
 
 
-def test_export_keeps_lengths_symbolic():
+def test_export_has_symbolic_dimensions():
     w = podium.Variable(np.ones((3, 2), "float32"))
     f = podium.function(
         lambda x, y: x @ w + y,
@@ -181,7 +181,7 @@ def test_export_keeps_lengths_symbolic():
         counting.export(podium.TensorSpec((3, 2)))
 
 
-def test_run_functions_eagerly_runs_the_python_every_time():
+def test_run_functions_eagerly_runs_the_python_function_every_time():
     runs = []
 
     @podium.function
@@ -194,7 +194,7 @@ def test_run_functions_eagerly_runs_the_python_every_time():
     assert runs == [1.0, 2.0] and f.trace_count == 0
 
 
-def test_randomness_differs_per_call_and_repeats_with_the_seed():
+def test_draws_differ_per_call_and_repeat_with_the_seed():
     draw = podium.function(lambda: podium.random.normal((4,)))
     podium.utils.set_random_seed(5)
     first, second = draw().numpy(), draw().numpy()
@@ -205,7 +205,7 @@ def test_randomness_differs_per_call_and_repeats_with_the_seed():
     assert not np.array_equal(first, second)
 
 
-def test_a_value_that_leaks_out_of_a_trace_is_explained():
+def test_using_a_value_after_its_trace_raises():
     kept = []
 
     @podium.function
@@ -220,13 +220,13 @@ def test_a_value_that_leaks_out_of_a_trace_is_explained():
         podium.function(lambda x: x + kept[-1])(podium.Tensor(1.0))
 
 
-def test_lax_on_a_tensor_says_what_to_write():
+def test_error_of_lax_on_a_tensor_suggests_lift():
     with pytest.raises(TypeError, match=r"podium\.lift\(jax\.lax\.exp\)"):
         podium.function(lambda x: jax.lax.exp(x))(podium.Tensor(1.0))
     assert float(podium.lift(jax.lax.exp)(podium.Tensor(0.0))) == 1.0
 
 
-def test_many_programs_are_warned_about():
+def test_compiling_many_programs_warns():
     f = podium.function(lambda x, n: x * n)
     with pytest.warns(UserWarning, match=r"compiled 10 times.*np.float32"):
         for n in range(10):
@@ -236,30 +236,30 @@ def test_many_programs_are_warned_about():
 # --- a step is a transaction
 
 
-def usable(v, expected):
+def check_usable(v, expected):
     assert float(ops.sum(v)) == expected
     v.assign_add(ops.zeros(v.shape))
 
 
-def test_an_exception_while_tracing_leaves_variables_as_they_were():
+def test_exception_during_trace_leaves_variables_unchanged():
     v = podium.Variable(np.ones(4, "float32"))
 
     @podium.function
     def step(x, fail):
         v.assign_add(x)
         if fail:
-            raise RuntimeError("the user's own")
+            raise RuntimeError("raised by the user")
         return v.value
 
     step(np.ones(4, "float32"), False)
-    with pytest.raises(RuntimeError, match="the user's own"):
+    with pytest.raises(RuntimeError, match="raised by the user"):
         step(np.ones(4, "float32"), True)
-    usable(v, 8.0)
+    check_usable(v, 8.0)
     step(np.ones(4, "float32"), False)
-    usable(v, 12.0)
+    check_usable(v, 12.0)
 
 
-def test_an_exception_while_running_leaves_variables_as_they_were():
+def test_exception_during_run_leaves_variables_unchanged():
     v = podium.Variable(np.ones(4, "float32"))
     fail = [False]
 
@@ -277,22 +277,21 @@ def test_an_exception_while_running_leaves_variables_as_they_were():
         v.assign_add(checked(x))
 
     step(np.ones(4, "float32"))
-    usable(v, 8.0)
+    check_usable(v, 8.0)
     fail[0] = True
     with pytest.raises(Exception, match="inside the program"):
         step(np.ones(4, "float32"))
-    usable(v, 8.0)
+    check_usable(v, 8.0)
     fail[0] = False
     step(np.ones(4, "float32"))
-    usable(v, 12.0)
+    check_usable(v, 12.0)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # an interrupt inside a destructor
-def test_interrupts_at_random_moments_never_lose_state():
+# An interrupt may occur inside a destructor.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_interrupts_at_random_times_never_lose_state():
     values = [podium.Variable(np.zeros(50, "float32")) for _ in range(20)]
     count = podium.Variable(0, trainable=False)
 
@@ -304,32 +303,28 @@ def test_interrupts_at_random_moments_never_lose_state():
 
     x = np.ones(50, "float32")
     step(x)
-    rng, struck = np.random.default_rng(0), 0
+    rng, num_interrupts = np.random.default_rng(0), 0
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     for round_ in range(100):
-        deadline = time.monotonic() + 2  # Python drops an interrupt that falls into a destructor
+        deadline = time.monotonic() + 2  # Python drops an interrupt inside a destructor
         try:
             signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-4, 3e-3)))
             while time.monotonic() < deadline:
                 if round_ % 10 == 5:
-                    podium.function(step.python_function)(
-                        x
-                    )  # interrupted while tracing and compiling
+                    # interrupted during tracing and compiling
+                    podium.function(step.python_function)(x)
                 step(x)
-        except (
-            KeyboardInterrupt,
-            SystemError,
-        ):  # NumPy makes a SystemError of one that falls into its C code
-            struck += 1
+        except (KeyboardInterrupt, SystemError):  # NumPy's C code raises a SystemError instead
+            num_interrupts += 1
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
         done = int(count)
         for v in values:
             assert v.numpy().tolist() == [float(done)] * 50
-    assert struck > 80 and done > 100
+    assert num_interrupts > 80 and done > 100
 
 
-def test_threads_share_a_function():
+def test_threads_can_share_a_function():
     v = podium.Variable(np.zeros(10, "float32"))
     step = podium.function(lambda x: v.assign_add(x))
     read = podium.function(lambda x: ops.sum(v * x))
@@ -358,7 +353,7 @@ def test_functions_share_variables_in_any_grouping():
     assert [float(v) for v in (a, b, c)] == [303.0, 34.0, 2 + 1 + 102 + 203]
 
 
-def test_a_dropped_function_gives_its_variables_back_when_the_next_is_made():
+def test_variables_leave_the_store_of_a_deleted_function():
     v, w = podium.Variable(1.0), podium.Variable(np.ones(1000, "float32"))
     step = podium.function(lambda v=v, w=w: (v.assign_add(1.0), w.assign_add(v)))
     step()

@@ -1,4 +1,4 @@
-"""Objects from configs: names come from tables alone, and every failure is a ValueError."""
+"""Objects from configs: names are resolved by registries only, and failures are ValueErrors."""
 
 import pytest
 
@@ -19,13 +19,13 @@ def find_nothing(config):
     raise ValueError(f"Unknown class {config['class_name']!r}.")
 
 
-def test_objects_of_the_caller_come_before_builtin_ones():
+def test_custom_objects_precede_builtin_ones():
     config = {"class_name": "Scale", "config": {"factor": 3}}
     scale = build_object(config, find_nothing, {"Scale": Scale})
     assert scale.factor == 3
 
 
-def test_registered_name_comes_before_class_name():
+def test_registered_name_precedes_class_name():
     config = {"class_name": "Other", "registered_name": "mine>Scale", "config": {"factor": 2}}
     objects = {"mine>Scale": Scale, "Other": dict}
     assert resolve_class(config, find_nothing, objects) is Scale

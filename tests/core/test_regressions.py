@@ -1,4 +1,4 @@
-"""Mistakes that were found by review in the core, one test each."""
+"""Regression tests of the core, one for each fixed bug."""
 
 import copy
 import dataclasses
@@ -16,7 +16,7 @@ from podium.core.compile._program import Program
 
 
 def aligned_ones(count):
-    """Ones at an address that JAX would take over without a copy."""
+    """Return ones at an aligned address, which JAX would use without a copy."""
     memory = np.zeros(count * 4 + 64, np.uint8)
     start = -memory.ctypes.data % 64
     array = memory[start : start + count * 4].view(np.float32)
@@ -28,20 +28,20 @@ def aligned_ones(count):
 
 
 def test_assign_copies_a_numpy_array():
-    given, variable = aligned_ones(1024), podium.Variable(np.zeros(1024, "float32"))
-    variable.assign(given)
-    given[:] = 5
+    source, variable = aligned_ones(1024), podium.Variable(np.zeros(1024, "float32"))
+    variable.assign(source)
+    source[:] = 5
     assert variable.numpy()[0] == 1
 
 
 def test_convert_to_tensor_with_a_dtype_copies_a_numpy_array():
-    given = aligned_ones(1024)
-    tensor = podium.convert_to_tensor(given, dtype="float32")
-    given[:] = 5
+    source = aligned_ones(1024)
+    tensor = podium.convert_to_tensor(source, dtype="float32")
+    source[:] = 5
     assert tensor.numpy()[0] == 1
 
 
-def test_a_graph_keeps_its_own_copy_of_a_numpy_constant():
+def test_graph_copies_a_numpy_constant():
     constant = np.ones(3, "float32")
     x = podium.Input((3,))
     model = podium.Model(x, x * constant)
@@ -52,7 +52,7 @@ def test_a_graph_keeps_its_own_copy_of_a_numpy_constant():
 # --- order of dictionaries
 
 
-def test_function_keeps_the_order_of_dictionaries():
+def test_function_keeps_the_order_of_dictionary_keys():
     seen = []
 
     @podium.function
@@ -65,7 +65,7 @@ def test_function_keeps_the_order_of_dictionaries():
     assert list(result) == ["loss", "accuracy"] and float(result["loss"]) == 1.0
 
 
-def test_function_takes_dictionaries_with_keys_of_several_types():
+def test_function_accepts_dictionaries_with_keys_of_several_types():
     assert (
         float(
             podium.function(lambda d: d[1] + d["a"])(
@@ -76,20 +76,19 @@ def test_function_takes_dictionaries_with_keys_of_several_types():
     )
 
 
-def test_gradients_come_in_the_order_of_a_dictionary_of_sources():
+def test_gradients_have_the_order_of_a_dictionary_of_sources():
     x, y = podium.Variable(1.0), podium.Variable(2.0)
     with podium.GradientTape() as tape:
         z = 3.0 * x + 5.0 * y
-    found = tape.gradient(z, {"x": x, "a": y})
-    assert {name: float(value) for name, value in found.items()} == {"x": 3.0, "a": 5.0} and list(
-        found
-    ) == ["x", "a"]
+    gradients = tape.gradient(z, {"x": x, "a": y})
+    assert {name: float(value) for name, value in gradients.items()} == {"x": 3.0, "a": 5.0}
+    assert list(gradients) == ["x", "a"]
 
 
 # --- methods and static arguments of functions
 
 
-def test_equal_instances_keep_their_own_methods():
+def test_methods_of_equal_instances_are_distinct():
     @dataclasses.dataclass(frozen=True)
     class Step:
         factor: int
@@ -103,7 +102,7 @@ def test_equal_instances_keep_their_own_methods():
     assert second.run(podium.Tensor(1.0))[1] == id(second)
 
 
-def test_methods_of_unhashable_and_slotted_instances():
+def test_unhashable_and_slotted_instances_have_compiled_methods():
     @dataclasses.dataclass
     class Unhashable:
         factor: float
@@ -125,7 +124,7 @@ def test_methods_of_unhashable_and_slotted_instances():
     assert float(slotted.run(podium.Tensor(1.0))) == 3.0
 
 
-def test_a_bound_method_keeps_its_instance_alive():
+def test_bound_method_keeps_its_instance_alive():
     class Counter:
         def __init__(self):
             self.count = podium.Variable(1.0)
@@ -139,7 +138,7 @@ def test_a_bound_method_keeps_its_instance_alive():
     assert add.trace_count == 1
 
 
-def test_function_around_a_staticmethod():
+def test_function_compiles_a_staticmethod():
     class Math:
         @podium.function
         @staticmethod
@@ -149,7 +148,7 @@ def test_function_around_a_staticmethod():
     assert float(Math().double(podium.Tensor(1.0))) == 2.0
 
 
-def test_generators_are_refused_as_arguments():
+def test_generator_as_argument_raises():
     total = podium.function(lambda values: sum(values))
     with pytest.raises(TypeError, match=r"generator.*read only once"):
         total(podium.Tensor(float(i)) for i in range(3))
@@ -163,7 +162,7 @@ def test_zero_and_minus_zero_are_different_static_arguments():
     assert angle.trace_count == 3
 
 
-def test_threads_that_call_a_function_first_share_one_program():
+def test_concurrent_first_calls_compile_one_program():
     model = podium.Sequential([podium.layers.Dense(4), podium.layers.Dense(1)])
     predict = podium.function(lambda x: model(x))
     threads = [
@@ -179,7 +178,7 @@ def test_threads_that_call_a_function_first_share_one_program():
 # --- tapes
 
 
-def test_complex_gradients_are_tensorflows():
+def test_complex_gradients_have_the_convention_of_tensorflow():
     z = podium.Variable(np.array([1 + 2j], "complex64"))
     with podium.GradientTape(persistent=True) as tape:
         square, size = z * z, ops.real(z * ops.conj(z))
@@ -191,7 +190,7 @@ def test_complex_gradients_are_tensorflows():
     )
 
 
-def test_output_gradients_beside_a_target_that_is_constant():
+def test_output_gradients_with_a_constant_target():
     x, constant = podium.Variable(1.0), podium.Tensor(3.0)
     with podium.GradientTape() as tape:
         y = 2.0 * x
@@ -199,7 +198,7 @@ def test_output_gradients_beside_a_target_that_is_constant():
     assert float(tape.gradient([constant, y], x, output_gradients=seeds)) == 10.0
 
 
-def test_jacobian_of_a_value_by_itself():
+def test_jacobian_with_respect_to_the_target_is_the_identity():
     x = podium.Variable(np.ones((2, 3), "float32"))
     with podium.GradientTape(persistent=True) as tape:
         y = 2.0 * x
@@ -211,7 +210,7 @@ def test_jacobian_of_a_value_by_itself():
 # --- Variables
 
 
-def test_assigning_integers_beyond_32_bits_is_refused():
+def test_assigning_integers_beyond_32_bits_raises():
     count = podium.Variable(np.zeros(2, "int32"), trainable=False)
     with pytest.raises(OverflowError, match="beyond 32 bits"):
         count.assign(np.array([2**40, 1]))
@@ -220,7 +219,7 @@ def test_assigning_integers_beyond_32_bits_is_refused():
     assert count.numpy().tolist() == [0, 0]
 
 
-def test_copies_of_a_variable_that_lives_in_a_compiled_step():
+def test_copies_of_a_variable_in_a_store_are_independent():
     variable = podium.Variable([1.0, 2.0])
     step = podium.function(lambda: variable.assign_add([1.0, 1.0]))
     step()
@@ -231,13 +230,13 @@ def test_copies_of_a_variable_that_lives_in_a_compiled_step():
     assert variable.numpy().tolist() == [3.0, 4.0]
 
 
-def test_reflected_operators():
+def test_reflected_operators_accept_ints():
     value = podium.Variable([1, 2])
     assert [part.numpy().tolist() for part in divmod(5, value)] == [[5, 2], [0, 1]]
     assert (1 << value).numpy().tolist() == [2, 4] and (8 >> value).numpy().tolist() == [4, 2]
 
 
-def test_a_custom_gradient_that_reads_a_variable_by_closure_is_refused():
+def test_custom_gradient_that_reads_a_variable_by_closure_raises():
     x, hidden = podium.Variable(2.0), podium.Variable(3.0)
 
     @podium.custom_gradient
@@ -249,7 +248,7 @@ def test_a_custom_gradient_that_reads_a_variable_by_closure_is_refused():
         scaled(x)
 
 
-def test_containers_that_jax_cannot_look_into_are_refused_by_name():
+def test_returning_an_unregistered_container_raises():
     @dataclasses.dataclass
     class Output:
         logits: object
@@ -258,12 +257,12 @@ def test_containers_that_jax_cannot_look_into_are_refused_by_name():
         podium.function(lambda x: Output(2 * x))(podium.Tensor(1.0))
 
 
-# --- values that somebody holds are never donated
+# --- arrays that are referenced elsewhere are never donated
 
 
 @pytest.fixture
 def tripled():
-    """A Variable of twos, and a compiled step that triples it in place."""
+    """Return a Variable of twos, and a compiled step that triples it in place."""
     variable = podium.Variable(np.full(4, 2 / 3, "float32"))
 
     @podium.function
@@ -274,7 +273,7 @@ def tripled():
     return variable, step
 
 
-def test_a_tape_outlives_steps_that_donate_what_it_recorded(tripled):
+def test_recorded_values_survive_steps_that_donate_variables(tripled):
     variable, step = tripled
     with podium.GradientTape(persistent=True) as outer:
         with podium.GradientTape(persistent=True) as tape:
@@ -286,50 +285,53 @@ def test_a_tape_outlives_steps_that_donate_what_it_recorded(tripled):
     np.testing.assert_allclose(tape.jacobian(y, variable), 12 * np.eye(4), rtol=1e-6)
 
 
-def test_what_a_layer_returns_outlives_steps_that_donate_its_weights():
+def test_outputs_of_a_layer_survive_steps_that_donate_its_weights():
     class Weight(podium.layers.Layer):
-        def __init__(self, give):
+        def __init__(self, read):
             super().__init__()
             self.weight = self.add_weight(shape=(4,), initializer="ones", name="weight")
-            self.give = give
+            self.read = read
 
         def call(self, inputs):
-            return self.give(self.weight)
+            return self.read(self.weight)
 
-    for give in (
+    for read in (
         lambda w: w,
         podium.stop_gradient,
         ops.convert_to_tensor,
         lambda w: ops.reshape(w, (4,)),
     ):
-        layer = Weight(give)
+        layer = Weight(read)
         weight = layer.weight
         step = podium.function(lambda weight=weight: (weight.assign(3.0 * weight), None)[1])
         step()
-        held = [layer(podium.Tensor(1.0)), layer(podium.Tensor(1.0)), podium.stop_gradient(weight)]
+        outputs = [
+            layer(podium.Tensor(1.0)),
+            layer(podium.Tensor(1.0)),
+            podium.stop_gradient(weight),
+        ]
         step(), step()
-        assert [float(value[0]) for value in held] == [3.0, 3.0, 3.0]
+        assert [float(value[0]) for value in outputs] == [3.0, 3.0, 3.0]
 
 
-def test_a_program_collected_in_the_middle_of_anothers_step_takes_no_state_along():
+def test_collecting_a_program_during_a_step_of_another_keeps_the_state():
     count = podium.Variable(0, trainable=False)
 
-    def program():
-        made = Program(lambda: count.assign_add(1), [], jax.tree.structure(((), {})))
-        made.discover([])
-        made.run([])
-        return made
+    def make_program():
+        program = Program(lambda: count.assign_add(1), [], jax.tree.structure(((), {})))
+        program.discover([])
+        program.run([])
+        return program
 
-    old, new = program(), program()
-    assert (
-        count.store is new._store is old._store
-    )  # two programs of the same Variables share one Store
-    compiled, others = new._jitted, [old]
+    old, new = make_program(), make_program()
+    # Two programs with the same Variables share one store.
+    assert count.store is new._store is old._store
+    jitted, references = new._jitted, [old]
     del old
 
     def collect_and_call(*args):
-        result = compiled(*args)  # gives `count`'s array away
-        others.clear()
+        result = jitted(*args)  # donates the array of `count`
+        references.clear()
         gc.collect()
         return result
 

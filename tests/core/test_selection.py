@@ -1,4 +1,4 @@
-"""Rows of a table are those that the numbers name, however many bytes they take."""
+"""Table.gather returns the rows of the index, for rows of any size."""
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ import podium
 
 @pytest.mark.parametrize("width", [3, 5000])
 @pytest.mark.parametrize("shape", [(4,), (2, 4), (0,)])
-def test_gathered_rows_are_the_named_ones(width, shape):
+def test_gather_returns_the_rows_of_the_index(width, shape):
     x = np.random.default_rng(0).normal(size=(9, width)).astype("float32")
     y = np.arange(9)
     table = podium.core.Table(
@@ -21,4 +21,4 @@ def test_gathered_rows_are_the_named_ones(width, shape):
     np.testing.assert_array_equal(numbers, y[index])
     assert numbers.dtype == "int32"
     if rows.nbytes >= 2**16:
-        assert rows.ctypes.data % 64 == 0  # where XLA takes it without a copy
+        assert rows.ctypes.data % 64 == 0  # where XLA uses it without a copy

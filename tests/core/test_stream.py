@@ -1,4 +1,4 @@
-"""Streams inside compiled functions: how many elements are read, and what happens at the end."""
+"""Streams inside compiled functions: the number of elements read, and the end of a stream."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ class Countdown(Stream):
         return np.full((2,), self.left, "float32"), {"y": np.float32(self.left)}
 
 
-def summing(steps):
+def make_sum(steps):
     total = podium.Variable(0.0)
     runs = []
 
@@ -36,8 +36,8 @@ def summing(steps):
     return add, total, runs
 
 
-def test_function_reads_as_many_elements_as_its_body_asks_for():
-    add, total, _ = summing(3)
+def test_function_reads_the_elements_that_it_needs():
+    add, total, _ = make_sum(3)
     numbers = Countdown(8)
     add(numbers)
     assert numbers.left == 5
@@ -47,18 +47,18 @@ def test_function_reads_as_many_elements_as_its_body_asks_for():
     assert add.trace_count == 1
 
 
-def test_body_is_not_run_for_later_calls():
-    add, _, runs = summing(2)
+def test_python_function_does_not_run_in_later_calls():
+    add, _, runs = make_sum(2)
     numbers = Countdown(20)
     add(numbers)
-    before = len(runs)
+    num_runs = len(runs)
     add(numbers)
     add(numbers)
-    assert len(runs) == before
+    assert len(runs) == num_runs
 
 
-def test_elements_left_at_the_end_are_used_before_the_end_is_met():
-    add, total, _ = summing(3)
+def test_remaining_elements_are_used_before_the_end_is_raised():
+    add, total, _ = make_sum(3)
     numbers = Countdown(8)
     add(numbers)
     add(numbers)
@@ -67,22 +67,22 @@ def test_elements_left_at_the_end_are_used_before_the_end_is_met():
     assert float(total) == sum(range(8))
 
 
-def test_end_in_the_first_call_uses_what_there_is():
-    add, total, _ = summing(3)
+def test_stream_that_ends_in_the_first_call_is_used_up():
+    add, total, _ = make_sum(3)
     with pytest.raises(OutOfRange):
         add(Countdown(2))
     assert float(total) == 1.0
 
 
-def test_a_new_stream_needs_no_new_program():
-    add, total, _ = summing(2)
+def test_another_stream_uses_the_same_program():
+    add, total, _ = make_sum(2)
     add(Countdown(4))
     add(Countdown(6))
     assert float(total) == 3 + 2 + 5 + 4
     assert add.trace_count == 1
 
 
-def test_other_arguments_stand_beside_a_stream():
+def test_stream_and_other_arguments_can_be_mixed():
     @podium.function
     def scaled(factor, numbers, shift=0.0):
         value, _ = next(numbers)
@@ -93,7 +93,7 @@ def test_other_arguments_stand_beside_a_stream():
     np.testing.assert_array_equal(scaled(np.float32(2.0), numbers, shift=1.0), [5.0, 5.0])
 
 
-def test_two_streams_are_read_each_on_its_own():
+def test_two_streams_are_read_independently():
     @podium.function
     def add(first, second):
         return next(first)[0] + next(second)[0] + next(second)[0]
@@ -104,7 +104,7 @@ def test_two_streams_are_read_each_on_its_own():
     assert (first.left, second.left) == (3, 6)
 
 
-def test_stream_from_outside_is_refused_inside_a_function():
+def test_reading_a_stream_that_is_not_an_argument_raises():
     numbers = Countdown(3)
 
     @podium.function
@@ -119,7 +119,7 @@ def test_end_of_stream_ends_a_loop():
     assert [float(extra["y"]) for _, extra in Countdown(3)] == [2.0, 1.0, 0.0]
 
 
-def test_element_given_back_comes_next():
+def test_unread_element_is_next():
     numbers = Countdown(3)
     first = numbers.next_arrays()
     numbers.unread([first])

@@ -1,4 +1,4 @@
-"""GradientTape: what it records, what it gives, and what it refuses."""
+"""GradientTape and ForwardAccumulator: results, nesting and errors."""
 
 import jax
 import jax.numpy as jnp
@@ -9,10 +9,8 @@ import podium
 from podium import ops
 
 
-def both(fn, *args):
-    """Run a function eagerly and compiled; check that they agree; return the eager result as
-    NumPy.
-    """
+def run_eagerly_and_compiled(fn, *args):
+    """Check that a function returns the same eagerly and compiled; return the eager result."""
     eager = podium.core.map_structure(np.asarray, fn(*args))
     compiled = podium.core.map_structure(np.asarray, podium.function(fn)(*args))
     jax.tree.map(
@@ -21,7 +19,7 @@ def both(fn, *args):
     return eager
 
 
-def test_a_vector_target_means_its_sum():
+def test_vector_target_is_summed():
     x = podium.Variable([1.0, 2.0, 3.0])
 
     def run():
@@ -29,7 +27,7 @@ def test_a_vector_target_means_its_sum():
             y = x * x
         return tape.gradient(y, x)
 
-    assert both(run).tolist() == [2.0, 4.0, 6.0]
+    assert run_eagerly_and_compiled(run).tolist() == [2.0, 4.0, 6.0]
 
 
 def test_sources_keep_their_structure():
@@ -44,14 +42,14 @@ def test_sources_keep_their_structure():
     )
 
 
-def test_several_targets_add_up():
+def test_several_targets_are_summed():
     x = podium.Variable(3.0)
     with podium.GradientTape() as tape:
         targets = [x * x, {"cube": x * x * x}]
     assert float(tape.gradient(targets, x)) == 6.0 + 27.0
 
 
-def test_output_gradients_weigh_the_target():
+def test_output_gradients_weight_the_target():
     x = podium.Variable([1.0, 2.0])
     with podium.GradientTape() as tape:
         y = x * x
@@ -61,17 +59,18 @@ def test_output_gradients_weigh_the_target():
     ]
 
 
-def test_unconnected_sources_give_none_or_zeros():
-    x, other = podium.Variable(1.0), podium.Variable([1.0, 2.0])
+def test_gradient_of_unconnected_sources_is_none_or_zero():
+    x, unconnected = podium.Variable(1.0), podium.Variable([1.0, 2.0])
     with podium.GradientTape(persistent=True) as tape:
         y = x * 2
-    assert tape.gradient(y, [x, other])[1] is None
-    assert tape.gradient(y, other, unconnected_gradients="zero").numpy().tolist() == [0.0, 0.0]
+    assert tape.gradient(y, [x, unconnected])[1] is None
+    zeros = tape.gradient(y, unconnected, unconnected_gradients="zero")
+    assert zeros.numpy().tolist() == [0.0, 0.0]
     with pytest.raises(ValueError, match=r"unconnected_gradients 'nothing'.*'none', 'zero'"):
         tape.gradient(y, x, unconnected_gradients="nothing")
 
 
-def test_a_tape_is_used_once_unless_persistent():
+def test_second_gradient_raises_unless_persistent():
     x = podium.Variable(2.0)
     with podium.GradientTape() as tape:
         y = x * x
@@ -83,23 +82,23 @@ def test_a_tape_is_used_once_unless_persistent():
     assert [float(tape.gradient(t, x)) for t in (y, z, y)] == [4.0, 12.0, 4.0]
 
 
-def test_a_target_the_tape_never_saw_is_refused():
+def test_target_that_was_not_recorded_raises():
     x = podium.Variable(2.0)
     before = x * x
     with podium.GradientTape(persistent=True) as tape:
         y = x * 3
-        whole = ops.cast(y, "int32")
+        integer = ops.cast(y, "int32")
     with pytest.raises(ValueError, match="did not record"):
         tape.gradient(before, x)
     with pytest.raises(ValueError, match="did not record"):
         tape.gradient(jnp.ones(()), x)
     with pytest.raises(ValueError, match=r"type int32, which has no gradient"):
-        tape.gradient(whole, x)
+        tape.gradient(integer, x)
     with pytest.raises(TypeError, match=r"source of type ndarray.*convert_to_tensor"):
         tape.gradient(y, np.ones(3))
 
 
-def test_constants_need_watching_and_trainable_variables_do_not():
+def test_tensors_must_be_watched_and_trainable_variables_need_not():
     x, frozen = podium.Tensor(3.0), podium.Variable(3.0, trainable=False)
     with podium.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -122,7 +121,7 @@ def test_constants_need_watching_and_trainable_variables_do_not():
         tape.watch(podium.Tensor(3))
 
 
-def test_watch_accessed_variables_can_be_switched_off():
+def test_watch_accessed_variables_false_records_watched_ones_only():
     a, b = podium.Variable(2.0), podium.Variable(3.0)
     with podium.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(a)
@@ -131,7 +130,7 @@ def test_watch_accessed_variables_can_be_switched_off():
     assert tape.watched_variables() == (a,)
 
 
-def test_stop_recording_and_reset():
+def test_stop_recording_and_reset_drop_operations():
     x = podium.Variable(2.0)
     with podium.GradientTape() as tape:
         y = x * x
@@ -168,7 +167,7 @@ def test_raw_jax_on_a_recorded_value_raises_and_names_the_function():
 
 
 @pytest.mark.parametrize("left", ["numpy", "jax", "numpy scalar"])
-def test_products_with_arrays_on_the_left_stay_on_the_tape(left):
+def test_products_with_arrays_on_the_left_are_recorded(left):
     x = podium.Variable([1.0, 2.0])
     factor = {
         "numpy": np.float32([3, 4]),
@@ -182,7 +181,7 @@ def test_products_with_arrays_on_the_left_stay_on_the_tape(left):
     )
 
 
-def test_nested_tapes_to_any_depth():
+def test_nested_tapes_compute_higher_derivatives():
     x = podium.Variable(1.5)
 
     def run():
@@ -198,10 +197,10 @@ def test_nested_tapes_to_any_depth():
     expected = [
         d(1.5) for d in (jax.grad(f), jax.grad(jax.grad(f)), jax.grad(jax.grad(jax.grad(f))))
     ]
-    np.testing.assert_allclose(both(run), expected, rtol=1e-5)
+    np.testing.assert_allclose(run_eagerly_and_compiled(run), expected, rtol=1e-5)
 
 
-def test_a_persistent_tape_differentiates_its_own_gradient():
+def test_persistent_tape_differentiates_its_gradient():
     x = podium.Variable(2.0)
     with podium.GradientTape(persistent=True) as tape:
         y = x * x * x
@@ -219,7 +218,7 @@ def test_jacobian_and_batch_jacobian_equal_jax():
             y = ops.tanh(x @ w)
         return tape.jacobian(y, [x, w]), tape.batch_jacobian(y, x)
 
-    (jx, jw), batched = both(run)
+    (jx, jw), batched = run_eagerly_and_compiled(run)
     np.testing.assert_allclose(jx, jax.jacrev(f, 0)(x.value, w.value), atol=1e-6)
     np.testing.assert_allclose(jw, jax.jacrev(f, 1)(x.value, w.value), atol=1e-6)
     np.testing.assert_allclose(
@@ -227,7 +226,7 @@ def test_jacobian_and_batch_jacobian_equal_jax():
     )
 
 
-def test_jacobian_inside_an_outer_tape():
+def test_outer_tape_differentiates_a_jacobian():
     x = podium.Variable([1.0, 2.0])
     with podium.GradientTape() as outer:
         with podium.GradientTape() as tape:
@@ -237,7 +236,7 @@ def test_jacobian_inside_an_outer_tape():
     assert outer.gradient(total, x).numpy().tolist() == [6.0, 12.0]
 
 
-def test_stop_gradient_and_custom_gradient():
+def test_stop_gradient_and_custom_gradient_change_gradients():
     x = podium.Variable(3.0)
 
     @podium.custom_gradient
@@ -250,14 +249,14 @@ def test_stop_gradient_and_custom_gradient():
             z = scaled(x, 2 * x)
         return tape.gradient(y, x), tape.gradient(z, x)
 
-    assert both(run) == (3.0, 2100.0)
+    assert run_eagerly_and_compiled(run) == (3.0, 2100.0)
     with podium.GradientTape() as tape:
         y = podium.stop_gradient(x * 2)
         z = y + x
     assert tape.gradient(z, [x, y])[0].numpy() == 1.0
 
 
-def test_integers_pass_through_beside_floats():
+def test_integer_inputs_and_outputs_are_allowed_among_floats():
     table = podium.Variable(np.arange(12.0, dtype="float32").reshape(4, 3))
     ids = podium.Tensor([1, 1, 3])
     with podium.GradientTape() as tape:
@@ -284,7 +283,7 @@ def test_gradients_pass_through_state_updates():
             tape.gradient([y, z], x1),
         )
 
-    assert both(run) == (28.0, 14.0, 10.0, 24.0)
+    assert run_eagerly_and_compiled(run) == (28.0, 14.0, 10.0, 24.0)
 
 
 def test_unrolled_inner_updates_match_the_functional_form():
@@ -306,10 +305,10 @@ def test_unrolled_inner_updates_match_the_functional_form():
             v = v - 0.1 * jax.grad(f)(v)
         return f(v)
 
-    np.testing.assert_allclose(both(run), jax.grad(functional)(0.5), rtol=1e-5)
+    np.testing.assert_allclose(run_eagerly_and_compiled(run), jax.grad(functional)(0.5), rtol=1e-5)
 
 
-def test_a_tape_spans_python_control_flow_that_reads_values():
+def test_tape_records_across_python_control_flow():
     w = podium.Variable([0.1, 0.2])
     with podium.GradientTape() as tape:
         losses, state = [], 1.0
@@ -322,7 +321,7 @@ def test_a_tape_spans_python_control_flow_that_reads_values():
     assert tape.gradient(total, w).shape == (2,)
 
 
-def test_forward_mode_matches_jvp_and_gives_hessian_vector_products():
+def test_forward_mode_equals_jvp_and_computes_hessian_vector_products():
     x = podium.Variable([1.0, 2.0, 3.0])
     v = podium.Tensor([1.0, 0.0, -1.0])
 
@@ -334,25 +333,25 @@ def test_forward_mode_matches_jvp_and_gives_hessian_vector_products():
         return accumulator.jvp(y), accumulator.jvp(gradient)
 
     f = lambda u: jnp.sum(jnp.exp(u) * u)
-    jvp, hvp = both(run)
+    jvp, hvp = run_eagerly_and_compiled(run)
     np.testing.assert_allclose(jvp, jax.jvp(f, (x.value,), (v.value,))[1], rtol=1e-6)
     np.testing.assert_allclose(hvp, jax.jvp(jax.grad(f), (x.value,), (v.value,))[1], rtol=1e-5)
     with podium.ForwardAccumulator(x, v) as accumulator:
-        other = podium.Tensor(1.0) * 2
-    assert accumulator.jvp(other) is None
-    assert float(accumulator.jvp(other, unconnected_gradients="zero")) == 0.0
+        unconnected = podium.Tensor(1.0) * 2
+    assert accumulator.jvp(unconnected) is None
+    assert float(accumulator.jvp(unconnected, unconnected_gradients="zero")) == 0.0
     with pytest.raises(
         ValueError, match=r"primal of shape \(3,\) was given a tangent of shape \(2,\)"
     ):
         podium.ForwardAccumulator(x, podium.Tensor([1.0, 2.0]))
 
 
-def test_opening_a_tape_twice_at_once_is_refused():
+def test_opening_an_open_tape_raises():
     with podium.GradientTape() as tape, pytest.raises(RuntimeError, match="already open"), tape:
         pass
 
 
-def test_a_tape_can_be_opened_again_to_record_more():
+def test_tape_can_be_opened_again_to_record_more():
     x = podium.Variable(2.0)
     tape = podium.GradientTape()
     with tape:
@@ -362,7 +361,7 @@ def test_a_tape_can_be_opened_again_to_record_more():
     assert float(tape.gradient(z, x)) == 12.0
 
 
-def test_an_exception_inside_a_tape_leaves_no_trace():
+def test_exception_inside_a_tape_closes_it():
     with pytest.raises(KeyError), podium.GradientTape():
         raise KeyError
     assert float(jnp.sum(podium.Variable(1.0))) == 1.0

@@ -1,6 +1,4 @@
-"""The tape against `jax.grad` written by hand, eager and compiled, to 1e-6: whole training
-steps.
-"""
+"""The gradients of training steps equal `jax.grad` of the same step, eagerly and compiled."""
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +19,11 @@ def values(variables):
     return [jnp.asarray(v.numpy()) for v in variables]
 
 
-def assert_equal(ours, expected):
-    ours = [None if g is None else np.asarray(g) for g in ours]
-    for mine, theirs in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(
-            mine, theirs, rtol=1e-6, atol=1e-6 * max(1.0, float(np.abs(theirs).max()))
-        )
+def assert_equal(actual, expected):
+    actual = [None if g is None else np.asarray(g) for g in actual]
+    for gradient, reference in zip(actual, expected, strict=True):
+        atol = 1e-6 * max(1.0, float(np.abs(reference).max()))
+        np.testing.assert_allclose(gradient, reference, rtol=1e-6, atol=atol)
 
 
 def check(step, expected):
@@ -38,7 +35,7 @@ def check(step, expected):
     assert compiled.trace_count == 1
 
 
-def test_mlp():
+def test_mlp_gradients():
     model = podium.Sequential(
         [podium.Input((5,)), layers.Dense(8, activation="relu"), layers.Dense(3)]
     )
@@ -57,7 +54,7 @@ def test_mlp():
     check(step, jax.jit(jax.grad(loss))(values(model.trainable_variables)))
 
 
-def test_wgan_gradient_penalty():
+def test_wgan_gradient_penalty_gradients():
     critic = podium.Sequential(
         [podium.Input((4,)), layers.Dense(8, activation="tanh"), layers.Dense(1)]
     )
@@ -108,7 +105,7 @@ class Physics(podium.Model):
         return u, curve + u
 
 
-def test_physics_informed_network():
+def test_physics_informed_network_gradients():
     model, x = Physics(), draw(32, 1)
     model(x)
 
@@ -127,7 +124,7 @@ def test_physics_informed_network():
     check(step, jax.jit(jax.grad(loss))(values(model.trainable_variables)))
 
 
-def test_gan_step_with_two_updates():
+def test_gan_step_with_two_updates_gradients():
     critic = podium.Sequential(
         [podium.Input((4,)), layers.Dense(8), layers.LeakyReLU(negative_slope=0.2), layers.Dense(1)]
     )
@@ -188,7 +185,7 @@ def test_gan_step_with_two_updates():
     assert run.trace_count == 1
 
 
-def test_batch_norm_and_dropout_under_function():
+def test_batch_norm_and_dropout_gradients_and_state():
     model = podium.Sequential(
         [
             podium.Input((6,)),
@@ -224,7 +221,7 @@ def test_batch_norm_and_dropout_under_function():
         rtol=1e-4,
         atol=1e-6,
     )
-    # The same step compiled, from the same state, gives the same gradients, statistics and next
+    # The same step compiled, from the same state, has the same gradients, statistics and next
     # draws.
     norm.moving_mean.assign(np.zeros(8)), norm.moving_variance.assign(np.ones(8))
     dropout.seed_generator.state.assign(first_mask_state)
@@ -239,7 +236,7 @@ def test_batch_norm_and_dropout_under_function():
     )
 
 
-def test_persistent_tape_with_two_targets():
+def test_persistent_tape_with_two_targets_gradients():
     model = podium.Sequential([podium.Input((5,)), layers.Dense(4, activation="tanh")])
     x = draw(8, 5)
 
@@ -282,8 +279,8 @@ def functional():
 
 
 @pytest.mark.parametrize("make", [functional, Subclassed])
-def test_grad_cam(make):
-    """The gradient of a model's output by one of its inner outputs."""
+def test_grad_cam_gradients(make):
+    """The gradient of a model's output with respect to an intermediate output."""
     model, x = make(), draw(8, 5)
     model(x)
 
@@ -319,12 +316,12 @@ def test_grad_cam_inside_an_outer_tape(make):
         return jnp.sum(slope**2)
 
     expected = jax.jit(jax.grad(loss))(values(model.trainable_variables))
-    ours = [np.asarray(g) for g in step()]
-    for mine, theirs in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-5)
+    gradients = [np.asarray(g) for g in step()]
+    for gradient, reference in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(gradient, reference, rtol=2e-5, atol=2e-5)
 
 
-def test_an_inner_value_that_cannot_be_reached_is_an_error():
+def test_gradient_of_an_unreachable_inner_value_raises():
     model, x = SubclassedRaw(), draw(8, 5)
     model(x)
     with podium.GradientTape() as tape:
@@ -333,7 +330,7 @@ def test_an_inner_value_that_cannot_be_reached_is_an_error():
         tape.gradient(scores, features)
 
 
-def test_variables_behind_an_unused_output_get_none():
+def test_variables_of_an_unused_output_have_gradient_none():
     class TwoHeads(podium.Model):
         def __init__(self):
             super().__init__()
@@ -350,19 +347,19 @@ def test_variables_behind_an_unused_output_get_none():
     assert [g is None for g in gradients] == [False, False, True, True]
 
 
-def test_a_layer_called_under_two_tapes():
+def test_two_open_tapes_record_the_same_call():
     layer, x = layers.Dense(3, activation="tanh"), draw(4, 2)
     layer(x)
-    with podium.GradientTape() as one, podium.GradientTape() as two:
+    with podium.GradientTape() as first, podium.GradientTape() as second:
         y = layer(x)
         loss = ops.sum(y * y)
     assert_equal(
-        one.gradient(loss, layer.weights),
-        [np.asarray(g) for g in two.gradient(loss, layer.weights)],
+        first.gradient(loss, layer.weights),
+        [np.asarray(g) for g in second.gradient(loss, layer.weights)],
     )
 
 
-def test_a_layer_may_use_jnp_jax_nn_and_lax_freely():
+def test_layers_may_use_raw_jax():
     class Raw(layers.Layer):
         def build(self, shape):
             self.w = self.add_weight(shape=(shape[-1], 3), name="w")
@@ -383,7 +380,7 @@ def test_a_layer_may_use_jnp_jax_nn_and_lax_freely():
     check(step, jax.jit(jax.grad(loss))(values(layer.weights)))
 
 
-def test_tensors_and_variables_read_by_closure_get_gradients():
+def test_tensors_and_variables_read_by_closure_have_gradients():
     scale, outside = podium.Variable(2.0), podium.Variable(3.0)
     x = podium.Tensor(draw(4, 2))
     with podium.GradientTape() as tape:
@@ -398,7 +395,7 @@ def test_tensors_and_variables_read_by_closure_get_gradients():
     )
 
 
-def test_losses_of_layers_stay_on_the_tape():
+def test_losses_of_layers_are_recorded():
     class Penalised(layers.Layer):
         def build(self, shape):
             self.w = self.add_weight(shape=(2,), initializer="ones", regularizer="l2")
@@ -430,7 +427,7 @@ def test_losses_of_layers_stay_on_the_tape():
         assert len(model.losses) == 3
 
 
-def test_closures_are_seen_through_calls_within_calls():
+def test_closures_inside_nested_calls_have_gradients():
     """A Tensor of the outer tape, read inside a layer that is called under a tape inside another
     layer.
     """
@@ -456,7 +453,7 @@ def test_closures_are_seen_through_calls_within_calls():
     check(step, [jnp.float32(2 * 3.0 * 5)])
 
 
-def test_second_derivatives_of_mixed_precision_layers_keep_their_types():
+def test_second_derivatives_of_mixed_precision_layers_keep_their_dtypes():
     layer = layers.Dense(3, activation="tanh", dtype="mixed_bfloat16")
     x = podium.Tensor(draw(4, 2))
     layer(x)

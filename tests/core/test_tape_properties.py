@@ -1,6 +1,4 @@
-"""Random sequences of tape operations against `jax.grad` of the same computation written as one
-function.
-"""
+"""Random sequences of taped operations have the gradients of `jax.grad`."""
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 import podium
 from podium import ops
 
-# Each operation in both languages: on Tensors, and on plain arrays.
+# Each operation on Tensors and on arrays.
 UNARY = {
     "sin": (ops.sin, jnp.sin),
     "tanh": (ops.tanh, jnp.tanh),
@@ -39,30 +37,26 @@ step = st.one_of(
 )
 
 
-def run(program, starts, assign, ours):
-    """Interpret a program: a growing list of values, and two cells that can be assigned and are
-    read as values.
-    """
+def run(program, starts, assign, on_tensors):
+    """Interpret a program on a growing list of values and two cells that can be assigned."""
     values = list(starts)
     cells = list(starts)
     for name, *args in program:
-        picked = [args[0] % len(values)] + [a % len(values) for a in args[1:]]
-        operands = [cells[i] if i < 2 else values[i] for i in picked]
+        indices = [args[0] % len(values)] + [a % len(values) for a in args[1:]]
+        operands = [cells[i] if i < 2 else values[i] for i in indices]
         if name == "assign":
             cells[args[0]] = assign(
-                args[0], cells[args[0]], cells[picked[1]] if picked[1] < 2 else values[picked[1]]
+                args[0], cells[args[0]], cells[indices[1]] if indices[1] < 2 else values[indices[1]]
             )
-        elif (
-            name == "call"
-        ):  # a stateful call recorded as one entry, with a nested operation inside
+        elif name == "call":  # recorded as one entry, with nested operations inside
             values.append(
                 podium.core.record_call(lambda a, b: ops.sin(a * b) + a, tuple(operands), {})
-                if ours
+                if on_tensors
                 else jnp.sin(operands[0] * operands[1]) + operands[0]
             )
         else:
             table = UNARY if name in UNARY else BINARY
-            values.append(table[name][0 if ours else 1](*operands))
+            values.append(table[name][0 if on_tensors else 1](*operands))
     return values[-1] * 1.0 if len(values) > 2 else cells[0] * cells[1]
 
 
@@ -72,27 +66,27 @@ def test_random_sequences_equal_jax_grad(program, compiled, second_order):
     start = [np.array([0.3, -0.7, 1.1], "float32"), np.array([-0.2, 0.9, 0.4], "float32")]
     variables = [podium.Variable(value) for value in start]
 
-    def assign_ours(index, old, new):
+    def assign_variable(index, old, new):
         variables[index].assign(0.5 * new + old)
         return variables[index]
 
-    def first():
+    def compute_gradients():
         with podium.GradientTape(persistent=True) as tape:
-            target = run(program, variables, assign_ours, ours=True)
+            target = run(program, variables, assign_variable, on_tensors=True)
         return tape.gradient(target, variables, unconnected_gradients="zero")
 
-    def both():
+    def compute():
         for variable, value in zip(variables, start, strict=True):
             variable.assign(value)
         if not second_order:
-            return first()
+            return compute_gradients()
         with podium.GradientTape() as outer:
-            gradients = first()
+            gradients = compute_gradients()
             loss = ops.sum(ops.sin(gradients[0])) + ops.sum(gradients[1] ** 2)
         return outer.gradient(loss, variables, unconnected_gradients="zero")
 
     def function(a, b):
-        return jnp.sum(run(program, [a, b], lambda i, old, new: 0.5 * new + old, ours=False))
+        return jnp.sum(run(program, [a, b], lambda i, old, new: 0.5 * new + old, on_tensors=False))
 
     expected = jax.grad(function, (0, 1))(*start)
     if second_order:
@@ -102,8 +96,7 @@ def test_random_sequences_equal_jax_grad(program, compiled, second_order):
             return jnp.sum(jnp.sin(ga)) + jnp.sum(gb**2)
 
         expected = jax.grad(loss, (0, 1))(*start)
-    ours = podium.function(both)() if compiled else both()
-    for mine, theirs in zip(ours, expected, strict=True):
-        np.testing.assert_allclose(
-            np.asarray(mine), theirs, rtol=2e-5, atol=2e-5 * max(1.0, float(np.abs(theirs).max()))
-        )
+    actual = podium.function(compute)() if compiled else compute()
+    for gradient, reference in zip(actual, expected, strict=True):
+        atol = 2e-5 * max(1.0, float(np.abs(reference).max()))
+        np.testing.assert_allclose(np.asarray(gradient), reference, rtol=2e-5, atol=atol)

@@ -1,4 +1,4 @@
-"""Tensor: operators both ways, conversions, and what it refuses."""
+"""Tensor: operators, conversions and errors."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ import pytest
 import podium
 from podium import ops
 
-SIGNS = {
+OPERATORS = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -23,10 +23,12 @@ SIGNS = {
 }
 
 
-@pytest.mark.parametrize("sign", SIGNS)
-@pytest.mark.parametrize("other", ["numpy", "jax", "scalar", "tensor", "variable", "numpy scalar"])
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    "operand", ["numpy", "jax", "scalar", "tensor", "variable", "numpy scalar"]
+)
 @pytest.mark.parametrize("kind", [podium.Tensor, podium.Variable])
-def test_operators_give_tensors_in_both_orders(sign, other, kind):
+def test_operators_return_tensors_in_both_orders(operator, operand, kind):
     left, right = np.array([1.5, 2.0, 3.0], "float32"), np.array([2.0, 2.0, 0.5], "float32")
     make = {
         "numpy": lambda v: v,
@@ -35,14 +37,14 @@ def test_operators_give_tensors_in_both_orders(sign, other, kind):
         "tensor": podium.Tensor,
         "variable": podium.Variable,
         "numpy scalar": lambda v: v[0],
-    }[other]
-    plain = (lambda v: v[0]) if "scalar" in other else (lambda v: v)
-    for ours, expected in (
-        (SIGNS[sign](kind(left), make(right)), SIGNS[sign](left, plain(right))),
-        (SIGNS[sign](make(left), kind(right)), SIGNS[sign](plain(left), right)),
+    }[operand]
+    as_numpy = (lambda v: v[0]) if "scalar" in operand else (lambda v: v)
+    for result, expected in (
+        (OPERATORS[operator](kind(left), make(right)), OPERATORS[operator](left, as_numpy(right))),
+        (OPERATORS[operator](make(left), kind(right)), OPERATORS[operator](as_numpy(left), right)),
     ):
-        assert isinstance(ours, podium.Tensor)
-        np.testing.assert_allclose(ours.numpy(), expected, rtol=1e-6)
+        assert isinstance(result, podium.Tensor)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-6)
 
 
 def test_matmul_works_with_numpy_and_jax_on_either_side():
@@ -57,7 +59,7 @@ def test_matmul_works_with_numpy_and_jax_on_either_side():
         np.testing.assert_array_equal(result.numpy(), a @ b)
 
 
-def test_mixed_types_are_promoted_as_numpy_users_expect():
+def test_mixed_dtypes_are_promoted_as_in_numpy():
     integers, floats = (
         podium.Tensor(np.arange(3, dtype="int32")),
         podium.Tensor(np.ones(3, "float32")),
@@ -67,7 +69,7 @@ def test_mixed_types_are_promoted_as_numpy_users_expect():
     assert (integers / 2).dtype == np.float32
 
 
-def test_numpy_functions_give_numpy_arrays():
+def test_numpy_functions_return_numpy_arrays():
     x = podium.Tensor(np.ones((1, 3), "float32"))
     assert type(np.squeeze(x)) is np.ndarray
     assert type(np.asarray(x)) is np.ndarray
@@ -78,7 +80,7 @@ def test_numpy_functions_give_numpy_arrays():
     assert methods <= {"shape", "dtype", "ndim", "device"}
 
 
-def test_a_tensor_reads_like_a_number_or_a_sequence():
+def test_tensor_converts_to_numbers_and_sequences():
     scalar, vector = podium.Tensor(2.5), podium.Tensor([1, 2, 3])
     assert (float(scalar), int(vector[1]), bool(vector[0]), len(vector)) == (2.5, 2, True, 3)
     assert [int(v) for v in vector] == [1, 2, 3]
@@ -88,7 +90,7 @@ def test_a_tensor_reads_like_a_number_or_a_sequence():
         len(scalar)
 
 
-def test_indexing_takes_slices_tensors_and_none():
+def test_indexing_accepts_slices_tensors_and_none():
     x = podium.Tensor(np.arange(12.0).reshape(3, 4))
     np.testing.assert_array_equal(
         x[1:, None, ::2].numpy(), np.arange(12.0).reshape(3, 4)[1:, None, ::2]
@@ -99,7 +101,7 @@ def test_indexing_takes_slices_tensors_and_none():
     np.testing.assert_array_equal(x[: podium.Tensor(2)].numpy(), np.arange(12.0).reshape(3, 4)[:2])
 
 
-def test_raw_jax_accepts_tensors_where_no_tape_is_open():
+def test_raw_jax_accepts_tensors_when_no_tape_is_open():
     x, v = podium.Tensor([1.0, 2.0]), podium.Variable([3.0, 4.0])
     assert float(jnp.sum(x)) == 3.0 and float(jnp.dot(x, v)) == 11.0
     assert isinstance(jax.nn.relu(x), jax.Array)
@@ -113,7 +115,7 @@ def test_comparison_with_none_and_strings_is_identity():
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "message"),
     [
         (np.array(["a", "b"]), "array of strings"),
         (np.array([None, 1], dtype=object), "Python objects"),
@@ -122,20 +124,20 @@ def test_comparison_with_none_and_strings_is_identity():
         (["text"], "array of strings"),
     ],
 )
-def test_arrays_without_numbers_are_refused(value, words):
-    with pytest.raises((TypeError, ValueError), match=words):
+def test_arrays_of_objects_raise(value, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         podium.convert_to_tensor(value)
     if isinstance(value, np.ndarray):
-        with pytest.raises(TypeError, match=words):
+        with pytest.raises(TypeError, match=message):
             ops.add(value, 1.0)
 
 
-def test_integers_beyond_32_bits_are_refused_not_wrapped():
+def test_integers_beyond_32_bits_raise():
     with pytest.raises(OverflowError, match="beyond 32 bits"):
         podium.convert_to_tensor(np.array([2**40]))
 
 
-def test_numpy_memory_is_copied_on_the_way_in():
+def test_numpy_memory_is_copied():
     source = np.zeros(1024, "float32")
     tensor = podium.convert_to_tensor(source)
     variable = podium.Variable(source)
@@ -143,7 +145,7 @@ def test_numpy_memory_is_copied_on_the_way_in():
     assert float(ops.sum(tensor)) == 0 and float(ops.sum(variable)) == 0
 
 
-def test_reading_a_tensor_inside_a_compiled_function_explains_itself():
+def test_reading_a_tensor_inside_a_compiled_function_raises():
     @podium.function
     def branch(x):
         return x if x > 0 else -x
@@ -152,7 +154,7 @@ def test_reading_a_tensor_inside_a_compiled_function_explains_itself():
         branch(podium.Tensor(1.0))
 
 
-def test_lists_of_tensors_become_one_tensor():
+def test_list_of_tensors_converts_to_one_tensor():
     x = podium.Variable(2.0)
     with podium.GradientTape() as tape:
         y = podium.convert_to_tensor([x, x * x, 1.0])

@@ -1,4 +1,4 @@
-"""Variable: assignment, scatter updates, and what it refuses."""
+"""Variable: assignment, scatter updates, donation and errors."""
 
 import jax
 import numpy as np
@@ -50,7 +50,7 @@ def test_repeated_indices_add_up():
     assert v.numpy().tolist() == [0.0, 6.0]
 
 
-def test_wrong_shape_names_the_variable_and_both_shapes():
+def test_wrong_shape_raises_with_the_name_and_both_shapes():
     with podium.name_scope("encoder"):
         v = podium.Variable(np.zeros((2, 3), "float32"), name="kernel")
     with pytest.raises(ValueError, match=r"'encoder/kernel' has shape \(2, 3\).*shape \(3, 2\)"):
@@ -60,10 +60,10 @@ def test_wrong_shape_names_the_variable_and_both_shapes():
     assert v.numpy().tolist() == np.zeros((2, 3)).tolist()
 
 
-def test_narrowing_types_are_refused_and_widening_ones_kept():
-    whole, real = podium.Variable(1), podium.Variable(1.0)
+def test_narrowing_assignment_raises_and_widening_keeps_the_dtype():
+    integer, real = podium.Variable(1), podium.Variable(1.0)
     with pytest.raises(TypeError, match=r"holds int32 and was assigned float.*ops.cast"):
-        whole.assign(2.5)
+        integer.assign(2.5)
     with pytest.raises(TypeError, match="holds float32 and was assigned complex"):
         real.assign(np.complex64(1j))
     real.assign(np.float64(2.5))
@@ -73,19 +73,19 @@ def test_narrowing_types_are_refused_and_widening_ones_kept():
         real.assign("text")
 
 
-def test_initial_values_come_from_callables():
+def test_initializer_may_be_a_callable():
     assert podium.Variable(lambda: np.ones(3)).shape == (3,)
-    made = podium.Variable(
+    created = podium.Variable(
         lambda shape, dtype: np.full(shape, 7, dtype), shape=(2, 2), dtype="int32"
     )
-    assert made.numpy().tolist() == [[7, 7], [7, 7]] and made.dtype == np.int32
+    assert created.numpy().tolist() == [[7, 7], [7, 7]] and created.dtype == np.int32
     with pytest.raises(ValueError, match=r"shape=\(3,\) and an initial value of shape \(2,\)"):
         podium.Variable([1.0, 2.0], shape=(3,))
     with pytest.raises(ValueError, match="the string 'zeros'"):
         podium.Variable("zeros")
 
 
-def test_names_make_paths():
+def test_name_scopes_prefix_the_path():
     with podium.name_scope("a"), podium.name_scope("b"):
         v = podium.Variable(0.0, name="c")
     assert (v.name, v.path) == ("c", "a/b/c")
@@ -93,9 +93,9 @@ def test_names_make_paths():
         podium.Variable(0.0, name="x/y")
 
 
-def test_an_array_taken_from_a_variable_survives_later_steps():
+def test_array_read_from_a_variable_survives_later_steps():
     v = podium.Variable(np.ones(1000, "float32"))
-    taken, tensor, given = (
+    array, tensor, assigned = (
         v.value,
         podium.convert_to_tensor(v),
         podium.Tensor(np.full(1000, 2.0, "float32")),
@@ -106,18 +106,18 @@ def test_an_array_taken_from_a_variable_survives_later_steps():
         v.assign_add(ops.ones(1000))
 
     step()
-    v.assign(given)
+    v.assign(assigned)
     step()
     step()
     assert (
-        float(taken.sum()) == 1000
+        float(array.sum()) == 1000
         and float(ops.sum(tensor)) == 1000
-        and float(ops.sum(given)) == 2000
+        and float(ops.sum(assigned)) == 2000
     )
     assert float(ops.sum(v)) == 4000
 
 
-def test_what_a_function_returns_survives_later_steps():
+def test_results_of_a_function_survive_later_steps():
     v = podium.Variable(np.ones(1000, "float32"))
 
     @podium.function
@@ -129,14 +129,14 @@ def test_what_a_function_returns_survives_later_steps():
     assert [float(ops.sum(t)) for t in first] == [2000.0, 2000.0]
 
 
-def test_assigning_a_tracer_of_plain_jax_is_refused():
+def test_assigning_a_tracer_of_jax_jit_raises():
     v = podium.Variable(1.0, name="v")
     with pytest.raises(podium.core.LeakedValueError, match="'v' was assigned a value of a trace"):
         jax.jit(lambda x: v.assign(x).value)(2.0)
     assert float(v) == 1.0
 
 
-def test_deepcopy_is_independent():
+def test_deepcopy_is_independent_of_the_original():
     import copy
 
     v = podium.Variable([1.0, 2.0], name="v")
@@ -145,7 +145,7 @@ def test_deepcopy_is_independent():
     assert v.numpy().tolist() == [1.0, 2.0] and w.path == "v"
 
 
-def test_clear_sets_zeros_without_computing_and_steps_go_on_from_there():
+def test_clear_sets_zeros_on_the_host_and_steps_continue_from_them():
     total = podium.Variable([1.0, 2.0], trainable=False)
     kept = total.value
     add = podium.function(lambda x: total.assign_add(x))
@@ -158,14 +158,14 @@ def test_clear_sets_zeros_without_computing_and_steps_go_on_from_there():
     assert np.asarray(kept).tolist() == [1.0, 2.0]
 
 
-def test_a_cleared_variable_may_be_read_first_inside_a_trace():
+def test_cleared_variable_may_be_read_inside_a_trace():
     total = podium.Variable(3.0)
     total.clear()
     assert float(podium.function(lambda x: total + x)(np.float32(2.0))) == 2.0
     assert float(total) == 0.0
 
 
-def test_clear_inside_a_compiled_function_and_under_a_tape():
+def test_clear_works_inside_a_compiled_function_and_under_a_tape():
     total = podium.Variable(3.0)
 
     @podium.function

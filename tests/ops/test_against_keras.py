@@ -10,7 +10,7 @@ import pathlib
 import jax
 import numpy as np
 import pytest
-from one_program import evaluated
+from one_program import evaluate_cases
 
 from podium import ops
 from podium.core import convert_to_tensor
@@ -54,7 +54,7 @@ TOGETHER = 30  # cases that go into one program
 
 @functools.cache
 def answers(first):
-    return evaluated(
+    return evaluate_cases(
         CASES[first : first + TOGETHER],
         lambda case, values: recorded.evaluate(case, ops, values),
         VALUES,

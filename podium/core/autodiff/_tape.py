@@ -268,7 +268,7 @@ def _is_zero(unconnected_gradients: object) -> bool:
 
 
 def _match_seeds(targets: list[Any], output_gradients: Tree) -> list[Value | None]:
-    """Return one seed per target; None stands for ones."""
+    """Return one seed per target; None means ones."""
     seeds = jax.tree.leaves(
         output_gradients,
         is_leaf=lambda value: value is None or isinstance(value, (Tensor, Variable)),

@@ -73,7 +73,7 @@ def start_compilation_cache() -> None:
         return
     try:
         _set_folder(_prepare_folder(pathlib.Path(folder).expanduser()))
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home directory
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home directory
         _pending_warnings.append(
             f"Compiled programs cannot be stored in {folder!r} ({error}), so every process "
             "compiles them again. Set PODIUM_CACHE_DIR to a folder that can be written to, or to "

@@ -136,7 +136,7 @@ def function(
 
     Args:
         func: The function. Without it, `function(...)` is a decorator.
-        input_signature: TensorSpecs for the positional arguments; other calls raise a TypeError.
+        input_signature: TensorSpecs for the positional arguments; a mismatch raises a TypeError.
         jit_compile: Accepted for TensorFlow's signature. Everything is compiled by XLA.
         reduce_retracing: Accepted for TensorFlow's signature.
         autograph: Accepted for TensorFlow's signature. Python control flow runs while tracing.
@@ -237,7 +237,7 @@ class Function(Generic[P, R]):
     ) -> Function[_MethodP, R]: ...
 
     def __get__(self, instance: object, owner: type | None = None) -> Function[..., R]:
-        """Bind like a method: each instance has programs of its own."""
+        """Bind like a method: each instance has separate programs."""
         if instance is None or isinstance(self.python_function, staticmethod):
             return self
         method = self._bound.get(id(instance))

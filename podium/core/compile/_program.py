@@ -257,10 +257,10 @@ class Program:
     def _run_loop(
         self, written_values: _Arrays, read_values: _Arrays, arrays: _Arrays
     ) -> _StepResult:
-        """Run as many steps in one XLA loop as the last array says.
+        """Run several steps in one XLA loop; the last array has their number.
 
-        The number of steps is not a constant, so that fewer steps (the end of an epoch) need no
-        program of their own.
+        The number of steps is not a constant, so that fewer steps (the end of an epoch) use the
+        same program.
         """
         *stacked, num_steps = arrays
         pure = self._pure_function()

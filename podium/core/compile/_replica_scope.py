@@ -1,7 +1,7 @@
 """ReplicaScope: the view of Variables that one of several replicas has.
 
-It is open while `Strategy.run` traces a step for all replicas at once; `context.replica_axes` names
-the mesh axes of the replicas. This file also aggregates the values that the replicas wrote.
+It is open while `Strategy.run` traces a step for all replicas; `context.replica_axes` names the
+mesh axes of the replicas. This file also aggregates the values that the replicas wrote.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ReplicaScope(VariableScope):
         if key not in self.writes and key not in self.inputs and key not in self.reads:
             value = super().read(variable)
             if not isinstance(value, jax.core.Tracer):
-                # Discovery reads the stored value, which is on a mesh of its own.
+                # Discovery reads the stored value, which is on another mesh.
                 self.reads[key] = (variable, jnp.zeros(value.shape, value.dtype))
         if (
             variable.aggregation == "sum"

@@ -1,8 +1,8 @@
 """VariableScope: a private view of all Variables while a function is traced or differentiated.
 
-Reads come through the scope and writes stay in it until its opener takes the writes out as values:
-the one way in which state moves in and out of compiled or differentiated code. This file does not
-own the stored values; see `_variable_store.py`.
+Variables are read and written through the scope, and its opener takes the written values out: the
+one way in which state moves in and out of compiled or differentiated code. The stored values belong
+to `_variable_store.py`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from podium.core._object_config import build_object as build_object
 # Returns the class that `register_class_loader` was called for.
 from podium.core._object_config import load_class as load_class
 
-# Lets configs name a class of a package that is imported only when it is needed.
+# Registers a class that configs may name and whose package is imported lazily.
 from podium.core._object_config import register_class_loader as register_class_loader
 
 # Returns the class that a config names.
@@ -95,7 +95,7 @@ from podium.core.tensor._aligned_memory import array_for_device as array_for_dev
 # Returns an empty array in aligned memory.
 from podium.core.tensor._aligned_memory import empty_array as empty_array
 
-# Places a value on a sharding, which may span processes.
+# Returns a value as an array with a sharding, which may span processes.
 from podium.core.tensor._placement import place_value as place_value
 
 # Computes the shapes and dtypes that a function returns for symbolic arguments.

@@ -31,8 +31,8 @@ def empty_array(shape: Shape, dtype: DTypeLike) -> np.ndarray[Any, Any]:
 def array_for_device(shape: Shape, dtype: DTypeLike) -> np.ndarray[Any, Any]:
     """Return an uninitialized array to fill and pass to XLA: aligned if it is large.
 
-    XLA releases an array that it used without a copy in a thread of its own, which must wait for
-    the GIL, so small ones are better copied.
+    XLA releases an array that it used without a copy in another thread, which must wait for the
+    GIL, so small ones are better copied.
     """
     large = math.prod(shape) * np.dtype(dtype).itemsize >= MIN_ALIGNED_SIZE
     return empty_array(shape, dtype) if large else np.empty(shape, dtype)

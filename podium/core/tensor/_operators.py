@@ -1,7 +1,7 @@
 """Arithmetic operators, shared by Tensor, Variable and KerasTensor.
 
 Each operator is one call of `dispatch`, which `_dispatch.py` sets when it is imported. Mixed dtypes
-are promoted as in NumPy, whatever JAX's promotion mode is.
+are promoted as in NumPy, in any promotion mode of JAX.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def promote_dtypes(fn: Callable[P, R]) -> Callable[P, R]:
     """
 
     @functools.wraps(fn)
-    def promoted(*args: P.args, **kwargs: P.kwargs) -> R:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if jax.config.jax_numpy_dtype_promotion == "standard":  # type: ignore[attr-defined]
             return fn(*args, **kwargs)  # the usual case, without the cost of a context
         with jax.numpy_dtype_promotion("standard"):
             return fn(*args, **kwargs)
 
-    return promoted
+    return run
 
 
 def _binary_operator(fn: AnyFunction) -> AnyFunction:
@@ -210,7 +210,7 @@ class Operators(Generic[ResultT]):
         return self._dispatch(_greater_equal, self, other)
 
     def __getitem__(self, key: Any) -> ResultT:
-        return self._dispatch(getitem, self, _plain_key(key))
+        return self._dispatch(getitem, self, _resolve_slices(key))
 
     def __index__(self) -> int:
         raise TypeError(f"{self!r} is not a known integer, so it cannot be an index.")
@@ -234,10 +234,10 @@ def is_comparable(other: object) -> bool:
     return isinstance(other, (jax.Array, np.ndarray))
 
 
-def _plain_key(key: Any) -> Any:
+def _resolve_slices(key: Any) -> Any:
     """Return an index with ints for slice bounds that are Tensors: `x[:n]` needs a known size."""
     if isinstance(key, tuple):
-        return tuple(_plain_key(part) for part in key)
+        return tuple(_resolve_slices(part) for part in key)
     if isinstance(key, slice):
         bounds = (key.start, key.stop, key.step)
         start, stop, step = (

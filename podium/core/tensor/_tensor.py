@@ -164,7 +164,7 @@ def check_not_recorded(value: object, frame: FrameType | None = None) -> None:
 def defer_or_unwrap(value: T, unwrap: Callable[[], jax.Array], frame: FrameType) -> T | jax.Array:
     """Return the result of `__jax_array__`.
 
-    JAX calls it in two places. In `jax_array * tensor` it must not return an array, or the product
+    JAX calls it in two cases. In `jax_array * tensor` it must not return an array, or the product
     would bypass `Tensor.__rmul__`: for any other result JAX returns NotImplemented and Podium's
     operator runs. In `jnp.sum(tensor)` it returns the array, unless a tape records the value.
 
