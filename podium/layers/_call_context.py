@@ -80,6 +80,29 @@ class CallSignature:
         return bound.args, bound.kwargs | extra
 
 
+def resolve_training(
+    signature: CallSignature, arguments: dict[str, Any], training: Any
+) -> bool | None:
+    """Return `training`: the argument, else that of the enclosing layer, else the default.
+
+    The argument for `call` is set accordingly.
+    """
+    if isinstance(training, (Tensor, np.bool_)):
+        training = bool(training)
+    resolved: bool | None = calls.training if training is None else training
+    if "training" in signature.all_names:
+        required = signature.training_default is inspect.Parameter.empty
+        if resolved is not None:
+            arguments["training"] = resolved
+        elif required:
+            arguments["training"] = False
+        elif "training" in arguments and signature.training_default is not None:
+            arguments["training"] = signature.training_default
+    elif "training" in arguments:
+        arguments["training"] = resolved
+    return resolved
+
+
 def convert_arguments(value: Tree, compute_dtype: str | None) -> Tree:
     """Convert arrays to Tensors, at any depth, and floats to the compute dtype."""
     if isinstance(value, (list, tuple)) and value and _is_numbers(value):

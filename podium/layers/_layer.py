@@ -9,7 +9,6 @@ holds (`_variable_tracker.py`), the arguments of a call (`_call_context.py`, `_m
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -32,7 +31,6 @@ from podium.core import (
     record_call,
     snake_case,
     tree_leaves,
-    unknown_choice,
 )
 from podium.core.internal import (
     TraceLocal,
@@ -48,16 +46,17 @@ from podium.core.internal import (
 from podium.layers._building import build_for_arguments, record_build
 from podium.layers._call_context import (
     CallSignature,
-    calls,
     convert_arguments,
     inside_call,
     map_shapes,
+    resolve_training,
     shapes_of,
 )
 from podium.layers._call_method import run_call
 from podium.layers._input_spec import InputSpec, check_inputs
 from podium.layers._layer_config import (
     base_config,
+    check_keywords,
     input_shape_argument,
     layer_from_config,
     recorded_arguments,
@@ -135,7 +134,7 @@ class Layer:
         **kwargs: Any,
     ):
         batch_input_shape = input_shape_argument(kwargs)
-        _check_keywords(self, kwargs)
+        check_keywords(self, kwargs)
         if name is not None and (not isinstance(name, str) or not name or "/" in name):
             raise ValueError(
                 f"name={name!r} was given; a non-empty string without '/' was expected."
@@ -216,7 +215,7 @@ class Layer:
         bound = signature.bind(self._name, args, kwargs)
         arguments = {name: convert_arguments(value, self._cast_to) for name, value in bound.items()}
         explicit_training = arguments.get("training", training)
-        training = self._resolve_training(arguments, explicit_training)
+        training = resolve_training(signature, arguments, explicit_training)
         if self.input_spec is not None:
             inputs = arguments.get(signature.first) if signature.first else None
             check_inputs(self, self.input_spec, inputs)
@@ -242,28 +241,6 @@ class Layer:
     def _cast_to(self) -> str | None:
         """The dtype to which float inputs and Variables are cast while this layer runs."""
         return self.compute_dtype if self._autocast and is_float_dtype(self.compute_dtype) else None
-
-    def _resolve_training(self, arguments: dict[str, Any], training: Any) -> bool | None:
-        """Return `training`: the argument, else that of the enclosing layer, else the default.
-
-        The argument for `call` is set accordingly.
-        """
-        signature = self._call_signature
-        if isinstance(training, (Tensor, np.bool_)):
-            training = bool(training)
-        if training is None:
-            training = calls.training
-        if "training" in signature.all_names:
-            required = signature.training_default is inspect.Parameter.empty
-            if training is not None:
-                arguments["training"] = training
-            elif required:
-                arguments["training"] = False
-            elif "training" in arguments and signature.training_default is not None:
-                arguments["training"] = signature.training_default
-        elif "training" in arguments:
-            arguments["training"] = training
-        return training
 
     def _run(self, arguments: dict[str, Any], training: bool | None) -> tuple[Tree, Any]:
         """Compute the outputs and their masks, in this layer's context."""
@@ -342,7 +319,7 @@ class Layer:
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Tree:
         """Return KerasTensors with the shapes and dtypes of the outputs for symbolic inputs."""
         arguments = self._call_signature.bind(self._name, args, kwargs)
-        training = self._resolve_training(arguments, arguments.get("training"))
+        training = resolve_training(self._call_signature, arguments, arguments.get("training"))
         build_for_arguments(self, arguments)
         return trace_outputs(self, arguments, training)
 
@@ -705,23 +682,6 @@ _TRACKED_TYPES = (Layer, *TRACKED_TYPES)
 
 def _is_overridden(layer: Layer, method: str) -> bool:
     return getattr(type(layer), method) is not getattr(Layer, method)
-
-
-def _check_keywords(layer: Layer, kwargs: dict[str, Any]) -> None:
-    """Raise if the constructor of a layer received arguments that it does not have."""
-    if "input_dtype" in kwargs:
-        raise ValueError(
-            "`input_dtype` is not an argument of layers; use `Input(dtype=...)` in the model."
-        )
-    if kwargs:
-        parameters = inspect.signature(type(layer).__init__).parameters
-        known = [name for name in parameters if name not in ("self", "kwargs", "args")]
-        known += ["activity_regularizer", "trainable", "dtype", "name"]
-        name = next(iter(kwargs))
-        raise TypeError(
-            f"{type(layer).__name__} does not know the argument {name!r}. "
-            + str(unknown_choice("argument", name, known))
-        )
 
 
 def _is_lazy(loss: object) -> bool:

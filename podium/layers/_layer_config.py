@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from podium import regularizers
 from podium._typing import Config
+from podium.core import unknown_choice
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -97,6 +98,23 @@ def input_shape_argument(kwargs: dict[str, Any]) -> tuple[int | None, ...] | Non
     if dim is not None:
         return (None, length, dim) if length is not None else (None, dim)
     return (None, length) if length is not None else None
+
+
+def check_keywords(layer: Layer, kwargs: dict[str, Any]) -> None:
+    """Raise if the constructor of a layer received arguments that it does not have."""
+    if "input_dtype" in kwargs:
+        raise ValueError(
+            "`input_dtype` is not an argument of layers; use `Input(dtype=...)` in the model."
+        )
+    if kwargs:
+        parameters = inspect.signature(type(layer).__init__).parameters
+        known = [name for name in parameters if name not in ("self", "kwargs", "args")]
+        known += ["activity_regularizer", "trainable", "dtype", "name"]
+        name = next(iter(kwargs))
+        raise TypeError(
+            f"{type(layer).__name__} does not know the argument {name!r}. "
+            + str(unknown_choice("argument", name, known))
+        )
 
 
 def _is_json_compatible(value: object) -> bool:

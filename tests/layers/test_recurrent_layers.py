@@ -280,7 +280,7 @@ def test_custom_cell_trains_and_draws_at_every_step():
 
 
 class Plus:
-    """A cell that is no layer: it adds up its inputs."""
+    """A cell that is not a layer: it sums its inputs."""
 
     state_size = 4
 

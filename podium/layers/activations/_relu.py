@@ -187,4 +187,5 @@ class PReLU(ElementwiseLayer):
 
 
 def _prelu(x: jax.Array, alpha: Any) -> jax.Array:
-    return jax.nn.relu(x) - alpha * jax.nn.relu(-x)
+    result: jax.Array = jax.nn.relu(x) - alpha * jax.nn.relu(-x)
+    return result

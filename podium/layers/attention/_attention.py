@@ -201,4 +201,7 @@ def _attention_scores(query: jax.Array, key: jax.Array, score_weights: Any, mode
     pairs = query[..., :, None, :] + key[..., None, :, :]
     if mode == "additive":
         return jnp.sum(jnp.tanh(pairs) if scale is None else scale * jnp.tanh(pairs), axis=-1)
-    return concat_weight * jnp.sum(jnp.tanh(pairs if scale is None else scale * pairs), axis=-1)
+    result: jax.Array = concat_weight * jnp.sum(
+        jnp.tanh(pairs if scale is None else scale * pairs), axis=-1
+    )
+    return result

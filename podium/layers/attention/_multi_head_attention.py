@@ -199,7 +199,8 @@ class _HeadAttention(Layer):
             "axes": self._resolve_attention_axes(query),
             "rate": self._dropout,
         }
-        return dispatch(_attend_heads, query, key, value, mask, seed, **options)
+        result: tuple[Any, ...] = dispatch(_attend_heads, query, key, value, mask, seed, **options)
+        return result
 
     def _resolve_attention_axes(self, query: Tensor) -> tuple[int, ...]:
         return (1,)
@@ -334,22 +335,26 @@ class MultiHeadAttention(_HeadAttention):
     @property
     def query_dense(self) -> EinsumDense:
         """The projection of queries."""
-        return self._query_dense
+        dense: EinsumDense = self._query_dense
+        return dense
 
     @property
     def key_dense(self) -> EinsumDense:
         """The projection of keys."""
-        return self._key_dense
+        dense: EinsumDense = self._key_dense
+        return dense
 
     @property
     def value_dense(self) -> EinsumDense:
         """The projection of values."""
-        return self._value_dense
+        dense: EinsumDense = self._value_dense
+        return dense
 
     @property
     def output_dense(self) -> EinsumDense:
         """The projection of the outputs."""
-        return self._output_dense
+        dense: EinsumDense = self._output_dense
+        return dense
 
     def build(  # type: ignore[override]
         self,

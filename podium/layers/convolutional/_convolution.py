@@ -259,7 +259,8 @@ class _Convolution(BaseConvolution):
             "dilation": self.dilation_rate,
             "groups": self.groups,
         }
-        return dispatch(_convolve, inputs, kernel, self.data_format, **options)
+        result: Tensor = dispatch(_convolve, inputs, kernel, self.data_format, **options)
+        return result
 
     def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""

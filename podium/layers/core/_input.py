@@ -129,4 +129,5 @@ def Input(
     layer = InputLayer(
         shape, batch_size, dtype, sparse, batch_shape, name, optional, input_tensor=tensor
     )
-    return layer.output
+    result: KerasTensor = layer.output
+    return result

@@ -57,9 +57,10 @@ class Lambda(Layer):
     ) -> Tensor:
         """Call the function."""
         optional = {"mask": mask, "training": training}
-        return self.function(
+        result: Tensor = self.function(
             inputs, **self.arguments, **{n: v for n, v in optional.items() if n in self._names}
         )
+        return result
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         """Return the mask of the outputs."""

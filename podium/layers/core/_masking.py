@@ -34,10 +34,12 @@ class Masking(Layer):
 
     def compute_mask(self, inputs: Tensor, previous_mask: Tensor | None = None) -> Tensor | None:
         """Return the mask: True for the steps to use."""
-        return dispatch(_mask, inputs, self.mask_value)
+        result: Tensor | None = dispatch(_mask, inputs, self.mask_value)
+        return result
 
     def call(self, inputs: Tensor) -> Tensor:
         """Set the masked steps to zero."""
+        outputs: Tensor
         outputs, mask = dispatch(_apply_mask, inputs, self.mask_value)
         outputs._keras_mask = mask
         return outputs

@@ -11,7 +11,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 
 from podium import ops
@@ -68,7 +67,8 @@ class _Merge(Layer):
 
     def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Tensor:
         masks = list(mask) if self._uses_masks and mask is not None else None
-        return dispatch(type(self)._function, inputs, masks)
+        result: Tensor = dispatch(type(self)._function, inputs, masks)
+        return result
 
     def _not_a_list(self, shape: Sequence[Any]) -> ValueError:
         return ValueError(
@@ -157,7 +157,8 @@ class _Merge(Layer):
         masks = self._masks_for(inputs, mask)
         if masks is None or any(m is None for m in masks):
             return None
-        return functools.reduce(ops.logical_or, masks)
+        result: Tensor | None = functools.reduce(ops.logical_or, masks)
+        return result
 
 
 class Add(_Merge):
@@ -289,7 +290,8 @@ class Concatenate(_Merge):
         self.axis = axis
 
     def _merge(self, inputs: list[Any], mask: Sequence[Tensor | None] | None) -> Tensor:
-        return dispatch(_merge_functions.concatenate, inputs, self.axis)
+        result: Tensor = dispatch(_merge_functions.concatenate, inputs, self.axis)
+        return result
 
     def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the output for a list of input shapes."""
@@ -329,7 +331,10 @@ class Concatenate(_Merge):
         masks = self._masks_for(inputs, mask)
         if masks is None or all(m is None for m in masks):
             return None
-        return dispatch(_merge_functions.concatenate_masks, list(inputs), masks, self.axis)
+        result: Tensor | None = dispatch(
+            _merge_functions.concatenate_masks, list(inputs), masks, self.axis
+        )
+        return result
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""
@@ -391,7 +396,8 @@ class Dot(_Merge):
         axes = self._axes_in([x.shape for x in inputs])
         if self.normalize:
             inputs = [ops.normalize(x, axis=axis) for x, axis in zip(inputs, axes, strict=True)]
-        return dispatch(_merge_functions.batch_dot, *inputs, axes)
+        result: Tensor = dispatch(_merge_functions.batch_dot, *inputs, axes)
+        return result
 
     def compute_output_shape(self, input_shape: Sequence[SymbolicShape]) -> SymbolicShape:
         """Return the shape of the output for a list of two input shapes."""
@@ -428,7 +434,7 @@ class Dot(_Merge):
 # --- functional interface
 
 
-def add(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+def add(inputs: Sequence[Any], **kwargs: Any) -> Tensor | KerasTensor:
     """Add a list of inputs element-wise; functional interface of `Add`.
 
     Args:
@@ -442,10 +448,11 @@ def add(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
         >>> podium.layers.add([np.ones((1, 2), "float32"), np.ones((1, 2), "float32")]).numpy()
         array([[2., 2.]], dtype=float32)
     """
-    return Add(**kwargs)(inputs)
+    result: Tensor | KerasTensor = Add(**kwargs)(inputs)
+    return result
 
 
-def subtract(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+def subtract(inputs: Sequence[Any], **kwargs: Any) -> Tensor | KerasTensor:
     """Subtract the second of two inputs from the first; functional interface of `Subtract`.
 
     Args:
@@ -459,10 +466,11 @@ def subtract(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
         >>> podium.layers.subtract([np.ones((1, 2), "float32"), np.ones((1, 2), "float32")]).numpy()
         array([[0., 0.]], dtype=float32)
     """
-    return Subtract(**kwargs)(inputs)
+    result: Tensor | KerasTensor = Subtract(**kwargs)(inputs)
+    return result
 
 
-def multiply(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+def multiply(inputs: Sequence[Any], **kwargs: Any) -> Tensor | KerasTensor:
     """Multiply a list of inputs element-wise; functional interface of `Multiply`.
 
     Args:
@@ -477,10 +485,11 @@ def multiply(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
         >>> podium.layers.multiply([x, y]).numpy()
         array([[6., 6.]], dtype=float32)
     """
-    return Multiply(**kwargs)(inputs)
+    result: Tensor | KerasTensor = Multiply(**kwargs)(inputs)
+    return result
 
 
-def average(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+def average(inputs: Sequence[Any], **kwargs: Any) -> Tensor | KerasTensor:
     """Average a list of inputs element-wise; functional interface of `Average`.
 
     Args:
@@ -494,10 +503,11 @@ def average(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
         >>> podium.layers.average([np.zeros((1, 2), "float32"), np.ones((1, 2), "float32")]).numpy()
         array([[0.5, 0.5]], dtype=float32)
     """
-    return Average(**kwargs)(inputs)
+    result: Tensor | KerasTensor = Average(**kwargs)(inputs)
+    return result
 
 
-def maximum(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+def maximum(inputs: Sequence[Any], **kwargs: Any) -> Tensor | KerasTensor:
     """Compute the element-wise maximum of inputs; functional interface of `Maximum`.
 
     Args:
@@ -511,10 +521,11 @@ def maximum(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
         >>> podium.layers.maximum([np.zeros((1, 2), "float32"), np.ones((1, 2), "float32")]).numpy()
         array([[1., 1.]], dtype=float32)
     """
-    return Maximum(**kwargs)(inputs)
+    result: Tensor | KerasTensor = Maximum(**kwargs)(inputs)
+    return result
 
 
-def minimum(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
+def minimum(inputs: Sequence[Any], **kwargs: Any) -> Tensor | KerasTensor:
     """Compute the element-wise minimum of inputs; functional interface of `Minimum`.
 
     Args:
@@ -528,10 +539,11 @@ def minimum(inputs: Sequence[Any], **kwargs: Any) -> jax.Array:
         >>> podium.layers.minimum([np.zeros((1, 2), "float32"), np.ones((1, 2), "float32")]).numpy()
         array([[0., 0.]], dtype=float32)
     """
-    return Minimum(**kwargs)(inputs)
+    result: Tensor | KerasTensor = Minimum(**kwargs)(inputs)
+    return result
 
 
-def concatenate(inputs: Sequence[Any], axis: int = -1, **kwargs: Any) -> jax.Array:
+def concatenate(inputs: Sequence[Any], axis: int = -1, **kwargs: Any) -> Tensor | KerasTensor:
     """Concatenate inputs along an axis; functional interface of `Concatenate`.
 
     Args:
@@ -547,10 +559,13 @@ def concatenate(inputs: Sequence[Any], axis: int = -1, **kwargs: Any) -> jax.Arr
         >>> podium.layers.concatenate([x, y]).numpy()
         array([[0., 0., 1.]], dtype=float32)
     """
-    return Concatenate(axis=axis, **kwargs)(inputs)
+    result: Tensor | KerasTensor = Concatenate(axis=axis, **kwargs)(inputs)
+    return result
 
 
-def dot(inputs: Sequence[Any], axes: int | tuple[int, int] = -1, **kwargs: Any) -> jax.Array:
+def dot(
+    inputs: Sequence[Any], axes: int | tuple[int, int] = -1, **kwargs: Any
+) -> Tensor | KerasTensor:
     """Compute the dot product of two inputs; functional interface of `Dot`.
 
     Args:
@@ -566,4 +581,5 @@ def dot(inputs: Sequence[Any], axes: int | tuple[int, int] = -1, **kwargs: Any) 
         >>> podium.layers.dot([x, x], axes=1).numpy()
         array([[3.]], dtype=float32)
     """
-    return Dot(axes=axes, **kwargs)(inputs)
+    result: Tensor | KerasTensor = Dot(axes=axes, **kwargs)(inputs)
+    return result

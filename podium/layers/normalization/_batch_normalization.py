@@ -167,7 +167,8 @@ class BatchNormalization(Layer):
         )
 
     def _initial_stddev(self, shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
-        return dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))
+        result: Tensor = dispatch(jnp.sqrt, self.moving_variance_initializer(shape, dtype))
+        return result
 
     def call(
         self, inputs: Tensor, training: bool | None = None, mask: Tensor | None = None
@@ -204,6 +205,7 @@ class BatchNormalization(Layer):
             "clipping": self.renorm_clipping,
             "renorm_momentum": self.renorm_momentum,
         }
+        outputs: Tensor
         outputs, new_averages = dispatch(
             _renormalize_batch, inputs, mask, averages, self.gamma, self.beta, **options
         )

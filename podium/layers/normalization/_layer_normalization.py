@@ -423,11 +423,13 @@ class SpectralNormalization(Wrapper):
             )
             self.vector_u.assign(vector)
             self.kernel.assign(kernel)
-        return self.layer(inputs)
+        result: Tensor = self.layer(inputs)
+        return result
 
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the layer's outputs."""
-        return self.layer.compute_output_shape(input_shape)
+        result: SymbolicShape = self.layer.compute_output_shape(input_shape)
+        return result
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""

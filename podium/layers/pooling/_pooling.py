@@ -48,9 +48,10 @@ class _Pooling(Layer):
     def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
         self.compute_output_shape(inputs.shape)  # raises if the window does not fit
-        return type(self)._operation(
+        result: Tensor = type(self)._operation(
             inputs, self.pool_size, self.strides, self.padding, self.data_format
         )
+        return result
 
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs; an empty output is an error."""
@@ -224,7 +225,8 @@ class _GlobalPooling(Layer):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        return type(self)._operation(inputs, axis=self._axes, keepdims=self.keepdims)
+        result: Tensor = type(self)._operation(inputs, axis=self._axes, keepdims=self.keepdims)
+        return result
 
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""
@@ -391,7 +393,8 @@ class _AdaptivePooling(Layer):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Compute the outputs."""
-        return type(self)._operation(inputs, self.output_size, self.data_format)
+        result: Tensor = type(self)._operation(inputs, self.output_size, self.data_format)
+        return result
 
     def compute_output_shape(self, input_shape: SymbolicShape) -> SymbolicShape:
         """Return the shape of the outputs."""

@@ -122,7 +122,10 @@ class Normalization(Layer):
             if argument is None
             else np.broadcast_to(np.asarray(argument, self.compute_dtype), kept)
         )
-        return dispatch(lambda v: v.reshape(shape).astype(self.compute_dtype), value)
+        result: Tensor | None = dispatch(
+            lambda v: v.reshape(shape).astype(self.compute_dtype), value
+        )
+        return result
 
     def adapt(self, data: Tree) -> None:
         """Compute mean and variance from data, replacing earlier ones.

@@ -158,9 +158,10 @@ class AlphaDropout(Dropout):
         keep = (
             draw_flat(lambda flat: jax.random.uniform(key, flat), self._mask_shape(x)) >= self.rate
         )
-        return scale * jnp.where(keep, x, jnp.asarray(minimum, x.dtype)) - (
+        result: jax.Array = scale * jnp.where(keep, x, jnp.asarray(minimum, x.dtype)) - (
             scale * minimum * self.rate
         )
+        return result
 
 
 class GaussianDropout(_RandomLayer):

@@ -113,9 +113,10 @@ class LSTMCell(RecurrentCell):
         """Initialize the bias of the forget gate to 1, and the others as specified."""
         sizes = (self.units, self.units, 2 * self.units)
         parts = (self.bias_initializer, initializers.get("ones"), self.bias_initializer)
-        return dispatch(
+        result: Tensor = dispatch(
             jnp.concatenate, [part((size,), dtype) for part, size in zip(parts, sizes, strict=True)]
         )
+        return result
 
     def _step(self) -> Step:
         return _STEP

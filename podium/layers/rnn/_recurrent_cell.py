@@ -118,7 +118,10 @@ class RecurrentCell(Layer):
         """Run over sequences; return the last output, all outputs (or None) and the states."""
         weights, *masks = self._weights_and_masks(sequences, training)
         options["autodiff"] = context.forward_mode or not self._is_pure()
-        return self._dispatch(run_all_steps, sequences, states, weights, mask, *masks, **options)
+        result: tuple[Any, ...] = self._dispatch(
+            run_all_steps, sequences, states, weights, mask, *masks, **options
+        )
+        return result
 
     def _weights_and_masks(self, inputs: Tensor, training: bool) -> tuple[Any, ...]:
         return (self.kernel, self.recurrent_kernel, self.bias), *self.draw_masks(inputs, training)
@@ -161,9 +164,10 @@ class RecurrentCell(Layer):
             for rate in rates
         ]
         batch = inputs.shape[0]
-        return dispatch(
+        result: tuple[Any, Any] = dispatch(
             _draw_masks, keys, rates, ((batch, inputs.shape[-1]), (batch, self.units)), inputs.dtype
         )
+        return result
 
     def get_initial_state(self, batch_size: int | None = None) -> list[Any]:
         """Return states of zeros."""

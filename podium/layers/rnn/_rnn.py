@@ -55,7 +55,8 @@ class StackedRNNCells(Layer):
     @property
     def output_size(self) -> int:
         """The size of the output of the last cell."""
-        return _output_size(self.cells[-1])
+        result: int = _output_size(self.cells[-1])
+        return result
 
     def get_initial_state(self, batch_size: int | None = None) -> list[Any]:
         """Return states of zeros, one entry per cell."""
@@ -261,7 +262,10 @@ class RNN(Layer):
                 f"states; its cell has {len(self.state_size)}, of sizes {self.state_size}. Pass a "
                 f"list of {len(self.state_size)}."
             )
-        return map_structure(lambda value: dispatch(_cast_state, value, self.compute_dtype), states)
+        result: list[Any] = map_structure(
+            lambda value: dispatch(_cast_state, value, self.compute_dtype), states
+        )
+        return result
 
     def _run_steps(
         self,
@@ -381,7 +385,10 @@ def _check_cell(owner: str, cell: Any) -> Any:
 def _call_cell(cell: Any, inputs: Tensor, states: Tree, training: bool) -> tuple[Any, ...]:
     takes_training = isinstance(cell, Layer) and "training" in cell._call_signature.all_names
     run = cell if callable(cell) else cell.call
-    return run(inputs, states, training=training) if takes_training else run(inputs, states)
+    result: tuple[Any, ...] = (
+        run(inputs, states, training=training) if takes_training else run(inputs, states)
+    )
+    return result
 
 
 def _output_size(cell: Any) -> Any:
@@ -450,4 +457,5 @@ def _run_custom(
         )
         return output, None if outputs is None else jnp.swapaxes(outputs, 0, 1), states
 
-    return dispatch_scan(run, sequences, states, mask)
+    result: tuple[Any, ...] = dispatch_scan(run, sequences, states, mask)
+    return result
