@@ -1,6 +1,4 @@
-"""Arrays of every kind as inputs: read by batches of rows, never as a whole, and never copied as a
-whole.
-"""
+"""Arrays of every kind as inputs are read batch by batch; they are never read or copied at once."""
 
 import collections
 import dataclasses
@@ -205,7 +203,7 @@ def test_integers_beyond_32_bits_raise_in_their_batch():
     with pytest.raises(OverflowError, match="`y` holds integers from 0 to 1099511627776"):
         list(iterator)
     with pytest.raises(OverflowError, match="`y` holds integers"):
-        DataHandler(X, scipy.sparse.csr_array(y[:, None]))  # its numbers lie in memory
+        DataHandler(X, scipy.sparse.csr_array(y[:, None]))  # its values are in memory
 
 
 @dataclasses.dataclass

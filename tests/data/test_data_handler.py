@@ -1,6 +1,4 @@
-"""DataHandler: epochs, steps and groups of k, for every kind of source, against a simple model of
-what must happen.
-"""
+"""DataHandler: epochs, steps and executions for every kind of source, compared with a reference."""
 
 import warnings
 
@@ -53,23 +51,23 @@ class Loader:
         self.ended += 1
 
 
-def walk(handler, tell=True):
-    """What `fit` does: returns `[(epoch, [(first step, last step, batches)])]`."""
-    found = []
+def read_handler(handler, record=True):
+    """Read batches as `fit` does; return `[(epoch, [(first step, last step, batches)])]`."""
+    epochs = []
     for epoch, iterator in handler.enumerate_epochs():
         executions = []
         with handler.catch_stop_iteration():
             for step in handler.steps():
                 group = iterator.next_group(int(handler._steps_per_execution))
-                end = handler.record_steps(len(group)) if tell else step + handler.step_increment
+                end = handler.record_steps(len(group)) if record else step + handler.step_increment
                 assert end == step + handler.step_increment
                 executions.append((step, end, [int(np.asarray(one).flat[0]) for one in group]))
-        found.append((epoch, executions))
-    return found
+        epochs.append((epoch, executions))
+    return epochs
 
 
-def model(kind, count, steps, k, first_epoch, epochs):
-    """What must happen: the walk, and whether it ends with a warning."""
+def reference(kind, count, steps, k, first_epoch, epochs):
+    """Return the expected epochs, and whether they end with a warning."""
     whole = steps is None and kind != "generator"
     whole = whole or (steps == count and kind in ("arrays", "dataset", "loader"))
     if whole:
@@ -112,10 +110,10 @@ def test_handler_equals_a_reference_model(kind, count, steps, k, first_epoch, ep
         initial_epoch=first_epoch,
         epochs=epochs,
     )
-    expected, runs_out = model(kind, count, steps, k, first_epoch, epochs)
+    expected, runs_out = reference(kind, count, steps, k, first_epoch, epochs)
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
-        assert walk(handler) == expected
+        assert read_handler(handler) == expected
     assert [("ran out of data" in str(w.message)) for w in met] == [True] * runs_out
     assert handler.insufficient_data == runs_out
     assert holder.value == k
@@ -157,7 +155,7 @@ def test_steps_per_execution_is_restored_after_an_exception():
 def test_exhausted_generator_warns_and_stops_training():
     handler = DataHandler(map(batch, range(3)), epochs=3)
     with pytest.warns(UserWarning, match=RAN_OUT.format(9)) as met:
-        found = walk(handler)
+        found = read_handler(handler)
     assert found == [(0, [(0, 0, [0]), (1, 1, [1]), (2, 2, [2])])]
     assert met[0].filename == __file__ and handler.insufficient_data
 
@@ -165,13 +163,13 @@ def test_exhausted_generator_warns_and_stops_training():
 def test_short_epoch_is_completed_and_is_the_last():
     handler = DataHandler(map(batch, range(3)), epochs=3, steps_per_epoch=2)
     with pytest.warns(UserWarning, match=RAN_OUT.format(6)):
-        assert [len(executions) for _, executions in walk(handler)] == [2, 1]
+        assert [len(executions) for _, executions in read_handler(handler)] == [2, 1]
 
 
 def test_more_steps_than_batches_warns_after_one_pass():
     handler = DataHandler(np.arange(32.0), batch_size=8, steps_per_epoch=10, epochs=3)
     with pytest.warns(UserWarning, match=RAN_OUT.format(30)):
-        assert [len(executions) for _, executions in walk(handler)] == [4]
+        assert [len(executions) for _, executions in read_handler(handler)] == [4]
 
 
 def test_unknown_size_is_known_after_the_first_epoch():
@@ -189,14 +187,14 @@ def test_epochs_of_unknown_length_are_read_to_their_end():
     lengths = iter([2, 4, 3])
     dataset = Dataset.from_generator(lambda: map(batch, range(next(lengths))))
     handler = DataHandler(dataset, epochs=3)
-    assert [len(executions) for _, executions in walk(handler)] == [2, 4, 3]
+    assert [len(executions) for _, executions in read_handler(handler)] == [2, 4, 3]
 
 
 def test_source_that_is_empty_in_the_second_pass_ends_the_run():
     once = map(batch, range(3))
     handler = DataHandler(Dataset.from_generator(lambda: once), epochs=3)
     with pytest.warns(UserWarning, match="ran out of data"):
-        assert [epoch for epoch, _ in walk(handler)] == [0]
+        assert [epoch for epoch, _ in read_handler(handler)] == [0]
 
 
 def test_every_step_has_a_batch():
@@ -229,7 +227,7 @@ def test_catch_stop_iteration_ends_the_epoch():
 def test_generator_is_read_for_exactly_the_requested_batches():
     numbers = iter(range(100))
     generator = (batch(number) for number in numbers)
-    walk(DataHandler(generator, steps_per_epoch=3, epochs=2))
+    read_handler(DataHandler(generator, steps_per_epoch=3, epochs=2))
     assert next(numbers) == 6
     assert int(next(generator).flat[0]) == 7  # not closed: what is left is the user's
 
@@ -238,29 +236,29 @@ def test_second_iteration_starts_again_except_for_a_generator():
     handler = DataHandler(
         np.arange(6.0), batch_size=1, steps_per_epoch=2
     )  # what validation does after every epoch
-    assert walk(handler) == walk(handler) == [(0, [(0, 0, [0]), (1, 1, [1])])]
+    assert read_handler(handler) == read_handler(handler) == [(0, [(0, 0, [0]), (1, 1, [1])])]
     handler = DataHandler(map(batch, range(4)), steps_per_epoch=2)
-    assert walk(handler)[0][1][0][2] == [0] and walk(handler)[0][1][0][2] == [2]
+    assert read_handler(handler)[0][1][0][2] == [0] and read_handler(handler)[0][1][0][2] == [2]
     with pytest.warns(UserWarning, match="ran out of data"):
-        assert walk(handler) == []
+        assert read_handler(handler) == []
 
 
 def test_peek_does_not_consume_the_batch():
     handler = DataHandler(map(batch, range(2)))
     assert handler.peek().tolist() == handler.peek().tolist() == batch(0).tolist()
-    assert [group for _, _, group in walk(handler)[0][1]] == [[0], [1]]
+    assert [group for _, _, group in read_handler(handler)[0][1]] == [[0], [1]]
 
 
 def test_on_epoch_end_of_a_loader_is_called():
     loader = Loader(2)
-    walk(DataHandler(loader, epochs=3))
+    read_handler(DataHandler(loader, epochs=3))
     assert loader.ended == 3
 
 
 def test_very_long_epoch_of_unknown_size_warns(monkeypatch):
     monkeypatch.setattr("podium.data._data_handler._MANY_STEPS", 5)
     with pytest.warns(UserWarning, match=r"5 batches have been read in one epoch.*steps=") as met:
-        walk(DataHandler(map(batch, range(9)), caller="predict"))
+        read_handler(DataHandler(map(batch, range(9)), caller="predict"))
     assert len(met) == 1
 
 

@@ -1,5 +1,5 @@
-"""Dataset: what tf.data has no record for: types, orders, memory, text, functions of Tensors,
-errors.
+"""Dataset: dtypes, orders, memory, text, functions of Tensors and errors. What tf.data returns is
+compared in `test_data_oracle.py`.
 """
 
 import numpy as np
@@ -112,7 +112,7 @@ def test_exception_of_a_map_function_is_raised_unchanged():
         list(Dataset.range(3).map(fail))
 
 
-# --- walking
+# --- iterating
 
 
 def test_dataset_can_be_iterated_repeatedly_and_concurrently():

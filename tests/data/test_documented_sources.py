@@ -1,5 +1,5 @@
-"""The table of sources in docs/data.md: every cell is seen to be true here, with the real packages
-where they are installed.
+"""The table of sources in docs/data.md: every cell is checked, with the real packages if they are
+installed.
 
 Where a package is missing its rows are skipped; `make test-sources` runs all of them.
 """
@@ -155,10 +155,8 @@ def table():
     return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in cells if row[0] in SOURCES}
 
 
-def made(name, folder):
-    """Make a source anew, with the arguments that go with it; its file, if it has one, in a folder
-    of its own.
-    """
+def make_source(name, folder):
+    """Return the arguments of a new source; its file, if it has one, is in `folder`."""
     package, make = SOURCES[name]
     try:
         found = importlib.util.find_spec(package)
@@ -201,13 +199,13 @@ def test_fit_evaluate_and_predict_equal_those_with_arrays(name, expected, tmp_pa
     weights, loss, outputs = expected
     cells = table()[name]
     model = network()
-    arguments, size = made(name, tmp_path)
+    arguments, size = make_source(name, tmp_path)
     model.fit(**arguments, **size, shuffle=False, verbose=0)
     for one, other in zip(model.get_weights(), weights, strict=True):
         np.testing.assert_array_equal(one, other)
-    arguments, _ = made(name, tmp_path)
+    arguments, _ = make_source(name, tmp_path)
     assert model.evaluate(**arguments, **size, verbose=0) == loss
-    arguments, _ = made(name, tmp_path)
+    arguments, _ = make_source(name, tmp_path)
     if "y" in arguments and isinstance(arguments["y"], str):
         arguments["x"] = arguments["x"].remove_columns("label")
     found = model.predict(arguments["x"], **size, verbose=0)
@@ -216,7 +214,7 @@ def test_fit_evaluate_and_predict_equal_those_with_arrays(name, expected, tmp_pa
 
 
 def order_of(name, folder, shuffle):
-    arguments, size = made(name, folder)
+    arguments, size = make_source(name, folder)
     data = DataHandler(**arguments, **size, shuffle=shuffle, shuffle_seed=3)
     with data:
         return [
@@ -246,7 +244,7 @@ def test_order_with_shuffle(name, tmp_path):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_position_can_be_restored_if_documented(name, tmp_path):
-    arguments, size = made(name, tmp_path)
+    arguments, size = make_source(name, tmp_path)
     with DataHandler(**arguments, **size) as data:
         for _, iterator in data.enumerate_epochs():
             iterator.next_group(2)
@@ -257,7 +255,7 @@ def test_position_can_be_restored_if_documented(name, tmp_path):
             position = data.position()
             rest = [np.asarray(batch[0]) for batch in iterator.next_group(99)]
     assert table()[name]["seekable"] == "yes"
-    arguments, size = made(name, tmp_path)
+    arguments, size = make_source(name, tmp_path)
     with DataHandler(**arguments, **size) as again:
         again.seek(position)
         for _, iterator in again.enumerate_epochs():
@@ -265,8 +263,8 @@ def test_position_can_be_restored_if_documented(name, tmp_path):
                 np.testing.assert_array_equal(np.asarray(one[0]), other)
 
 
-def given(source):
-    """Where the numbers of a source lie, if that is known: as arrays that share its memory."""
+def memory_of(source):
+    """Return an array that shares the memory of a source, or None if that is not known."""
     kind = type(source).__module__.partition(".")[0]
     if isinstance(source, np.ndarray):
         return source
@@ -275,14 +273,12 @@ def given(source):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_batch_is_a_copy_if_its_memory_is_shared(name, tmp_path):
-    """A 0 in the table: the source made the arrays for the batch. Anything else: nobody can change
-    the batch any more.
-    """
-    arguments, size = made(name, tmp_path)
+    """A 0 in the table means that the source makes arrays for each batch; otherwise it is a copy."""
+    arguments, size = make_source(name, tmp_path)
     with DataHandler(**arguments, **size) as data:
         batch = data.peek()
         fresh = data.adapter.fresh or type(data.adapter).__name__ == "TensorFlowAdapter"
-    held = given(arguments["x"])
+    held = memory_of(arguments["x"])
     if held is not None:
         assert not np.shares_memory(np.asarray(batch[0]), held)
     assert fresh == table()[name]["copies"].startswith("0")

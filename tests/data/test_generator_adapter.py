@@ -1,5 +1,5 @@
-"""Generators and iterators: pulled exactly as often as their batches are used, and their exceptions
-are their own.
+"""Generators and iterators are read exactly as often as their batches are used; their exceptions are
+raised unchanged.
 """
 
 import itertools
@@ -69,13 +69,13 @@ class Loader:
     ids=["generator", "map", "loader"],
 )
 def test_exception_of_a_source_has_a_note_with_the_batch(source, kind):
-    with pytest.raises(Disk, match="gone") as met:
+    with pytest.raises(Disk, match="gone") as caught:
         model().fit(source(), verbose=0)
-    assert met.value.__notes__ == [
+    assert caught.value.__notes__ == [
         f"It was raised while batch 2 of the {kind} was read (the first is 0)."
     ]
     assert "raise Disk" in "".join(
-        traceback.format_tb(met.value.__traceback__)
+        traceback.format_tb(caught.value.__traceback__)
     )  # the user's own line is shown
 
 
@@ -86,26 +86,26 @@ def test_exception_object_of_a_source_is_raised_unchanged():
         yield X, Y
         raise error
 
-    with pytest.raises(Disk) as met:
+    with pytest.raises(Disk) as caught:
         model().fit(batches(), verbose=0)
-    assert met.value is error
+    assert caught.value is error
 
 
 def test_batch_index_in_errors_continues_for_generators_and_restarts_for_loaders():
-    with pytest.raises(Disk) as met:
+    with pytest.raises(Disk) as caught:
         model().fit(raising(5), steps_per_epoch=2, epochs=3, verbose=0)
-    assert "batch 5 of the generator" in met.value.__notes__[0]
+    assert "batch 5 of the generator" in caught.value.__notes__[0]
 
     class SecondEpoch:
-        walks = 0
+        passes = 0
 
         def __iter__(self):
-            self.walks += 1
-            return raising(3) if self.walks == 2 else iter([(X, Y)] * 4)
+            self.passes += 1
+            return raising(3) if self.passes == 2 else iter([(X, Y)] * 4)
 
-    with pytest.raises(Disk) as met:
+    with pytest.raises(Disk) as caught:
         model().fit(SecondEpoch(), epochs=2, verbose=0)
-    assert "batch 3 of the SecondEpoch" in met.value.__notes__[0]
+    assert "batch 3 of the SecondEpoch" in caught.value.__notes__[0]
 
 
 def test_error_for_a_changed_structure_names_the_batch():
@@ -132,21 +132,21 @@ def test_closing_the_reader_closes_its_source_unless_it_is_the_users():
         finally:
             ended.append(True)
 
-    class Own(podium.data.DataAdapter):
+    class OwnAdapter(podium.data.DataAdapter):
         def iterate(self, epoch, start=0):
             return batches()
 
     from podium.data.adapters._batch_reader import BatchReader
     from podium.data.adapters._generator_adapter import GeneratorAdapter
 
-    walk = BatchReader(Own(None)).read(Own(None).iterate(0))
-    next(walk)
-    walk.close()
+    reader = BatchReader(OwnAdapter(None)).read(OwnAdapter(None).iterate(0))
+    next(reader)
+    reader.close()
     assert ended == [True]
     source = batches()
-    walk = BatchReader(GeneratorAdapter(source, steps=1)).read(source)
-    next(walk)
-    walk.close()
+    reader = BatchReader(GeneratorAdapter(source, steps=1)).read(source)
+    next(reader)
+    reader.close()
     assert ended == [True]
     source.close()
 

@@ -1,5 +1,5 @@
-"""Wrong data are refused before anything is compiled, with messages that name the argument, the
-value and the way out.
+"""Invalid data are refused before anything is compiled, with messages that name the argument, the
+value and the fix.
 """
 
 import itertools

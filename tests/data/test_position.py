@@ -1,6 +1,4 @@
-"""Position is data: a handler put back to a place goes on from there exactly as the one that gave
-the place.
-"""
+"""Positions: a handler that seeks to a position continues exactly like the one that returned it."""
 
 import json
 
@@ -66,37 +64,36 @@ SOURCES = {
 }
 
 
-def walk(data, stop_after=None):
-    """Return the batches of every epoch, and the position after `stop_after` of them; then stop."""
-    found, taken = [], 0
+def read_batches(data, stop_after=None):
+    """Return the batches of every epoch, or the first `stop_after` and the position after them."""
+    batches = []
     with data:
         for epoch, iterator in data.enumerate_epochs():
             for step in data.steps():
                 batch = iterator.next_arrays()
                 data.record_steps(1)
-                found.append(
+                batches.append(
                     (epoch, step, np.asarray(batch[0]).tolist(), np.asarray(batch[1]).tolist())
                 )
-                taken += 1
-                if taken == stop_after:
-                    return found, data.position()
-    return found, None
+                if len(batches) == stop_after:
+                    return batches, data.position()
+    return batches, None
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_resumed_iteration_equals_an_uninterrupted_one(name):
     set_random_seed(1)
-    whole, _ = walk(DataHandler(**SOURCES[name](), epochs=3))
+    whole, _ = read_batches(DataHandler(**SOURCES[name](), epochs=3))
     assert len(whole) >= 6
     for stop in range(1, len(whole)):
         set_random_seed(1)
-        first, position = walk(DataHandler(**SOURCES[name](), epochs=3), stop)
+        first, position = read_batches(DataHandler(**SOURCES[name](), epochs=3), stop)
         assert first == whole[:stop]
         position = json.loads(json.dumps(position))
         set_random_seed(2)  # another process, with other random numbers
         data = DataHandler(**SOURCES[name](), epochs=3)
         data.seek(position)
-        assert walk(data)[0] == whole[stop:], stop
+        assert read_batches(data)[0] == whole[stop:], stop
 
 
 def test_seek_does_not_read_earlier_batches():

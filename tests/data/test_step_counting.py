@@ -1,5 +1,5 @@
-"""Batches counted exactly: what is trained, callback indices, pulls and warnings, against a short
-model of the rules.
+"""Counting of batches: what is trained, the indices of callbacks, reads and warnings, compared with
+a short reference implementation of the rules.
 """
 
 import itertools
@@ -17,29 +17,27 @@ KNOWN = ("arrays", "dataset", "loader", "sequence")  # sources that say how many
 ONE_SHOT = ("generator", "iterator")
 
 
-def rules(kind, samples, size, steps, k, first, epochs):
-    """Say what must happen: `[(epoch, [(first step, last step, batches)])]`, and whether a warning
-    ends it.
+def reference(kind, samples, size, steps, k, first, epochs):
+    """Return the expected `[(epoch, [(first step, last step, batches)])]`, and whether the run ends
+    with a warning.
     """
     count = -(-samples // size)
-    again = kind not in ONE_SHOT and (
-        steps is None or (steps == count and kind in KNOWN)
-    )  # each epoch walks anew
+    # Whether each epoch starts a new iteration.
+    again = kind not in ONE_SHOT and (steps is None or (steps == count and kind in KNOWN))
     left = list(range(count))
     if kind in ("arrays", "sequence") and steps is not None and steps < count:
-        left *= epochs + 1  # goes on where the last epoch stopped, pass after pass
-    length = steps or (
-        count if kind in KNOWN else None
-    )  # of an epoch, as far as it is known before
-    happened = []
+        left *= epochs + 1  # continues where the last epoch stopped, pass after pass
+    # The length of an epoch, if it is known in advance.
+    length = steps or (count if kind in KNOWN else None)
+    expected = []
     for epoch in range(first, epochs):
         if not again and not left:
-            return happened, True
+            return expected, True
         batches = list(range(count)) if again else left[:length]
         left = left[len(batches) :]
         k_now = min(k, length) if length else k
         groups = [batches[at : at + k_now] for at in range(0, len(batches), k_now)]
-        happened.append(
+        expected.append(
             (
                 epoch,
                 [
@@ -49,19 +47,19 @@ def rules(kind, samples, size, steps, k, first, epochs):
             )
         )
         if length is not None and len(batches) < length:
-            return happened, True
+            return expected, True
         if length is None:
             length = len(batches)
             if kind in ONE_SHOT:
                 left = []
-    return happened, False
+    return expected, False
 
 
 class Source:
-    """A source of each kind whose batches tell their number; it counts what is asked of it."""
+    """A source of each kind whose batches hold their index; it counts how many are read."""
 
     def __init__(self, kind, samples, size):
-        self.pulls = 0
+        self.num_reads = 0
         self.batches = [
             np.full((min(size, samples - at), 1), float(number))
             for number, at in enumerate(range(0, samples, size))
@@ -81,7 +79,7 @@ class Source:
                 return len(source.batches)
 
             def __getitem__(self, index):
-                source.pulls += 1
+                source.num_reads += 1
                 return source.batches[index]
 
         made = {
@@ -98,18 +96,18 @@ class Source:
 
     def read(self):
         for batch in self.batches:
-            self.pulls += 1
+            self.num_reads += 1
             yield batch
 
     def numbers(self):
         for number in range(len(self.batches)):
-            self.pulls += 1
+            self.num_reads += 1
             yield number
 
 
-def walk(handler):
-    """Do what `fit` does."""
-    happened = []
+def read_handler(handler):
+    """Read batches as `fit` does; return the same as `reference`."""
+    epochs = []
     with handler:
         for epoch, iterator in handler.enumerate_epochs():
             executions = []
@@ -123,8 +121,8 @@ def walk(handler):
                             [int(np.asarray(one).flat[0]) for one in group],
                         )
                     )
-            happened.append((epoch, executions))
-    return happened
+            epochs.append((epoch, executions))
+    return epochs
 
 
 def cases(kind, count):
@@ -151,16 +149,16 @@ def test_handler_follows_the_reference_rules(kind):
                 initial_epoch=first,
                 epochs=epochs,
             )
-            happened = walk(handler)
-        expected, runs_out = rules(kind, *case)
-        assert happened == expected, case
+            expected = read_handler(handler)
+        expected, runs_out = reference(kind, *case)
+        assert expected == expected, case
         assert ["ran out of data" in str(warning.message) for warning in met] == [
             True
         ] * runs_out, case
         assert holder.value == k and handler.insufficient_data == runs_out, case
         if kind in ONE_SHOT and expected:
             used = sum(len(group) for _, executions in expected for _, _, group in executions)
-            assert source.pulls == used, case  # asked for not one more
+            assert source.num_reads == used, case  # asked for not one more
 
 
 class Notes(podium.callbacks.Callback):
@@ -209,7 +207,7 @@ def test_fit_follows_the_reference_rules(kind):
                 callbacks=notes,
                 verbose=0,
             )
-        expected, runs_out = rules(kind, *case)
+        expected, runs_out = reference(kind, *case)
         assert notes.epochs == [
             (epoch, [(a, b) for a, b, _ in executions]) for epoch, executions in expected
         ], case
@@ -221,7 +219,7 @@ def test_fit_follows_the_reference_rules(kind):
             True
         ] * runs_out, case
         if kind in ONE_SHOT and expected:
-            assert source.pulls == len(model.seen), case
+            assert source.num_reads == len(model.seen), case
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -235,5 +233,5 @@ def test_fit_that_stops_leaves_the_remaining_batches_of_a_generator(kind, k):
             self.model.stop_training = batch >= 3
 
     model.fit(**source.arguments, callbacks=Stops(), verbose=0)
-    assert model.seen == [0, 1, 2, 3] and source.pulls == 4
+    assert model.seen == [0, 1, 2, 3] and source.num_reads == 4
     assert int(next(source.arguments["x"])[0, 0]) == 4

@@ -129,12 +129,12 @@ def trained(make, strategy):
         None: None,
     }[targets]
     history = model.fit(x, y, batch_size=32, epochs=epochs, verbose=0)
-    figures = [value for values in history.history.values() for value in values]
+    logs = [value for values in history.history.values() for value in values]
     weights = [weight.numpy() for weight in model.weights]
     if count == 64:
-        return [*weights, np.array(figures)]
+        return [*weights, np.array(logs)]
     evaluated = np.array(model.evaluate(x, y, batch_size=32, verbose=0))
-    return [*weights, np.array(figures), evaluated, model.predict(x, batch_size=32, verbose=0)]
+    return [*weights, np.array(logs), evaluated, model.predict(x, batch_size=32, verbose=0)]
 
 
 def main():

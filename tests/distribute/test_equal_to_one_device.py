@@ -1,6 +1,4 @@
-"""Training on 8 virtual devices gives what one device gives; in a process of its own, since tests
-see 4.
-"""
+"""Training on 8 virtual devices equals one device; in a separate process, since tests have 4."""
 
 import os
 import pathlib

@@ -1,4 +1,6 @@
-"""`fit`, `evaluate`, `predict` and their kin under strategies of several devices: as on one."""
+"""`fit`, `evaluate`, `predict` and similar methods under strategies of several devices equal one
+device.
+"""
 
 import copy
 
@@ -32,13 +34,13 @@ def make(strategy, k=1, eagerly=False):
     return model
 
 
-def used(model):
-    """Return everything that the three loops give."""
+def run_all_methods(model):
+    """Return the results of training, evaluation and prediction."""
     history = model.fit(X, Y, batch_size=32, epochs=2, verbose=0, validation_split=0.2)
-    figures = [value for values in history.history.values() for value in values]
+    logs = [value for values in history.history.values() for value in values]
     return [
         *[weight.numpy() for weight in (*model.weights, *model.optimizer.variables)],
-        np.array(figures),
+        np.array(logs),
         np.array(model.evaluate(X, Y, batch_size=32, verbose=0)),
         model.predict(X, batch_size=32, verbose=0),
         np.array(model.train_on_batch(X[:7], Y[:7])),
@@ -50,7 +52,7 @@ def used(model):
 
 @pytest.fixture(scope="module")
 def on_one_device():
-    return used(make(distribute.get_strategy()))
+    return run_all_methods(make(distribute.get_strategy()))
 
 
 STRATEGIES = {
@@ -69,7 +71,7 @@ STRATEGIES = {
 )
 def test_fit_evaluate_and_predict_equal_one_device(name, k, on_one_device):
     model = make(STRATEGIES[name](), k)
-    found = used(model)
+    found = run_all_methods(model)
     assert len(found) == len(on_one_device)
     for ours, one in zip(found, on_one_device, strict=True):
         np.testing.assert_allclose(ours, one, atol=2e-6)

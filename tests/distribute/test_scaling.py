@@ -1,5 +1,5 @@
-"""What train steps cost on many devices, from their compiled programs: what docs/scaling.md says
-holds for a small model too.
+"""Costs of train steps on many devices, from their compiled programs: the statements of
+docs/scaling.md hold for a small model too.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""What goes wrong with strategies, and what is said then; what replicas returned as one value."""
+"""Errors for models used outside of the scope they were made in; `reduce_per_replica`."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What a strategy of one device adds to a step: not a single call of a Python function."""
+"""A strategy of one device adds no call of a Python function to a step."""
 
 import collections
 import gc
@@ -25,8 +25,8 @@ def model_in(strategy):
     return model
 
 
-def counted(take):
-    """Return how often each function was called, of whomever, in 20 steps."""
+def count_calls(run_step):
+    """Return how often each Python function was called in 20 steps."""
     counts = collections.Counter()
 
     def count(frame, event, argument):
@@ -37,7 +37,7 @@ def counted(take):
     sys.setprofile(count)
     try:
         for _ in range(20):
-            take()
+            run_step()
     finally:
         sys.setprofile(None)
         gc.enable()
@@ -52,7 +52,7 @@ def calls_in_fit(strategy):
     with strategy.scope():
         for _ in range(10):
             step(data)
-        return counted(lambda: step(data))
+        return count_calls(lambda: step(data))
 
 
 def calls_in_a_loop(strategy):
@@ -73,7 +73,7 @@ def calls_in_a_loop(strategy):
 
     for _ in range(10):
         train(next(batches))
-    return counted(lambda: train(next(batches)))
+    return count_calls(lambda: train(next(batches)))
 
 
 @pytest.mark.parametrize("calls", [calls_in_fit, calls_in_a_loop])

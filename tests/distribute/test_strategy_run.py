@@ -1,5 +1,5 @@
-"""`Strategy.run` on several replicas: what code sees there, and how what replicas return and write
-becomes one.
+"""`Strategy.run` on several replicas: the values that a step receives, and how results and written
+values are combined.
 """
 
 import jax
