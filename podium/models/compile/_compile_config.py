@@ -1,25 +1,26 @@
-"""How a model was compiled, as plain data for files, and back."""
+"""The arguments of `compile` as plain data for files, and compiling a model with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
+from podium._typing import Config
 from podium.core import warn_user
 from podium.saving import serialize_keras_object
 from podium.saving.internal import build_from_config
 
+if TYPE_CHECKING:
+    from podium.models._model import Model
 
-def compile_config(model: Any) -> dict[str, Any] | None:
-    """Return the arguments of `compile` as plain data; None, with a warning, if they cannot be
-    written.
+
+def compile_config(model: Model) -> Config | None:
+    """Return the arguments of `compile` as plain data; None before `compile`, and with a warning if
+    they cannot be written.
     """
     arguments = dict(model._compile_state.arguments)
     if arguments.get("steps_per_execution") == "auto":
-        del arguments[
-            "steps_per_execution"
-        ]  # the default here, and a word that Keras does not know
-    if not model.compiled or not arguments:
+        del arguments["steps_per_execution"]  # the default, and a value that Keras does not know
+    if not arguments:
         return None
     try:
         return {
@@ -35,8 +36,14 @@ def compile_config(model: Any) -> dict[str, Any] | None:
         return None
 
 
-def compile_from_config(model: Any, config: Mapping[str, Any], has_own_compile: bool) -> None:
-    """Compile a model with arguments from a file, and make the optimizer's slots."""
+def compile_from_config(model: Model, config: Config, has_own_compile: bool) -> None:
+    """Compile a model with arguments from a file, and create the slots of the optimizer.
+
+    Args:
+        model: The model.
+        config: What `compile_config` returned.
+        has_own_compile: Whether its class overrides `compile`, whose arguments are not known.
+    """
     if has_own_compile:
         warn_user(
             f"Model {model.name!r} was not compiled: {type(model).__name__} has a `compile` of its "

@@ -10,10 +10,13 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from podium import optimizers
+from podium._typing import Tree
+from podium.core import Variable, tree_leaves
 from podium.data import StepsPerExecution
+from podium.distribute import Strategy
+from podium.metrics import Metric
 from podium.models.compile._compiled_loss import CompiledLoss
 from podium.models.compile._compiled_metrics import CompiledMetrics
-from podium.models.compile._scope_check import check_one_scope
 from podium.models.compile._trainable_state import TrainableState
 from podium.models.training._argument_checks import check_compile
 from podium.optimizers import Optimizer
@@ -89,7 +92,7 @@ def make_compile_state(
             trainable_state=TrainableState(model),
         )
     owned_metrics = [metrics, weighted_metrics, model._owned_metrics()]
-    check_one_scope(model, strategy, state.optimizer, owned_metrics)
+    _check_scopes(model, strategy, state.optimizer, owned_metrics)
     state.arguments = {
         "loss": loss,
         "loss_weights": loss_weights,
@@ -100,3 +103,38 @@ def make_compile_state(
         "jit_compile": jit_compile,
     }
     return state
+
+
+def _check_scopes(model: Model, strategy: Strategy, optimizer: object, metrics: Tree) -> None:
+    """Raise for Variables that are not placed as the model's strategy places them.
+
+    Raises:
+        ValueError: There is one; it and both scopes are named.
+    """
+    layout = strategy.placed_by
+    model_scope = "outside of all scopes" if layout is None else f"in the scope of {strategy!r}"
+    owners: list[tuple[str, Any]] = [
+        ("the model", model.variables),
+        ("the optimizer", getattr(optimizer, "variables", ())),
+    ]
+    for metric in tree_leaves(metrics):
+        if isinstance(metric, Metric):
+            owners.append((f"metric {metric.name!r}", metric.variables))
+    expected = None if layout is None else layout.everywhere
+    for owner, variables in owners:
+        for variable in variables:
+            if not isinstance(variable, Variable):
+                continue
+            placement = variable.placement
+            if (None if placement is None else placement.everywhere) != expected:
+                scope = (
+                    "outside of all scopes"
+                    if placement is None
+                    else f"in the scope of {placement.scope}"
+                )
+                raise ValueError(
+                    f"Variable {variable.path!r} of {owner} was made {scope}, and model "
+                    f"{model.name!r} {model_scope}. Make the model, "
+                    "its optimizer and its metrics in one scope: `with strategy.scope(): model "
+                    "= ...; model.compile(...)`."
+                )

@@ -1,36 +1,40 @@
-"""The losses given to `compile`, one per output, added up with their weights and averaged over the
-epoch.
+"""CompiledLoss: the losses passed to `compile`, one per output, and their means over the epoch.
+
+It owns the matching of losses, weights and targets with outputs. The losses themselves are in
+`podium/losses`.
 """
 
 from __future__ import annotations
 
 import numbers
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from podium import losses as losses_room
 from podium import ops
+from podium._typing import TensorLike, Tree
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
 from podium.distribute import scale_loss_for_distribution
+from podium.losses import Loss, LossFunctionWrapper
+from podium.losses import get as get_loss
 from podium.metrics import Mean
 from podium.models.compile._output_mapping import (
-    flat,
-    flat_targets,
+    flatten_outputs,
+    flatten_targets,
     layer_names,
     output_names,
-    spread,
+    to_outputs,
 )
 
 
 class CompiledLoss:
-    """`model.compiled_loss`: computes the loss of a batch and keeps its mean over the epoch.
+    """`model.compiled_loss`: computes the loss of a batch and its mean over the epoch.
 
     Args:
         loss: A loss (name, function or object) for all outputs, a list or a dictionary by output
             name; or None.
-        loss_weights: How much each output's loss counts: a list or a dictionary of numbers.
-        outputs: The model's symbolic outputs, where they are known already.
+        loss_weights: The weight of each output's loss: a list or a dictionary of numbers.
+        outputs: The model's symbolic outputs, if they are known.
 
     Example:
         >>> model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
@@ -41,12 +45,12 @@ class CompiledLoss:
         ['loss']
     """
 
-    def __init__(self, loss: Any, loss_weights: Any = None, outputs: Any = None):
-        self._given = loss
-        self._given_weights = loss_weights
+    def __init__(self, loss: Tree, loss_weights: Tree = None, outputs: Tree = None):
+        self._loss_argument = loss
+        self._weights_argument = loss_weights
         self._aliases = None if outputs is None else layer_names(outputs)
         self._names: list[str] = []
-        self._losses: list[Any] = []
+        self._losses: list[Loss | None] = []
         self._weights: list[float | None] = []
         self._mean: LossMean | None = None
         self._output_means: list[Mean | None] = []
@@ -56,36 +60,32 @@ class CompiledLoss:
             self._resolve(outputs)
 
     @property
-    def losses(self) -> list[Any]:
-        """One loss per output, None where an output has none; empty until the outputs are known."""
+    def losses(self) -> list[Loss | None]:
+        """One loss per output, None for an output without; empty until the outputs are known."""
         return self._losses
 
     @property
     def metrics(self) -> list[Mean]:
         """The running means: `loss` first, then one per output if there are several."""
-        own = [self._mean, *self._output_means]
-        return [mean for mean in own if mean is not None]
+        return [mean for mean in (self._mean, *self._output_means) if mean is not None]
 
     def reset_state(self) -> None:
-        """Start the means anew."""
+        """Reset the means."""
         for mean in self.metrics:
             mean.reset_state()
 
-    def _resolve(self, structure: Any) -> list[str]:
-        """Find out each output's loss and weight; returns the outputs' names."""
+    def _resolve(self, structure: Tree) -> list[str]:
+        """Set the loss and the weight of each output, and return the names of the outputs."""
         names = output_names(structure, self._aliases)
-        given, weights = self._given, self._given_weights
-        if given is None:
-            self._losses = [None] * len(names)
-        elif isinstance(given, (list, tuple, Mapping)) and not _is_config(given):
-            self._losses = [
-                _as_loss(one) for one in spread("loss", given, structure, names, self._aliases)
-            ]
+        loss, weights = self._loss_argument, self._weights_argument
+        if isinstance(loss, (list, tuple, Mapping)) and not _is_config(loss):
+            by_output = to_outputs("loss", loss, structure, names, self._aliases)
         else:
-            self._losses = [_as_loss(given) for _ in names]
+            by_output = [loss] * len(names)
+        self._losses = [_find_loss(identifier) for identifier in by_output]
         if weights is not None and not isinstance(weights, (list, tuple, Mapping)):
             weights = [weights] * len(names)
-        self._weights = spread("loss_weights", weights, structure, names, self._aliases)
+        self._weights = to_outputs("loss_weights", weights, structure, names, self._aliases)
         for weight in self._weights:
             if weight is not None and (
                 isinstance(weight, bool) or not isinstance(weight, (numbers.Real, Tensor, Variable))
@@ -95,8 +95,8 @@ class CompiledLoss:
                 )
         return names
 
-    def _build(self, y_pred: Any) -> list[str]:
-        """Name the outputs and make the means; later calls find it done."""
+    def _build(self, y_pred: Tree) -> list[str]:
+        """Create the means when the outputs are known, and return the names of the outputs."""
         if self._built:
             return self._names
         self._names = names = self._resolve(y_pred)
@@ -112,10 +112,14 @@ class CompiledLoss:
         return names
 
     def __call__(
-        self, y_true: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
-    ) -> Any:
-        """Return the total loss of a batch, and take it into the running means, weighted by the
-        batch's size.
+        self,
+        y_true: Tree,
+        y_pred: Tree,
+        sample_weight: Tree = None,
+        regularization_losses: Iterable[TensorLike] | None = None,
+    ) -> Tensor:
+        """Return the total loss of a batch, and update the running means with it, weighted by the
+        size of the batch.
 
         Args:
             y_true: Targets in the structure of the outputs.
@@ -124,14 +128,14 @@ class CompiledLoss:
             regularization_losses: Further losses to add, such as `model.losses`.
 
         Returns:
-            The total; zero when there is no loss at all.
+            The total; zero if there is no loss.
         """
         names = self._build(y_pred)
-        predictions = flat(y_pred)
-        targets = flat_targets("y", y_true, y_pred, names)
-        weights = flat_weights(sample_weight, y_pred, names)
+        predictions = flatten_outputs(y_pred)
+        targets = flatten_targets("y", y_true, y_pred, names)
+        weights = flatten_weights(sample_weight, y_pred, names)
         values = []
-        batch_size = leading_length(targets, predictions)
+        batch_size = leading_size(targets, predictions)
         rows = zip(
             self._losses,
             self._weights,
@@ -147,9 +151,9 @@ class CompiledLoss:
                 continue
             if target is None:
                 if isinstance(y_true, (list, tuple)):
-                    continue  # None in a list says that this output has no target
-                raise ValueError(_missing_target(name, y_true, loss))
-            target, prediction, weight = matched(target, prediction, weight)
+                    continue  # None in a list: this output has no target
+                raise ValueError(_missing_target_message(name, y_true, loss))
+            target, prediction, weight = match_ranks(target, prediction, weight)
             value = loss(target, prediction, sample_weight=weight)
             if value is None:
                 raise ValueError(
@@ -166,29 +170,30 @@ class CompiledLoss:
         for value in values[1:]:
             total = total + ops.cast(value, total.dtype)
         assert self._mean is not None
-        scaled = scale_loss_for_distribution(
-            total
-        )  # in `strategy.run`, where gradients are added up
+        # In `strategy.run`, where gradients are summed over replicas.
+        scaled: Tensor = scale_loss_for_distribution(total)
         self._mean.track(total, batch_size)
         return scaled
 
 
 class LossMean(Mean):
-    """The running mean named `loss`. A step that hands it the total once more, as steps for Keras 3
-    do, changes nothing.
+    """The running mean named `loss`.
+
+    A step that updates it with the total once more, as steps written for Keras 3 do, changes
+    nothing.
     """
 
     def __init__(self) -> None:
         super().__init__(name="loss")
-        self._tracked: weakref.ref | None = None
+        self._tracked: weakref.ref[Tensor] | None = None
 
-    def track(self, total: Any, batch_size: Any) -> None:
-        """Take the total loss of a batch into the mean."""
+    def track(self, total: Tensor, batch_size: float) -> None:
+        """Update the mean with the total loss of a batch."""
         super().update_state(total, sample_weight=batch_size)
         self._tracked = weakref.ref(total)
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> None:
-        """Take values into the mean, unless they are the total that `compiled_loss` has tracked
+    def update_state(self, values: TensorLike, sample_weight: TensorLike | None = None) -> None:
+        """Update the mean with values, unless they are the total that `compiled_loss` has tracked
         already.
         """
         if self._tracked is None or self._tracked() is not values:
@@ -198,45 +203,42 @@ class LossMean(Mean):
         return {**vars(self), "_tracked": None}
 
 
-def _is_config(given: Any) -> bool:
-    return isinstance(given, Mapping) and "class_name" in given
+def _is_config(loss: object) -> bool:
+    return isinstance(loss, Mapping) and "class_name" in loss
 
 
-def _check_losses(loss: Any) -> None:
-    """Refuse at once what is no loss, whether or not the outputs are known."""
+def _check_losses(loss: Tree) -> None:
+    """Raise for what is not a loss, whether or not the outputs are known."""
     if isinstance(loss, (list, tuple, Mapping)) and not _is_config(loss):
-        for one in loss.values() if isinstance(loss, Mapping) else loss:
-            _check_losses(one)
+        for item in loss.values() if isinstance(loss, Mapping) else loss:
+            _check_losses(item)
     elif loss is not None:
-        _as_loss(loss)
+        _find_loss(loss)
 
 
-def _as_loss(loss: Any) -> Any:
-    """Return a callable `(y_true, y_pred, sample_weight)` that reduces to one number."""
-    if loss is None:
+def _find_loss(identifier: Any) -> Loss | None:
+    """Return the loss for a name, function, config or loss."""
+    if identifier is None:
         return None
-    found = losses_room.get(loss)
-    if isinstance(found, losses_room.Loss):
-        return found
-    return losses_room.LossFunctionWrapper(found, name=loss_name(loss))
+    loss = get_loss(identifier)
+    if isinstance(loss, Loss):
+        return loss
+    return LossFunctionWrapper(loss, name=loss_name(identifier))
 
 
-def loss_name(loss: Any) -> str:
-    """Return the name that a loss or metric is shown under."""
+def loss_name(loss: object) -> str:
+    """Return the name of a loss or metric in the logs."""
     if isinstance(loss, str):
         return loss
-    return (
-        getattr(loss, "name", None)
-        or getattr(loss, "__name__", None)
-        or snake_case(type(loss).__name__)
-    )
+    name = getattr(loss, "name", None) or getattr(loss, "__name__", None)
+    return str(name or snake_case(type(loss).__name__))
 
 
-def _missing_target(name: str, y_true: Any, loss: Any) -> str:
+def _missing_target_message(name: str, y_true: Tree, loss: Loss) -> str:
     if isinstance(y_true, Mapping):
-        given = ", ".join(repr(key) for key in y_true)
+        keys = ", ".join(repr(key) for key in y_true)
         return (
-            f"The target of output {name!r} is missing: `y` has the keys {given}, and the output "
+            f"The target of output {name!r} is missing: `y` has the keys {keys}, and the output "
             f"has the loss {loss_name(loss)!r}. Add it to `y`, or give the output no loss in "
             "`compile`."
         )
@@ -247,25 +249,27 @@ def _missing_target(name: str, y_true: Any, loss: Any) -> str:
     )
 
 
-def leading_length(targets: list, predictions: list) -> int | float:
+def leading_size(targets: Iterable[object], predictions: Iterable[object]) -> int:
     """Return the number of samples in the batch; 1 for values without a batch dimension."""
-    for value in (*[target for target in targets if target is not None], *predictions):
-        shape: Any = getattr(value, "shape", ())
+    for value in (*targets, *predictions):
+        shape: Sequence[Any] = getattr(value, "shape", ())
         if len(shape):
             return int(shape[0])
     return 1
 
 
-def flat_weights(sample_weight: Any, y_pred: Any, names: list[str]) -> list[Any]:
-    """Return one sample weight per output; a single array counts for every output."""
+def flatten_weights(sample_weight: Tree, y_pred: Tree, names: list[str]) -> list[Any]:
+    """Return one sample weight per output; a single array is used for every output."""
     if sample_weight is not None and not isinstance(sample_weight, (list, tuple, Mapping)):
         return [sample_weight] * len(names)
-    return flat_targets("sample_weight", sample_weight, y_pred, names)
+    return flatten_targets("sample_weight", sample_weight, y_pred, names)
 
 
-def matched(target: Any, prediction: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Give target and weight the prediction's rank and type where Keras does: `(n,)` becomes `(n,
-    1)`, floats one type.
+def match_ranks(
+    target: Any, prediction: Any, weight: Any
+) -> tuple[Tensor, Tensor | Any, Tensor | None]:
+    """Return target, prediction and weight with the same rank and float dtype, as Keras does: `(n,)`
+    becomes `(n, 1)`.
     """
     target = convert_to_tensor(target)
     if not isinstance(prediction, Tensor) and not hasattr(prediction, "_keras_mask"):

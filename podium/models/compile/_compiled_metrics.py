@@ -1,21 +1,25 @@
-"""The metrics given to `compile`, one list per output, with the names that appear in the logs."""
+"""CompiledMetrics: the metrics passed to `compile`, by output, with their names in the logs.
+
+It owns the matching of metrics with outputs. The metrics themselves are in `podium/metrics`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from podium import losses as losses_room
-from podium import metrics as metrics_room
 from podium import ops
-from podium.metrics import Mean, MeanMetricWrapper, Metric
-from podium.models.compile._compiled_loss import flat_weights, loss_name, matched
+from podium._typing import TensorLike, Tree
+from podium.losses import Loss
+from podium.metrics import Mean, MeanMetricWrapper, Metric, resolve_accuracy
+from podium.metrics import get as get_metric
+from podium.models.compile._compiled_loss import flatten_weights, loss_name, match_ranks
 from podium.models.compile._output_mapping import (
-    flat,
-    flat_targets,
+    flatten_outputs,
+    flatten_targets,
     layer_names,
     output_names,
-    spread,
+    to_outputs,
 )
 
 _BY_SHAPE = ("accuracy", "acc", "crossentropy", "ce")
@@ -28,32 +32,31 @@ class CompiledMetrics:
         metrics: A metric (name, function or object), a list for all outputs, a list of lists or a
             dictionary by name.
         weighted_metrics: The same, for metrics that take the sample weights into account.
-        outputs: The model's symbolic outputs, where they are known already.
+        outputs: The model's symbolic outputs, if they are known.
 
     Example:
         >>> model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
         >>> model.compile(loss="mse", metrics=["mae"])
-        >>> model.compiled_metrics.update_state(np.zeros((3, 1), "float32"), podium.ops.ones((3, 1)))
-        >>> [(metric.name, float(metric.result())) for metric in model.compiled_metrics.metrics]
+        >>> metrics = model.compiled_metrics
+        >>> metrics.update_state(np.zeros((3, 1), "float32"), podium.ops.ones((3, 1)))
+        >>> [(metric.name, float(metric.result())) for metric in metrics.metrics]
         [('mae', 1.0)]
     """
 
-    def __init__(self, metrics: Any = None, weighted_metrics: Any = None, outputs: Any = None):
-        self._given = (metrics, weighted_metrics)
+    def __init__(self, metrics: Tree = None, weighted_metrics: Tree = None, outputs: Tree = None):
+        self._arguments = (metrics, weighted_metrics)
         self._aliases = None if outputs is None else layer_names(outputs)
         self._plain: list[list[Metric]] = []
         self._weighted: list[list[Metric]] = []
-        self._count: int | None = None  # how many outputs the metrics were made for
-        for given in self._given:
-            for one in _flat(given):
-                if one is not None and not (isinstance(one, str) and one.lower() in _BY_SHAPE):
-                    metrics_room.get(one)
+        self._num_outputs: int | None = None  # that the metrics were created for
+        for identifier in self._identifiers():
+            if not _depends_on_shapes(identifier):
+                get_metric(identifier)  # raises for unknown ones
         if outputs is not None:
             self._build(outputs)
-        elif not any(isinstance(given, Mapping) for given in self._given):
-            self._build(
-                None
-            )  # most models have one output; otherwise they are made anew with the first batch
+        elif not any(isinstance(argument, Mapping) for argument in self._arguments):
+            # Most models have one output. If there are more, the first batch replaces the metrics.
+            self._build(None)
 
     @property
     def metrics(self) -> list[Metric]:
@@ -66,143 +69,153 @@ class CompiledMetrics:
         ]
 
     def reset_state(self) -> None:
-        """Start all metrics anew."""
+        """Reset all metrics."""
         for metric in self.metrics:
             metric.reset_state()
 
-    def _build(self, structure: Any) -> list[str]:
-        """Make the metrics for outputs of this structure; returns the outputs' names."""
+    def _identifiers(self) -> list[Any]:
+        """List what was passed for single metrics, in any structure."""
+        return [identifier for argument in self._arguments for identifier in _as_list(argument)]
+
+    def _build(self, structure: Tree) -> list[str]:
+        """Create the metrics for outputs of this structure, and return the names of the outputs."""
         names = output_names(structure, self._aliases)
-        if self._count == len(names):
+        if self._num_outputs == len(names):
             return names
         plain, weighted = [
-            _per_output(argument, given, structure, names, self._aliases)
-            for argument, given in zip(("metrics", "weighted_metrics"), self._given, strict=True)
+            _by_output(name, argument, structure, names, self._aliases)
+            for name, argument in zip(("metrics", "weighted_metrics"), self._arguments, strict=True)
         ]
-        taken: dict[str, Metric] = {}
-        self._plain, self._weighted, self._count = [], [], len(names)
-        for name, own, own_weighted in zip(names, plain, weighted, strict=True):
+        used: set[str] = set()
+        self._plain, self._weighted, self._num_outputs = [], [], len(names)
+        for name, plain_ids, weighted_ids in zip(names, plain, weighted, strict=True):
             prefix = f"{name}_" if len(names) > 1 else ""
             self._plain.append(
-                [_named(_as_metric(one), prefix, taken, "") for one in _as_list(own)]
+                [_set_name(_find_metric(item), prefix, used, "") for item in _as_list(plain_ids)]
             )
             self._weighted.append(
                 [
-                    _named(_as_metric(one), prefix, taken, "weighted_")
-                    for one in _as_list(own_weighted)
+                    _set_name(_find_metric(item), prefix, used, "weighted_")
+                    for item in _as_list(weighted_ids)
                 ]
             )
         return names
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Take a batch into all metrics; only weighted ones see the sample weights.
+    def update_state(self, y_true: Tree, y_pred: Tree, sample_weight: Tree = None) -> None:
+        """Update all metrics with a batch; only weighted metrics use the sample weights.
 
         Args:
             y_true: Targets in the structure of the outputs.
             y_pred: The model's outputs.
             sample_weight: Weights in the structure of the targets, or one for all outputs.
         """
-        if not any(one is not None for given in self._given for one in _flat(given)):
+        if not self._identifiers():
             return
         names = self._build(y_pred)
-        targets = flat_targets("y", y_true, y_pred, names)
-        weights = flat_weights(sample_weight, y_pred, names)
-        rows = zip(self._plain, self._weighted, targets, flat(y_pred), weights, strict=True)
+        targets = flatten_targets("y", y_true, y_pred, names)
+        weights = flatten_weights(sample_weight, y_pred, names)
+        rows = zip(
+            self._plain, self._weighted, targets, flatten_outputs(y_pred), weights, strict=True
+        )
         for plain, weighted, target, prediction, weight in rows:
             if target is None or not (plain or weighted):
                 continue
-            target, prediction, weight = matched(target, prediction, weight)
+            target, prediction, weight = match_ranks(target, prediction, weight)
             for metric in plain:
-                metric.update_state(
-                    target, prediction
-                )  # a mask, if there is one, travels with the prediction
+                metric.update_state(target, prediction)  # a mask is attached to the prediction
             for metric in weighted:
                 metric.update_state(target, prediction, sample_weight=weight)
 
 
-def _flat(given: Any) -> list[Any]:
-    if isinstance(given, Mapping):
-        return [one for value in given.values() for one in _flat(value)]
-    if isinstance(given, (list, tuple)):
-        return [one for value in given for one in _flat(value)]
-    return [given]
+def _flatten(metrics: Tree) -> list[Any]:
+    if isinstance(metrics, Mapping):
+        return [leaf for item in metrics.values() for leaf in _flatten(item)]
+    if isinstance(metrics, (list, tuple)):
+        return [leaf for item in metrics for leaf in _flatten(item)]
+    return [metrics]
 
 
-def _as_list(given: Any) -> list[Any]:
-    return [one for one in _flat(given) if one is not None]
+def _as_list(metrics: Tree) -> list[Any]:
+    return [identifier for identifier in _flatten(metrics) if identifier is not None]
 
 
-def _per_output(
-    argument: str, given: Any, structure: Any, names: list[str], aliases: list[str] | None
+def _by_output(
+    argument: str, metrics: Tree, structure: Tree, names: list[str], aliases: list[str] | None
 ) -> list[Any]:
-    """One entry per output. A single metric, or a plain list of them, goes to every output."""
-    if given is None or isinstance(given, Mapping):
-        return spread(argument, given, structure, names, aliases)
-    if not isinstance(given, (list, tuple)):
-        given = [given]
-    if any(isinstance(one, (list, tuple, Mapping)) for one in given) or (
-        len(given) == len(names) > 1 and None in given
+    """Return one entry per output. A single metric, or a plain list, is used for every output."""
+    if metrics is None or isinstance(metrics, Mapping):
+        return to_outputs(argument, metrics, structure, names, aliases)
+    if not isinstance(metrics, (list, tuple)):
+        metrics = [metrics]
+    if any(isinstance(item, (list, tuple, Mapping)) for item in metrics) or (
+        len(metrics) == len(names) > 1 and None in metrics
     ):
-        return spread(argument, given, structure, names)
-    return [[_copied(one) for one in given] for _ in names] if len(names) > 1 else [given]
+        return to_outputs(argument, metrics, structure, names)
+    if len(names) == 1:
+        return [metrics]
+    return [[_copy(identifier) for identifier in metrics] for _ in names]
 
 
-def _copied(metric: Any) -> Any:
-    """Return another metric like this one, so that outputs do not share state."""
-    return type(metric).from_config(metric.get_config()) if isinstance(metric, Metric) else metric
+def _copy(identifier: Any) -> Any:
+    """Return a new metric like this one, so that outputs do not share state."""
+    if isinstance(identifier, Metric):
+        return type(identifier).from_config(identifier.get_config())
+    return identifier
 
 
-def _as_metric(metric: Any) -> Metric:
-    if isinstance(metric, str) and metric.lower() in _BY_SHAPE:
-        return ByShape(metric)
-    found = metrics_room.get(metric)
-    if isinstance(found, Metric):
-        if isinstance(metric, str) and metric != type(found).__name__:
-            found.name = metric  # the logs say "mae" to who says "mae"
-        return found
-    if isinstance(found, losses_room.Loss):
-        return MeanMetricWrapper(found.call, name=found.name)
-    return MeanMetricWrapper(found, name=loss_name(metric))
+def _depends_on_shapes(identifier: object) -> bool:
+    return isinstance(identifier, str) and identifier.lower() in _BY_SHAPE
 
 
-class ByShape(Mean):
-    """`"accuracy"` or `"crossentropy"`: which one is meant shows in the shapes of the first
-    batch.
-    """
+def _find_metric(identifier: Any) -> Metric:
+    """Return the metric for a name, function, loss or metric."""
+    if _depends_on_shapes(identifier):
+        return MetricByShape(identifier)
+    metric = get_metric(identifier)
+    if isinstance(metric, Metric):
+        if isinstance(identifier, str) and identifier != type(metric).__name__:
+            metric.name = identifier  # "mae" is named "mae" in the logs
+        return metric
+    if isinstance(metric, Loss):
+        return MeanMetricWrapper(metric.call, name=metric.name)
+    return MeanMetricWrapper(metric, name=loss_name(identifier))
+
+
+class MetricByShape(Mean):
+    """`"accuracy"` or `"crossentropy"`: the shapes of the first batch decide which metric it is."""
 
     def __init__(self, name: str):
         super().__init__(name=name)
-        self._word = name.lower()
-        self._meant: Any = None
-        self._direction = "up" if self._word in ("accuracy", "acc") else "down"
+        self._identifier = name.lower()
+        self._metric: Any = None
+        self._direction = "up" if self._identifier in ("accuracy", "acc") else "down"
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
-        """Take a batch into the metric that its shapes ask for."""
-        if self._meant is None:
+    def update_state(  # type: ignore[override]
+        self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None
+    ) -> None:
+        """Update the metric that the shapes of the batch select."""
+        if self._metric is None:
             shapes = tuple(ops.shape(y_true)), tuple(ops.shape(y_pred))
-            meant: Any = metrics_room.resolve_accuracy(self._word, *shapes)(name=self.name)
-            meant.total, meant.count = (
-                self.total,
-                self.count,
-            )  # one state: ours, which existed before
-            meant._variables = [self.total, self.count]
-            self._meant = meant
-        self._meant.update_state(y_true, y_pred, sample_weight)
+            metric: Any = resolve_accuracy(self._identifier, *shapes)(name=self.name)
+            # It uses the state of this metric, which existed before.
+            metric.total, metric.count = self.total, self.count
+            metric._variables = [self.total, self.count]
+            self._metric = metric
+        self._metric.update_state(y_true, y_pred, sample_weight)
 
 
-def _named(metric: Metric, prefix: str, taken: dict[str, Metric], if_taken: str) -> Metric:
-    """Give a metric its name in the logs, and see that no two have the same."""
-    own = metric.__dict__.setdefault(
-        "_name_as_given", metric.name
-    )  # compiled again, it must not get a second prefix
-    name = prefix + own
-    if name in taken and if_taken:
-        name = prefix + if_taken + own
-    if name in taken or name == "loss" or (prefix and own == "loss"):
+def _set_name(metric: Metric, prefix: str, used: set[str], prefix_if_used: str) -> Metric:
+    """Set the name of a metric in the logs, which must be unique; returns the metric."""
+    # When the model is compiled again, the name must not get a second prefix.
+    base = metric.__dict__.setdefault("_name_as_given", metric.name)
+    name = prefix + base
+    if name in used and prefix_if_used:
+        name = prefix + prefix_if_used + base
+    if name in used or name == "loss" or (prefix and base == "loss"):
         raise ValueError(
             f"Two metrics have the name {name!r}. The name is the key in the logs, so it must be "
             "unique: give one of them another, as in `podium.metrics.Mean(name='other')`."
         )
     metric.name = name
-    taken[name] = metric
+    used.add(name)
     return metric

@@ -1,23 +1,38 @@
 """Checks of the first batch and of the labels against the model, before anything is traced.
 
-What only the losses can know (shapes of targets) they check themselves while a step is traced,
+What only the losses can know, such as the shapes of targets, they check while a step is traced,
 which is before anything is compiled too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium import losses
+from podium._typing import SymbolicShape, Tree
 from podium.core import Tensor, tree_leaves, warn_user
 from podium.data import expand_1d, unpack_x_y_sample_weight
 from podium.data.internal import is_memory_mapped, record_to_dict
-from podium.models.compile._output_mapping import flat, flat_targets, layer_names, output_names
+from podium.losses import (
+    BinaryCrossentropy,
+    SparseCategoricalCrossentropy,
+    binary_crossentropy,
+    sparse_categorical_crossentropy,
+)
+from podium.models.compile._output_mapping import (
+    flatten_outputs,
+    flatten_targets,
+    layer_names,
+    output_names,
+)
 
-# The methods that read data: which step they run, and whose arguments messages name.
+if TYPE_CHECKING:
+    from podium.models._model import Model
+
+# The methods that read data: the kind of step that they run, and whose arguments messages name.
 RUNS = {
     "fit": ("train", "fit"),
     "train_on_batch": ("train", "fit"),
@@ -30,33 +45,33 @@ RUNS = {
 }
 
 
-def num_samples(x: Any) -> int | None:
-    """Return the number of samples of a batch given whole, or None if it shows nowhere."""
+def num_samples(x: Tree) -> int | None:
+    """Return the number of samples of a batch, or None if it cannot be determined."""
     for leaf in tree_leaves(record_to_dict(x)):
         if len(np.shape(leaf)):
-            return max(1, np.shape(leaf)[0])
+            return max(1, int(np.shape(leaf)[0]))
     return None
 
 
-def add_feature_axis(model: Any, x: Any) -> Any:
-    """Give one-dimensional inputs a second dimension of 1, unless the model's graph knows which
-    rank it wants.
+def add_feature_axis(model: Model, x: Tree) -> Tree:
+    """Add an axis of size 1 to one-dimensional inputs, unless the model's graph determines their
+    rank.
     """
     return x if model.inputs is not None else expand_1d(x)
 
 
 def check_batch(
-    model: Any, batch: Any, caller: str, default_step: bool, needs_target: bool
+    model: Model, batch: Tree, caller: str, default_step: bool, needs_target: bool
 ) -> None:
-    """Check a batch against the inputs of the model, and that there is a target if its loss needs
+    """Check a batch against the inputs of the model, and that it has a target if its loss needs
     one.
 
     Args:
         model: The model.
-        batch: A batch as the data source gives it.
+        batch: A batch as the data source yields it.
         caller: The method that was called, for messages.
-        default_step: Whether the model uses its built-in step; any other may do with a batch what
-            it likes.
+        default_step: Whether the model uses its built-in step; an overridden one may accept any
+            batch.
         needs_target: Whether a loss will be computed.
     """
     if not default_step:
@@ -72,8 +87,8 @@ def check_batch(
         )
 
 
-def check_loss(model: Any, loss: Any) -> None:
-    """Check that there is something to train with."""
+def check_loss(model: Model, loss: object) -> None:
+    """Raise if there is no loss to train with."""
     if loss is None:
         raise ValueError("`compute_loss` returned None; it must return the loss of the batch.")
     if (
@@ -88,20 +103,16 @@ def check_loss(model: Any, loss: Any) -> None:
         )
 
 
-def _default_compute_loss(model: Any) -> Any:
-    """Return the built-in `compute_loss`: that of the last class in line that defines one."""
+def _default_compute_loss(model: Model) -> object:
+    """Return the built-in `compute_loss`: that of the last class in the order that defines one."""
     return [
-        cls.__dict__["compute_loss"]
-        for cls in type(model).__mro__
-        if "compute_loss" in cls.__dict__
+        vars(cls)["compute_loss"] for cls in type(model).__mro__ if "compute_loss" in vars(cls)
     ][-1]
 
 
-def check_labels(model: Any, y: Any) -> None:
-    """Check that class labels lie in the range of the classes, for the losses that count classes by
-    number.
-    """
-    if y is None or model.outputs is None or model.compiled_loss is None:
+def check_labels(model: Model, y: Tree) -> None:
+    """Check that class labels are in the range of the classes, for losses that take labels."""
+    if y is None or model.outputs is None or not model.compiled:
         return
     structure = model.output
     y = record_to_dict(y)
@@ -111,63 +122,63 @@ def check_labels(model: Any, y: Any) -> None:
     rows = zip(
         model.compiled_loss.losses,
         names,
-        flat_targets("y", y, structure, names),
-        flat(structure),
+        flatten_targets("y", y, structure, names),
+        flatten_outputs(structure),
         strict=True,
     )
     for loss, name, target, output in rows:
-        if not isinstance(target, (np.ndarray, Tensor)) or (
-            isinstance(target, np.ndarray) and is_memory_mapped(target)
-        ):
-            continue  # what lies in files is not read as a whole
+        if not isinstance(target, (np.ndarray, Tensor)):
+            continue
+        if isinstance(target, np.ndarray) and is_memory_mapped(target):
+            continue  # files are not read for this check
         array = np.asarray(target)
         if array.size == 0 or array.dtype.kind not in "iufb":
             continue
         where = f" of output {name!r}" if len(names) > 1 else ""
         function = getattr(loss, "fn", None)
         if (
-            isinstance(loss, losses.SparseCategoricalCrossentropy)
-            or function is losses.sparse_categorical_crossentropy
+            isinstance(loss, SparseCategoricalCrossentropy)
+            or function is sparse_categorical_crossentropy
         ):
-            _check_class_numbers(array, output.shape, where, getattr(loss, "ignore_class", None))
-        elif (
-            isinstance(loss, losses.BinaryCrossentropy) or function is losses.binary_crossentropy
-        ) and _beyond_unit(array):
-            warn_user(
-                f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary "
-                "crossentropy expects values from 0 to 1. Use labels 0 and 1, or "
-                "`sparse_categorical_crossentropy` for class numbers."
-            )
+            ignored_class = getattr(loss, "ignore_class", None)
+            _check_class_labels(array, output.shape, where, ignored_class)
+        elif isinstance(loss, BinaryCrossentropy) or function is binary_crossentropy:
+            _check_probabilities(array, where)
 
 
-def _beyond_unit(array: np.ndarray) -> bool:
-    return bool(np.nanmin(array) < 0 or np.nanmax(array) > 1)
-
-
-def _check_class_numbers(array: np.ndarray, shape: tuple, where: str, ignored: int | None) -> None:
-    classes = shape[-1]
-    if (
-        classes is None
-        or (array.ndim == len(shape) and array.shape[-1] != 1)
-        or array.ndim > len(shape)
-    ):
-        return  # of another shape altogether; the loss says so
-    bad = (array < 0) | (array >= classes)
-    if ignored is not None:
-        bad &= array != ignored
-    if bad.any():
-        first = array[bad].flat[0]
-        raise ValueError(
-            f"The labels `y`{where} hold the class {first}, at {int(bad.sum())} of {array.size} "
-            f"places; the output has {classes} classes, so labels from 0 to {classes - 1} were "
-            "expected. Number the classes from 0, or make the output wider."
+def _check_probabilities(array: NDArray[Any], where: str) -> None:
+    if np.nanmin(array) < 0 or np.nanmax(array) > 1:
+        warn_user(
+            f"The targets `y`{where} run from {array.min()} to {array.max()}, and binary "
+            "crossentropy expects values from 0 to 1. Use labels 0 and 1, or "
+            "`sparse_categorical_crossentropy` for class numbers."
         )
 
 
-def logs_to_list(logs: Mapping[str, float], names: list[str]) -> Any:
-    """Return the values of `evaluate` as a list in the order of the metrics, or the one value
-    alone.
-    """
-    ordered = [logs[name] for name in names if name in logs]
-    ordered += [value for name, value in logs.items() if name not in names]
-    return ordered[0] if len(ordered) == 1 else ordered
+def _check_class_labels(
+    array: NDArray[Any], shape: SymbolicShape, where: str, ignored_class: int | None
+) -> None:
+    num_classes = shape[-1]
+    if (
+        num_classes is None
+        or (array.ndim == len(shape) and array.shape[-1] != 1)
+        or array.ndim > len(shape)
+    ):
+        return  # the shape is wrong; the loss raises
+    out_of_range = (array < 0) | (array >= num_classes)
+    if ignored_class is not None:
+        out_of_range &= array != ignored_class
+    if out_of_range.any():
+        first = array[out_of_range].flat[0]
+        raise ValueError(
+            f"The labels `y`{where} hold the class {first}, at {int(out_of_range.sum())} of "
+            f"{array.size} places; the output has {num_classes} classes, so labels from 0 to "
+            f"{num_classes - 1} were expected. Number the classes from 0, or make the output wider."
+        )
+
+
+def logs_to_list(logs: Mapping[str, float], names: list[str]) -> float | list[float]:
+    """Return the values of `evaluate` as a list in the order of the metrics, or a single value."""
+    values = [logs[name] for name in names if name in logs]
+    values += [value for name, value in logs.items() if name not in names]
+    return values[0] if len(values) == 1 else values

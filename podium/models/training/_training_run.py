@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from podium._typing import Tree
 from podium.callbacks import Callback, CallbackList, Logs
@@ -23,6 +23,9 @@ from podium.models.training._run_batches import make_autotuner
 from podium.models.training._validator import Validator
 from podium.saving.internal import CheckpointContents
 from podium.state import restore, snapshot, variables_by_path
+
+if TYPE_CHECKING:
+    from podium.models._model import Model
 
 _OTHER_DATA = (
     "{source} was saved while training on other data: {saved} then, {current} now, so its position "
@@ -52,7 +55,7 @@ class TrainingRun:
 
     def __init__(
         self,
-        model: Any,
+        model: Model,
         execution: Execution | CustomExecution,
         data: DataHandler,
         validator: Validator,

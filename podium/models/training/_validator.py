@@ -6,7 +6,7 @@ It owns the `validation_...` arguments of `fit`. The loop itself is that of `eva
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium._typing import Tree
 from podium.callbacks import CallbackList
@@ -14,6 +14,9 @@ from podium.data import DataHandler
 from podium.data.internal import is_array_source
 from podium.models.training._argument_checks import steps_between_validations
 from podium.models.training._run_batches import evaluate_all
+
+if TYPE_CHECKING:
+    from podium.models._model import Model
 
 
 class Validator:
@@ -34,8 +37,8 @@ class Validator:
 
     def __init__(
         self,
-        model: Any,
-        data: Any,
+        model: Model,
+        data: Tree,
         steps: int | None,
         batch_size: int | None,
         frequency: int | str | Collection[int],
@@ -105,7 +108,7 @@ class Validator:
         self._logs = {f"val_{name}": value for name, value in logs.items()}
 
 
-def _unpack(data: Any) -> tuple[Tree, Tree, Tree]:
+def _unpack(data: Tree) -> tuple[Tree, Tree, Tree]:
     """Return x, y and sample_weight of `validation_data`; a source of batches is returned as x."""
     if not isinstance(data, (tuple, list)) or isinstance(data, Mapping):
         return data, None, None
@@ -116,5 +119,5 @@ def _unpack(data: Any) -> tuple[Tree, Tree, Tree]:
             f"validation_data is a tuple of {len(data)} parts; `(x, y)` or `(x, y, sample_weight)` "
             "was expected, or a generator or Dataset of batches."
         )
-    x, y, sample_weight = (*data, *[None] * (3 - len(data)))
+    x, y, sample_weight = [*list(data), None, None][:3]
     return x, y, sample_weight

@@ -1,31 +1,33 @@
-"""Compiling a model's steps before there is anything to train: from examples, or from shapes and
-types alone.
-"""
+"""warm_up: compiles a model's steps in advance, from examples or from shapes and dtypes alone."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
 
+from podium._typing import Tree
 from podium.core import KerasTensor, TensorSpec, check_choice, map_structure, tree_leaves
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, to_execution
 from podium.models.training._run_guard import hold_model
 
+if TYPE_CHECKING:
+    from podium.models._model import Model
+
 _CALLERS = {"train": "fit", "test": "evaluate", "predict": "predict"}
 _SPECS = (TensorSpec, KerasTensor, jax.ShapeDtypeStruct)
 
 
 def warm_up(
-    model: Any,
-    x: Any,
-    y: Any,
-    sample_weight: Any,
+    model: Model,
+    x: Tree,
+    y: Tree,
+    sample_weight: Tree,
     batch_size: int | None,
     kinds: str | Sequence[str],
 ) -> dict[str, float]:
@@ -37,8 +39,8 @@ def warm_up(
         check_choice("kinds", kind, list(_CALLERS))
     if hasattr(type(x), "__next__"):
         raise TypeError(
-            f"warm_up was given x={x!r}, which can be read only once: the batch that is looked at "
-            "would be lost to training. Give arrays, a Dataset, or TensorSpecs."
+            f"warm_up was given x={x!r}, which can be read only once: the batch that is read here "
+            "would be missing in training. Pass arrays, a Dataset, or TensorSpecs."
         )
     x, y, sample_weight, batch_size = _examples(
         x, y, sample_weight, batch_size, model._steps_per_execution.given
@@ -69,23 +71,26 @@ def _warm_up_remainder(execution: Execution | CustomExecution, data: DataHandler
             return
 
 
-def _examples(x: Any, y: Any, sample_weight: Any, batch_size: int | None, executions: int) -> tuple:
-    """Put arrays of zeros in the place of specs: as many rows as one execution takes."""
+def _examples(
+    x: Tree, y: Tree, sample_weight: Tree, batch_size: int | None, steps: int
+) -> tuple[Tree, Tree, Tree, int | None]:
+    """Replace specs by arrays of zeros with the rows of one execution."""
     specs = [leaf for leaf in tree_leaves((x, y, sample_weight)) if isinstance(leaf, _SPECS)]
     if not specs:
         return x, y, sample_weight, batch_size
     known = [spec.shape[0] for spec in specs if spec.shape and isinstance(spec.shape[0], int)]
     batch_size = batch_size or (known[0] if known else 32)
 
-    def example(leaf: Any) -> Any:
+    def make_example(leaf: object) -> object:
         if not isinstance(leaf, _SPECS):
             return leaf
-        if not leaf.shape or any(not isinstance(length, int) for length in leaf.shape[1:]):
+        if not leaf.shape or any(not isinstance(size, int) for size in leaf.shape[1:]):
             raise ValueError(
-                f"warm_up was given {leaf!r}; a program is compiled for fixed lengths. Give all "
-                "but the first, which is the batch size if it is None: `TensorSpec((None, 8))`."
+                f"warm_up was given {leaf!r}; a program is compiled for fixed sizes. Give all but "
+                "the first, which is the batch size if it is None: `TensorSpec((None, 8))`."
             )
         zero = np.zeros((), leaf.dtype)
-        return np.broadcast_to(zero, (batch_size * executions, *leaf.shape[1:]))
+        return np.broadcast_to(zero, (batch_size * steps, *leaf.shape[1:]))
 
-    return *(map_structure(example, part) for part in (x, y, sample_weight)), batch_size
+    x, y, sample_weight = map_structure(make_example, (x, y, sample_weight))
+    return x, y, sample_weight, batch_size
