@@ -1,14 +1,15 @@
-"""Graph: the steps between some symbolic inputs and outputs, in the order they must run.
+"""Graph: the nodes between symbolic inputs and outputs, in the order in which they must run.
 
-It is made once from the Nodes that symbolic calls left behind. Running it calls each layer (or
-operation) on real values, so tapes see the layers one by one. It owns order, matching of inputs and
-pruning; layers own their computation.
+It is created once from the Nodes that symbolic calls recorded. Running it calls each layer (or
+operation) on values, so tapes record the layers one by one. It owns the order, the matching of inputs
+and the pruning; layers own their computation.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from podium._typing import TensorLike, Tree
 from podium.core import (
     KerasTensor,
     Node,
@@ -18,10 +19,11 @@ from podium.core import (
     map_structure,
     tree_leaves,
 )
+from podium.layers import Layer
 
 
 class Graph:
-    """Runs the nodes between `inputs` and `outputs`; anything else is left out.
+    """Runs the nodes between `inputs` and `outputs`; others are not part of it.
 
     Args:
         inputs: A KerasTensor, or a list, tuple or dictionary of them.
@@ -29,31 +31,30 @@ class Graph:
         name: The model's name, for messages.
     """
 
-    def __init__(self, inputs: Any, outputs: Any, name: str):
+    def __init__(self, inputs: Tree, outputs: Tree, name: str):
         self.inputs, self.outputs, self._name = inputs, outputs, name
-        self.flat_inputs = _symbols("inputs", inputs, name)
-        self.flat_outputs = _symbols("outputs", outputs, name)
-        self.nodes = self._ordered_nodes()
-        self.steps = self._ordered_steps()
-        self.layers = [
-            step for step in self.steps if not isinstance(step, Node)
-        ]  # each once, as Keras lists them
+        self.flat_inputs = _flatten_symbols("inputs", inputs, name)
+        self.flat_outputs = _flatten_symbols("outputs", outputs, name)
+        self.nodes = self._sort_nodes()
+        self.steps = self._sort_steps()
+        # Each layer once, in Keras's order.
+        self.layers: list[Layer] = [step for step in self.steps if not isinstance(step, Node)]
         self._check_layer_names()
 
-    def _ordered_nodes(self) -> list[Node]:
-        """Walk back from the outputs; every node comes after the nodes it needs."""
-        given = {id(symbol) for symbol in self.flat_inputs}
+    def _sort_nodes(self) -> list[Node]:
+        """List the nodes that the outputs need, each after the nodes it needs itself."""
+        input_ids = {id(symbol) for symbol in self.flat_inputs}
         done: dict[int, Node] = {}
         order: list[Node] = []
         for output in self.flat_outputs:
             stack: list[tuple[KerasTensor, bool]] = [(output, False)]
             while stack:
                 symbol, ready = stack.pop()
-                if id(symbol) in given:
+                if id(symbol) in input_ids:
                     continue
                 node = symbol.node
                 if node is None or not node.inputs:
-                    raise ValueError(self._disconnected(output, symbol))
+                    raise ValueError(self._disconnected_message(output, symbol))
                 if id(node) in done:
                     continue
                 if ready:
@@ -64,17 +65,17 @@ class Graph:
                     stack.extend((needed, False) for needed in reversed(node.inputs))
         return order
 
-    def _disconnected(self, output: KerasTensor, start: KerasTensor) -> str:
-        listed = ", ".join(repr(symbol.name) for symbol in self.flat_inputs)
+    def _disconnected_message(self, output: KerasTensor, start: KerasTensor) -> str:
+        names = ", ".join(repr(symbol.name) for symbol in self.flat_inputs)
         return (
             f"The output {output.name!r} (shape {output.shape}) of model {self._name!r} depends on "
             f"{start.name!r} (shape {start.shape}), which is none of the model's inputs "
-            f"({listed}). Add it: `Model(inputs=[..., {start.name}], outputs=...)`, or compute the "
+            f"({names}). Add it: `Model(inputs=[..., {start.name}], outputs=...)`, or compute the "
             "output from the inputs given."
         )
 
     def _check_layer_names(self) -> None:
-        by_name: dict[str, Any] = {}
+        by_name: dict[str, Layer] = {}
         for layer in self.layers:
             other = by_name.setdefault(layer.name, layer)
             if other is not layer:
@@ -84,14 +85,14 @@ class Graph:
                     "give one of them another `name=`."
                 )
 
-    def _ordered_steps(self) -> list[Any]:
-        """List layers, and nodes that are no layer's, each once, in Keras's order: by distance from
-        the outputs, farthest first.
+    def _sort_steps(self) -> list[Layer | Node]:
+        """List layers, and nodes of operations, each once, in Keras's order: by distance from the
+        outputs, farthest first.
 
-        Files depend on it: Keras numbers layers of one class by their places in this list.
+        Files depend on it: Keras numbers layers of one class by their positions in this list.
         """
-        given = {id(symbol) for symbol in self.flat_inputs}
-        place: dict[int, int] = {}  # of a step, in the order of a walk from the outputs
+        input_ids = {id(symbol) for symbol in self.flat_inputs}
+        position: dict[int, int] = {}  # of a step, in a depth-first traversal from the outputs
         finished: list[Node] = []
         done: set[int] = set()
         for output in self.flat_outputs:
@@ -99,58 +100,56 @@ class Graph:
             while stack:
                 symbol, ready = stack.pop()
                 node = symbol.node
-                if node is None or id(node) in done or (id(symbol) in given and node.inputs):
+                if node is None or id(node) in done or (id(symbol) in input_ids and node.inputs):
                     continue
                 if ready:
                     done.add(id(node))
                     finished.append(node)
                     continue
-                place.setdefault(id(_step(node)), len(place))
+                position.setdefault(id(_step_of(node)), len(position))
                 stack.append((symbol, True))
                 stack.extend((needed, False) for needed in reversed(node.inputs))
         depths: dict[int, int] = {}  # of nodes
-        steps: dict[int, tuple[int, int, Any]] = {}
+        steps: dict[int, tuple[int, int, Layer | Node]] = {}
         for node in reversed(finished):
-            step = _step(node)
+            step = _step_of(node)
             depth = max(depths.get(id(node), 0), -steps[id(step)][0] if id(step) in steps else 0)
-            steps[id(step)] = (-depth, place[id(step)], step)
+            steps[id(step)] = (-depth, position[id(step)], step)
             for symbol in node.inputs:
                 if (
                     symbol.node is not None
                     and id(symbol.node) in done
-                    and not (id(symbol) in given and symbol.node.inputs)
+                    and not (id(symbol) in input_ids and symbol.node.inputs)
                 ):
                     depths[id(symbol.node)] = max(depth + 1, depths.get(id(symbol.node), 0))
         for symbol in self.flat_inputs:  # inputs that no output needs
             if symbol.node is not None and not symbol.node.inputs:
-                steps.setdefault(id(_step(symbol.node)), (0, -1, _step(symbol.node)))
+                step = _step_of(symbol.node)
+                steps.setdefault(id(step), (0, -1, step))
         return [step for _, _, step in sorted(steps.values(), key=lambda entry: entry[:2])]
 
     # --- running
 
-    def run(self, inputs: Any) -> Any:
-        """Compute the outputs for real (or symbolic) inputs."""
-        values = {id(s): v for s, v in zip(self.flat_inputs, self._matched(inputs), strict=True)}
+    def run(self, inputs: Tree) -> Tree:
+        """Compute the outputs for inputs, which may be symbolic."""
+        values = dict(zip(map(id, self.flat_inputs), self._match(inputs), strict=True))
         for node in self.nodes:
             args, kwargs = map_structure(
                 lambda leaf: values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf,
                 (node.args, node.kwargs),
             )
-            made = tree_leaves(node.run(*args, **kwargs))
-            for symbol, value in zip(tree_leaves(node.outputs), made, strict=True):
+            results = tree_leaves(node.run(*args, **kwargs))
+            for symbol, value in zip(tree_leaves(node.outputs), results, strict=True):
                 values[id(symbol)] = value
         return map_structure(lambda symbol: values[id(symbol)], self.outputs)
 
-    def check(self, inputs: Any) -> None:
-        """Raise if these inputs do not fit; nothing is computed."""
-        self._matched(inputs)
+    def check(self, inputs: Tree) -> None:
+        """Raise if these inputs do not match; nothing is computed."""
+        self._match(inputs)
 
-    def _matched(self, inputs: Any) -> list[Any]:
+    def _match(self, inputs: Tree) -> list[Tensor | KerasTensor]:
         """Return one value per input, in order, from a list, a dictionary or a single value."""
-        if isinstance(inputs, dict):
-            flat = self._from_dictionary(inputs)
-        else:
-            flat = tree_leaves(inputs)
+        flat = self.flatten_dict(inputs) if isinstance(inputs, dict) else tree_leaves(inputs)
         if len(flat) != len(self.flat_inputs):
             names = ", ".join(f"{s.name!r} {s.shape}" for s in self.flat_inputs)
             raise ValueError(
@@ -158,11 +157,12 @@ class Graph:
                 f"given {len(flat)}."
             )
         return [
-            self._fitted(symbol, value)
+            self._match_shape(symbol, value)
             for symbol, value in zip(self.flat_inputs, flat, strict=True)
         ]
 
-    def _from_dictionary(self, inputs: dict[str, Any]) -> list[Any]:
+    def flatten_dict(self, inputs: dict[str, Any]) -> list[Any]:
+        """Return the values of a dictionary in the order of the inputs."""
         if isinstance(self.inputs, dict):
             by_key = {key: tree_leaves(symbol)[0] for key, symbol in self.inputs.items()}
         else:
@@ -181,34 +181,38 @@ class Graph:
             flat.append(inputs[key])
         return flat
 
-    def _fitted(self, symbol: KerasTensor, value: Any) -> Any:
-        """Check a value against its input's shape; add or drop a last dimension of 1 as Keras
-        does.
+    def _match_shape(self, symbol: KerasTensor, value: TensorLike) -> Tensor | KerasTensor:
+        """Return a value with the rank of its input: a last axis of size 1 is added or removed, as
+        in Keras.
+
+        Raises:
+            ValueError: The shape does not match.
         """
-        value = value if isinstance(value, (Tensor, KerasTensor)) else convert_to_tensor(value)
-        shape, wanted = tuple(value.shape), symbol.shape
-        if len(shape) == len(wanted) - 1 and wanted[-1] == 1:
-            value = value[..., None]
-        elif len(shape) == len(wanted) + 1 and shape[-1] == 1:
-            value = value[..., 0]
-        shape = tuple(value.shape)
-        fits = len(shape) == len(wanted) and all(
-            w is None or h is None or w == h for w, h in zip(wanted[1:], shape[1:], strict=True)
+        tensor = value if isinstance(value, (Tensor, KerasTensor)) else convert_to_tensor(value)
+        expected = symbol.shape
+        if len(tensor.shape) == len(expected) - 1 and expected[-1] == 1:
+            tensor = tensor[..., None]
+        elif len(tensor.shape) == len(expected) + 1 and tensor.shape[-1] == 1:
+            tensor = tensor[..., 0]
+        shape = tuple(tensor.shape)
+        matches = len(shape) == len(expected) and all(
+            None in sizes or sizes[0] == sizes[1]
+            for sizes in zip(expected[1:], shape[1:], strict=True)
         )
-        if not fits:
+        if not matches:
             raise ValueError(
                 f"Model {self._name!r} was given an input of shape {shape} for {symbol.name!r}, "
-                f"which was declared as Input(shape={wanted[1:]}): shape {wanted} was expected. "
-                "Reshape the data, or change the `Input`."
+                f"which was declared as Input(shape={expected[1:]}): shape {expected} was "
+                "expected. Reshape the data, or change the `Input`."
             )
-        return value
+        return tensor
 
 
-def _step(node: Node) -> Any:
+def _step_of(node: Node) -> Layer | Node:
     return node if node.layer is None else node.layer
 
 
-def _symbols(argument: str, structure: Any, name: str) -> list[KerasTensor]:
+def _flatten_symbols(argument: str, structure: Tree, name: str) -> list[KerasTensor]:
     flat = tree_leaves(structure)
     for leaf in flat:
         if not isinstance(leaf, KerasTensor):

@@ -1,22 +1,25 @@
-"""A model made of inputs and outputs as plain data, in Keras 3's layout, and back: layers, calls,
-and what feeds what.
+"""Configs of functional models, in Keras 3's layout: layers, their calls, and the connections.
 
 A layer is listed once, with one entry for each of its calls. Values are named by `[layer, call,
-output]`. Reading also knows the lists that Keras 2 wrote for calls. What layers say of themselves
-is their own `get_config`.
+output]`. Reading also accepts the lists that Keras 2 wrote for calls. The config of a layer is its
+own `get_config`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from podium._typing import Config, Tree
 from podium.core import KerasTensor, Node, map_structure, tree_leaves
 from podium.layers import InputLayer, Layer
 from podium.models._graph import Graph
-from podium.models._graph_operations import operation_named, operation_of
+from podium.models._graph_operations import find_operation, operation_of
 from podium.saving import serialize_keras_object
 from podium.saving.internal import build_from_config, find_class
+
+if TYPE_CHECKING:
+    from podium.models._model import Model
 
 _KERAS_TENSOR = "__keras_tensor__"
 
@@ -25,35 +28,43 @@ _KERAS_TENSOR = "__keras_tensor__"
 
 
 class _Names:
-    """Names for what a graph is made of: layers have theirs, operations and bare inputs get one."""
+    """The names in a config: layers have one, operations and inputs without an InputLayer get one.
+
+    Attributes:
+        calls: By id of a node, the name of its layer or operation and the number of the call.
+        bare_inputs: By id of an input that no InputLayer created, its name.
+        node_ids: The ids of the nodes of the graph.
+    """
 
     def __init__(self, graph: Graph):
-        self.graph = graph
-        self.used = {layer.name for layer in graph.layers}
-        self.calls: dict[
-            int, tuple[str, int]
-        ] = {}  # id of a node -> the name of its layer, and which call it is
-        self.starts: dict[int, str] = {}  # id of an input that no InputLayer made -> its name
-        self.kept = {id(node) for node in graph.nodes}
+        self._used = {layer.name for layer in graph.layers}
+        self.calls: dict[int, tuple[str, int]] = {}
+        self.bare_inputs: dict[int, str] = {}
+        self.node_ids = {id(node) for node in graph.nodes}
         for symbol in graph.flat_inputs:
             if symbol.node is None or symbol.node.inputs:
-                self.starts[id(symbol)] = self.new(symbol.name)
+                self.bare_inputs[id(symbol)] = self.make_unique(symbol.name)
 
-    def new(self, base: str) -> str:
+    def make_unique(self, base: str) -> str:
+        """Return `base`, with a number if the name is used already."""
         name, count = base, 0
-        while name in self.used:
+        while name in self._used:
             count += 1
             name = f"{base}_{count}"
-        self.used.add(name)
+        self._used.add(name)
         return name
 
     def history(self, symbol: KerasTensor) -> list[Any]:
-        if id(symbol) in self.starts:
-            return [self.starts[id(symbol)], 0, 0]
+        """Return `[layer, call, output]` of a value."""
+        if id(symbol) in self.bare_inputs:
+            return [self.bare_inputs[id(symbol)], 0, 0]
         name, call = self.calls[id(symbol.node)]
         return [name, call, symbol.index]
 
-    def leaf(self, leaf: Any) -> Any:
+    def leaf_config(self, leaf: object) -> object:
+        """Return the config of an argument of a call: symbolic values are replaced by their
+        history.
+        """
         if not isinstance(leaf, KerasTensor):
             return leaf
         config = {
@@ -64,7 +75,7 @@ class _Names:
         return {"class_name": _KERAS_TENSOR, "config": config}
 
 
-def functional_config(model: Any) -> dict[str, Any]:
+def functional_config(model: Model) -> Config:
     """Return the config of a model that has a graph."""
     if model._symbolic_losses:
         raise ValueError(
@@ -72,28 +83,29 @@ def functional_config(model: Any) -> dict[str, Any]:
             "hold. Add them in the `call` of a layer instead."
         )
     graph = model._graph
+    assert graph is not None
     names = _Names(graph)
     steps = graph.steps
-    for step in steps:  # all names first: a layer may be called on what comes later in the list
+    for step in steps:  # all names first: a layer may be called on a value of a later step
         if isinstance(step, Layer):
             for call, node in enumerate(_calls_of(step, names)):
                 names.calls[id(node)] = (step.name, call)
         else:
-            names.calls[id(step)] = (
-                names.new(operation_of(step).function.__name__),
-                0,
-            )  # refuses what has no name
-    described = [
-        _input_config(symbol, names) for symbol in graph.flat_inputs if id(symbol) in names.starts
+            function = operation_of(step).function  # raises for unknown operations
+            names.calls[id(step)] = (names.make_unique(function.__name__), 0)
+    configs = [
+        _input_config(symbol, names)
+        for symbol in graph.flat_inputs
+        if id(symbol) in names.bare_inputs
     ]
-    described += [
+    configs += [
         _layer_config(step, names) if isinstance(step, Layer) else _operation_config(step, names)
         for step in steps
     ]
     return {
         "name": model.name,
         "trainable": model.trainable,
-        "layers": described,
+        "layers": configs,
         "input_layers": map_structure(names.history, graph.inputs),
         "output_layers": map_structure(
             lambda symbol: _output_history(symbol, names), graph.outputs
@@ -101,34 +113,31 @@ def functional_config(model: Any) -> dict[str, Any]:
     }
 
 
-def _calls_of(layer: Any, names: _Names) -> list[Node]:
+def _calls_of(layer: Layer, names: _Names) -> list[Node]:
     if isinstance(layer, InputLayer):
         return layer._inbound_nodes[:1]
-    return [node for node in layer._inbound_nodes if id(node) in names.kept]
+    return [node for node in layer._inbound_nodes if id(node) in names.node_ids]
 
 
 def _output_history(symbol: KerasTensor, names: _Names) -> list[Any]:
-    name, call, place = names.history(symbol)
+    name, call, index = names.history(symbol)
     node = symbol.node
-    inner = (
+    is_model_output = (
         node is not None
         and node.layer is not None
         and _is_functional(node.layer)
-        and id(symbol) not in names.starts
+        and id(symbol) not in names.bare_inputs
     )
-    return [
-        name,
-        call + 1 if inner else call,
-        place,
-    ]  # Keras counts a model's own graph as its first call, here alone
+    # For outputs alone, Keras counts the graph of a model inside as its first call.
+    return [name, call + 1 if is_model_output else call, index]
 
 
-def _is_functional(layer: Any) -> bool:
+def _is_functional(layer: object) -> bool:
     return getattr(layer, "_graph", None) is not None and not hasattr(layer, "_stack")
 
 
-def _input_config(symbol: KerasTensor, names: _Names) -> dict[str, Any]:
-    name = names.starts[id(symbol)]
+def _input_config(symbol: KerasTensor, names: _Names) -> Config:
+    name = names.bare_inputs[id(symbol)]
     config = {
         "batch_shape": list(symbol.shape),
         "dtype": symbol.dtype.name,
@@ -136,161 +145,163 @@ def _input_config(symbol: KerasTensor, names: _Names) -> dict[str, Any]:
         "ragged": False,
         "name": name,
     }
-    described = {
+    return {
         "module": "keras.layers",
         "class_name": "InputLayer",
         "config": config,
         "registered_name": None,
+        "name": name,
+        "inbound_nodes": [],
     }
-    return described | {"name": name, "inbound_nodes": []}
 
 
-def _layer_config(layer: Any, names: _Names) -> dict[str, Any]:
-    calls = (
-        []
-        if isinstance(layer, InputLayer)
-        else [_call_config(n.args, n.kwargs, names) for n in _calls_of(layer, names)]
-    )
-    return serialize_keras_object(layer) | {"name": layer.name, "inbound_nodes": calls}
+def _layer_config(layer: Layer, names: _Names) -> Config:
+    nodes = [] if isinstance(layer, InputLayer) else _calls_of(layer, names)
+    config: Config = serialize_keras_object(layer)
+    calls = [_call_config(node.args, node.kwargs, names) for node in nodes]
+    return config | {"name": layer.name, "inbound_nodes": calls}
 
 
-def _operation_config(node: Node, names: _Names) -> dict[str, Any]:
+def _operation_config(node: Node, names: _Names) -> Config:
     operation = operation_of(node)
     name = names.calls[id(node)][0]
-    settings, args, kwargs = operation.described(node)
+    settings, args = operation.split_arguments(node)
     return {
         "module": f"keras.src.ops.{operation.module}",
         "class_name": operation.class_name,
         "config": {"name": name, **serialize_keras_object(settings)},
         "registered_name": operation.class_name,
         "name": name,
-        "inbound_nodes": [_call_config(args, kwargs, names)],
+        "inbound_nodes": [_call_config(args, {}, names)],
     }
 
 
-def _call_config(args: tuple, kwargs: dict[str, Any], names: _Names) -> dict[str, Any]:
+def _call_config(args: tuple[Any, ...], kwargs: dict[str, Any], names: _Names) -> Config:
     return {
-        "args": serialize_keras_object(map_structure(names.leaf, args)),
-        "kwargs": serialize_keras_object(map_structure(names.leaf, kwargs)),
+        "args": serialize_keras_object(map_structure(names.leaf_config, args)),
+        "kwargs": serialize_keras_object(map_structure(names.leaf_config, kwargs)),
     }
 
 
 # --- reading
 
 
-class NotYet(Exception):
-    """A value is needed that has not been made so far."""
+class NotComputedYet(Exception):
+    """A value is the output of a call that has not been made yet."""
 
 
-class _Reader:
-    """Makes the layers of a config and calls them as it says."""
+class _GraphReader:
+    """Creates the layers of a config and makes the calls that it lists."""
 
     def __init__(self, config: Mapping[str, Any]):
         if not isinstance(config.get("layers"), list) or not all(
-            isinstance(one, Mapping) for one in config["layers"]
+            isinstance(layer, Mapping) for layer in config["layers"]
         ):
             raise ValueError(
                 f"The config of a model has layers={config.get('layers')!r}; a list of layers "
                 "was expected."
             )
-        self.made: dict[str, Any] = {}
-        self.outputs: dict[
-            str, list[list[KerasTensor]]
-        ] = {}  # name of a layer -> for each call its outputs
-        self.pending: list[tuple[str, list[Any]]] = []
-        for described in config["layers"]:
-            self._make(described)
+        self._steps: dict[str, Layer | Callable[..., Any]] = {}  # layers and operations by name
+        self._outputs: dict[str, list[list[KerasTensor]]] = {}  # by name, for each call
+        self._pending: list[tuple[str, list[Any]]] = []  # names, and calls that are not made yet
+        for layer_config in config["layers"]:
+            self._add_step(layer_config)
         self._call_all()
 
-    def _make(self, described: Mapping[str, Any]) -> None:
-        operation = operation_named(described)
-        inner = described.get("config") or {}
-        name = described.get("name") or inner.get("name")
-        if not isinstance(name, str) or name in self.made:
+    def _add_step(self, layer_config: Mapping[str, Any]) -> None:
+        operation = find_operation(layer_config)
+        config = layer_config.get("config") or {}
+        name = layer_config.get("name") or config.get("name")
+        if not isinstance(name, str) or name in self._steps:
             raise ValueError(
                 f"The config of a model has a layer named {name!r}; a name that no other layer "
                 "has was expected."
             )
         if operation is not None:
-            settings = {key: value for key, value in inner.items() if key != "name"}
-            self.made[name] = operation.made(build_from_config(settings))
+            settings = {key: value for key, value in config.items() if key != "name"}
+            step: Any = operation.bind_settings(build_from_config(settings))
         else:
-            if str(described.get("module")).startswith("keras.src.ops"):
+            if str(layer_config.get("module")).startswith("keras.src.ops"):
                 raise ValueError(
-                    f"The model uses Keras's operation {described.get('class_name')!r}, which is "
-                    "not known here."
+                    f"The model uses Keras's operation {layer_config.get('class_name')!r}, which "
+                    "is not known here."
                 )
-            self.made[name] = self._layer(described)
-        self.outputs[name] = []
-        if isinstance(self.made[name], InputLayer):
-            self.outputs[name].append(tree_leaves(self.made[name].output))
-        nodes = described.get("inbound_nodes") or []
+            step = self._create_layer(layer_config)
+        self._steps[name] = step
+        self._outputs[name] = []
+        if isinstance(step, InputLayer):
+            self._outputs[name].append(tree_leaves(step.output))
+        nodes = layer_config.get("inbound_nodes") or []
         if nodes:
-            self.pending.append((name, list(nodes)))
+            self._pending.append((name, list(nodes)))
 
-    def _layer(self, described: Mapping[str, Any]) -> Layer:
-        find_class(described)  # the clearer error comes first
+    def _create_layer(self, layer_config: Mapping[str, Any]) -> Layer:
+        find_class(layer_config)  # its error is clearer
         layer = build_from_config(
-            {key: value for key, value in described.items() if key not in ("name", "inbound_nodes")}
+            {
+                key: value
+                for key, value in layer_config.items()
+                if key not in ("name", "inbound_nodes")
+            }
         )
         if not isinstance(layer, Layer):
             raise ValueError(
-                f"The config of a model lists {described.get('class_name')!r}; a layer was "
+                f"The config of a model lists {layer_config.get('class_name')!r}; a layer was "
                 "expected."
             )
         return layer
 
     def _call_all(self) -> None:
-        """Call layers on what exists, again and again, until all calls are done."""
-        while self.pending:
-            left, done = [], 0
-            for name, nodes in self.pending:
+        """Make the calls whose arguments exist, repeatedly, until all calls are made."""
+        while self._pending:
+            left, num_calls = [], 0
+            for name, nodes in self._pending:
                 while nodes and self._try_call(name, nodes[0]):
                     nodes.pop(0)
-                    done += 1
+                    num_calls += 1
                 if nodes:
                     left.append((name, nodes))
-            if left and not done:
+            if left and not num_calls:
                 names = ", ".join(repr(name) for name, _ in left[:5])
                 raise ValueError(
-                    f"The graph of the model could not be made: the inputs of {names} form a "
+                    f"The graph of the model could not be created: the inputs of {names} form a "
                     "cycle, or do not exist."
                 )
-            self.pending = left
+            self._pending = left
 
     def _try_call(self, name: str, node: Any) -> bool:
         try:
             args, kwargs = self._arguments(node)
-        except NotYet:
+        except NotComputedYet:
             return False
-        step = self.made[name]
+        step = self._steps[name]
         if isinstance(step, Layer) and _training_is_default(step):
-            kwargs.pop(
-                "training", None
-            )  # Keras notes the default, which would rule the layer for ever
-        self.outputs[name].append(tree_leaves(step(*args, **kwargs)))
+            # Keras stores the default, which would fix the argument for all later calls.
+            kwargs.pop("training", None)
+        self._outputs[name].append(tree_leaves(step(*args, **kwargs)))
         return True
 
     def _arguments(self, node: Any) -> tuple[list[Any], dict[str, Any]]:
         if isinstance(node, Mapping):
-            args, kwargs = self._filled(node.get("args", [])), self._filled(node.get("kwargs", {}))
+            args = self._build_argument(node.get("args", []))
+            kwargs = self._build_argument(node.get("kwargs", {}))
             return list(args), {key: value for key, value in kwargs.items() if value is not None}
         return self._keras_2_arguments(node)
 
-    def _filled(self, value: Any) -> Any:
+    def _build_argument(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._filled(item) for item in value]
+            return [self._build_argument(item) for item in value]
         if isinstance(value, Mapping):
             if value.get("class_name") == _KERAS_TENSOR:
                 return self._value(value["config"]["keras_history"])
             if "class_name" in value:
                 return build_from_config(value)
-            return {key: self._filled(item) for key, item in value.items()}
+            return {key: self._build_argument(item) for key, item in value.items()}
         return value
 
     def _keras_2_arguments(self, node: Any) -> tuple[list[Any], dict[str, Any]]:
-        """Read Keras 2's form of a call: a list of `[layer, call, output, named arguments]`, or one
-        of them.
+        """Read a call as Keras 2 wrote it: a list of `[layer, call, output, named arguments]`, or a
+        single one.
         """
         if isinstance(node, Mapping) or not isinstance(node, list):
             raise ValueError(
@@ -314,7 +325,7 @@ class _Reader:
             isinstance(value, list)
             and len(value) >= 3
             and isinstance(value[0], str)
-            and value[0] in self.made
+            and value[0] in self._steps
         )
         return (
             self._value(value[:3], counts_itself=True) if is_history else build_from_config(value)
@@ -326,60 +337,60 @@ class _Reader:
                 f"A value in the config of a model is named {history!r}; [layer, call, output] "
                 "was expected."
             )
-        name, call, place = history
-        if name not in self.made:
+        name, call, index = history
+        if name not in self._steps:
             raise ValueError(
                 f"The config of a model refers to the layer {name!r}, which it does not list."
             )
-        if counts_itself and getattr(self.made[name], "_graph", None) is not None and call > 0:
+        if counts_itself and getattr(self._steps[name], "_graph", None) is not None and call > 0:
             call -= 1
-        calls = self.outputs[name]
-        if not isinstance(call, int) or not isinstance(place, int) or not 0 <= call < len(calls):
-            raise NotYet
-        if not 0 <= place < len(calls[call]):
+        calls = self._outputs[name]
+        if not isinstance(call, int) or not isinstance(index, int) or not 0 <= call < len(calls):
+            raise NotComputedYet
+        if not 0 <= index < len(calls[call]):
             raise ValueError(
-                f"The config of a model refers to output {place} of layer {name!r}, which has "
+                f"The config of a model refers to output {index} of layer {name!r}, which has "
                 f"{len(calls[call])}."
             )
-        return calls[call][place]
+        return calls[call][index]
 
-    def ends(self, structure: Any, outputs: bool = False) -> Any:
-        """Return the values that the config names as inputs or outputs."""
+    def find_values(self, structure: Any, are_outputs: bool = False) -> Tree:
+        """Return the values that the config names as inputs or outputs of the model."""
         if isinstance(structure, Mapping):
-            return {key: self.ends(value, outputs) for key, value in structure.items()}
+            return {key: self.find_values(value, are_outputs) for key, value in structure.items()}
         if isinstance(structure, list) and len(structure) == 3 and isinstance(structure[0], str):
-            inner = outputs and _is_functional(self.made.get(structure[0]))
+            is_model_output = are_outputs and _is_functional(self._steps.get(structure[0]))
             try:
-                return self._value(structure, counts_itself=inner)
-            except NotYet:
+                return self._value(structure, counts_itself=is_model_output)
+            except NotComputedYet:
                 raise ValueError(
-                    f"The config of a model names {structure!r} as its end, which is never "
-                    "computed."
+                    f"The config of a model names {structure!r} as an input or output, which is "
+                    "never computed."
                 ) from None
         if isinstance(structure, list):
-            return [self.ends(item, outputs) for item in structure]
+            return [self.find_values(item, are_outputs) for item in structure]
         raise ValueError(
             f"The config of a model names its inputs or outputs as {structure!r}; lists were "
             "expected."
         )
 
 
-def functional_from_config(cls: Any, config: Mapping[str, Any]) -> Any:
-    """Make a model from `functional_config`'s result, or from Keras's."""
+def functional_from_config(cls: type[Model], config: Mapping[str, Any]) -> Model:
+    """Create a model from the result of `functional_config`, or from a config of Keras."""
     for key in ("input_layers", "output_layers"):
         if key not in config:
             raise ValueError(
                 f"The config of a model has no {key!r}; a functional model was expected."
             )
-    reader = _Reader(config)
-    others = {
+    reader = _GraphReader(config)
+    arguments = {
         key: value
         for key, value in config.items()
         if key not in ("layers", "input_layers", "output_layers")
     }
-    inputs = reader.ends(config["input_layers"])
-    outputs = reader.ends(config["output_layers"], outputs=True)
-    return cls(inputs=inputs, outputs=outputs, **others)
+    inputs = reader.find_values(config["input_layers"])
+    outputs = reader.find_values(config["output_layers"], are_outputs=True)
+    return cls(inputs=inputs, outputs=outputs, **arguments)
 
 
 def _training_is_default(layer: Layer) -> bool:

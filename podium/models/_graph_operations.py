@@ -1,9 +1,8 @@
-"""Operations in a graph that are no layers, such as `x + 1` and `ops.mean(x)`, as plain data in
-Keras 3's form and back.
+"""Operations in a graph that are not layers, such as `x + 1` and `ops.mean(x)`, in configs.
 
-Keras writes an operation as a class of `keras.src.ops` whose settings are a config and whose
-tensors are arguments of the call. The table says which arguments are which; an operation that it
-does not hold is refused when a model is saved.
+Keras writes an operation as a class of `keras.src.ops` whose settings are a config and whose tensors
+are arguments of the call. The table lists which arguments are tensors; for an operation that is not
+in it, saving a model raises an error.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from podium import ops
 from podium.core import KerasTensor, Node, Variable, tree_leaves
-from podium.core.tensor import _operators as signs
+from podium.core.internal import operators
 
-# module of Keras -> arguments of the call -> classes
+# By module of Keras and names of the tensors: the classes.
 _TABLE: dict[str, dict[str, str]] = {
     "numpy": {
         "x": "Abs Absolute All Amax Amin Angle Any Arccos Arccosh Arcsin Arcsinh Arctan Arctanh "
@@ -85,7 +84,8 @@ _TABLE: dict[str, dict[str, str]] = {
     "linalg": {"x": "Cholesky Det Eigh Inv Norm Pinv Qr SVD", "a b": "Solve SolveTriangular"},
     "image": {"images": "CropImages HSVToRGB PadImages RGBToGrayscale RGBToHSV Resize"},
 }
-_SIGNS = (
+# The public names of operators; after a colon the name in `core`, if it is another.
+_OPERATORS = (
     "add subtract multiply divide floor_divide power matmul equal not_equal less less_equal "
     "greater greater_equal bitwise_and:and bitwise_or:or bitwise_xor:xor "
     "bitwise_left_shift:left_shift bitwise_right_shift:right_shift mod:remainder"
@@ -93,73 +93,101 @@ _SIGNS = (
 
 
 class Operation:
-    """One kind of operation: our function, Keras's class, and which arguments are tensors."""
+    """One kind of operation: the function, Keras's class, and which arguments are tensors.
 
-    def __init__(self, function: Callable, module: str, class_name: str, call: tuple[str, ...]):
+    Args:
+        function: The function of `podium.ops`.
+        module: The module of Keras's class.
+        class_name: The name of Keras's class.
+        tensor_names: The names of the arguments that are tensors; the others are settings.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        module: str,
+        class_name: str,
+        tensor_names: tuple[str, ...],
+    ):
         self.function = function
-        self.module, self.class_name, self.call = module, class_name, call
-        self.signature = inspect.signature(function)
+        self.module, self.class_name = module, class_name
+        self._tensor_names = tensor_names
+        self._signature = inspect.signature(function)
 
-    def described(self, node: Node) -> tuple[dict[str, Any], tuple, dict[str, Any]]:
-        """Return the settings of a node of this kind, and the arguments of its call."""
-        bound = self.signature.bind(*node.args, **node.kwargs)
+    def split_arguments(self, node: Node) -> tuple[dict[str, Any], tuple[Any, ...]]:
+        """Return the settings of a node of this kind, and its tensors."""
+        bound = self._signature.bind(*node.args, **node.kwargs)
         bound.apply_defaults()
-        settings = {name: value for name, value in bound.arguments.items() if name not in self.call}
-        args = tuple(bound.arguments[name] for name in self.call if name in bound.arguments)
-        while len(args) > 1 and args[-1] is None:
-            args = args[:-1]
-        return settings, args, {}
+        arguments = bound.arguments
+        settings = {
+            name: value for name, value in arguments.items() if name not in self._tensor_names
+        }
+        tensors = tuple(arguments[name] for name in self._tensor_names if name in arguments)
+        while len(tensors) > 1 and tensors[-1] is None:
+            tensors = tensors[:-1]
+        return settings, tensors
 
-    def made(self, settings: Mapping[str, Any]) -> Callable:
-        """Return a function of tensors, from settings in a file."""
+    def bind_settings(self, settings: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return a function of tensors, for settings from a file."""
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            named = dict(zip(self.call, args, strict=False))
-            if self.class_name == "GetItem" and isinstance(named["key"], list):
-                named["key"] = tuple(named["key"])
-            return self.function(**named, **kwargs, **settings)
+            tensors = dict(zip(self._tensor_names, args, strict=False))
+            if self.class_name == "GetItem" and isinstance(tensors["key"], list):
+                tensors["key"] = tuple(tensors["key"])
+            return self.function(**tensors, **kwargs, **settings)
 
         return run
 
 
+class _OperationTable(NamedTuple):
+    """All known operations.
+
+    Attributes:
+        by_function: By `id` of the function that a node runs.
+        by_class: By Keras's module and class.
+    """
+
+    by_function: dict[int, Operation]
+    by_class: dict[tuple[str, str], Operation]
+
+
 @functools.cache
-def _known() -> tuple[dict[int, Operation], dict[tuple[str, str], Operation]]:
-    """Return operations by what a node runs, and by Keras's module and class."""
-    public = {
-        name.replace("_", ""): getattr(room, name)
-        for room in (ops.linalg, ops.nn, ops.numpy, ops)
-        for name in dir(room)
+def _operations() -> _OperationTable:
+    functions = {
+        name.replace("_", ""): getattr(package, name)
+        for package in (ops.linalg, ops.nn, ops.numpy, ops)
+        for name in dir(package)
     }
-    by_class: dict[tuple[str, str], Operation] = {}
-    by_run: dict[int, Operation] = {}
+    image_functions = {name.replace("_", ""): getattr(ops.image, name) for name in dir(ops.image)}
+    table = _OperationTable({}, {})
     for module, rows in _TABLE.items():
-        for call, classes in rows.items():
+        for tensor_names, classes in rows.items():
             for class_name in classes.split():
                 key = class_name.lower()
-                images = {
-                    name.replace("_", ""): getattr(ops.image, name) for name in dir(ops.image)
-                }
-                function = images.get(key) if module == "image" else public[key]
-                operation = Operation(
-                    function or public[key], module, class_name, tuple(call.split())
-                )
-                by_class[module, class_name] = operation
-                by_run.setdefault(
-                    id(getattr(operation.function, "raw", operation.function)), operation
-                )
-    by_name = {operation.function.__name__: operation for operation in by_class.values()}
-    for sign in _SIGNS.split():
-        name, _, own = sign.partition(":")
-        by_run[id(getattr(signs, f"_{own or name}"))] = by_name[name]
-    by_run[id(signs.getitem)] = by_class["numpy", "GetItem"]
-    return by_run, by_class
+                function = image_functions.get(key) if module == "image" else None
+                function = function or functions[key]
+                operation = Operation(function, module, class_name, tuple(tensor_names.split()))
+                table.by_class[module, class_name] = operation
+                table.by_function.setdefault(id(getattr(function, "raw", function)), operation)
+    by_name = {operation.function.__name__: operation for operation in table.by_class.values()}
+    for entry in _OPERATORS.split():
+        name, _, core_name = entry.partition(":")
+        function = getattr(operators, f"_{core_name or name}")
+        table.by_function[id(function)] = by_name[name]
+    table.by_function[id(operators.getitem)] = table.by_class["numpy", "GetItem"]
+    return table
 
 
 def operation_of(node: Node) -> Operation:
-    """Return the operation that a node runs, or raise if no file can name it."""
+    """Return the operation that a node runs.
+
+    Raises:
+        ValueError: Files have no name for it, or cannot hold its arguments.
+    """
     function = getattr(node.run, "__wrapped__", node.run)
-    found = _known()[0].get(id(function)) or _known()[1].get(_by_hand(function), None)
-    if found is None:
+    table = _operations()
+    operation = table.by_function.get(id(function)) or table.by_class.get(_jax_name(function))
+    if operation is None:
         raise ValueError(
             f"The model uses the operation `{node.name}` on symbolic values, outside of layers, "
             "and files have no name for it. Wrap it in a layer: write a `podium.layers.Layer` "
@@ -171,47 +199,41 @@ def operation_of(node: Node) -> Operation:
                 f"The model uses the Variable {leaf.path!r} in the operation `{node.name}`, "
                 "outside of layers, so its value would not be saved. Make it a weight of a layer."
             )
-    settings, _, _ = found.described(node)
+    settings, _ = operation.split_arguments(node)
     if any(isinstance(leaf, KerasTensor) for leaf in tree_leaves(settings)):
         raise ValueError(
             f"The operation `{node.name}` has a symbolic setting, which files cannot hold. Wrap "
             "it in a layer."
         )
-    return found
+    return operation
 
 
-def _by_hand(function: Any) -> tuple[str, str]:
-    """Return Keras's name for functions that reach a node in another form than the public one."""
+_JAX_NAMES = {
+    "stop_gradient": ("core", "StopGradient"),
+    "negative": ("numpy", "Negative"),
+    "absolute": ("numpy", "Absolute"),
+    "abs": ("numpy", "Absolute"),
+    "bitwise_not": ("numpy", "BitwiseNot"),
+}
+
+
+def _jax_name(function: object) -> tuple[str, str]:
+    """Return Keras's module and class for a function of JAX that nodes run directly."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__name__", "")
-    if name in (
-        "stop_gradient",
-        "negative",
-        "absolute",
-        "abs",
-        "bitwise_not",
-    ) and module.startswith("jax"):
-        found = {"stop_gradient": ("core", "StopGradient"), "negative": ("numpy", "Negative")}
-        return found.get(name, ("numpy", "Absolute" if name.startswith("abs") else "BitwiseNot"))
-    return "", ""
+    return _JAX_NAMES.get(name, ("", "")) if module.startswith("jax") else ("", "")
 
 
-def operation_named(described: Mapping[str, Any]) -> Operation | None:
-    """Return the operation for a description that names a class of `keras.src.ops`, or None."""
-    module, class_name, config = (
-        described.get("module"),
-        described.get("class_name"),
-        described.get("config"),
-    )
-    if (
-        module is None
-    ):  # Keras 3's `.h5` files leave it out; layers of the same name say whether they are trainable
-        named = [found for (_, name), found in _known()[1].items() if name == class_name]
-        return (
-            named[0]
-            if named and isinstance(config, Mapping) and "trainable" not in config
-            else None
-        )
-    prefix, _, last = str(module).rpartition(".")
-    if prefix not in ("keras.src.ops", "keras.ops") or not isinstance(class_name, str):
+def find_operation(layer_config: Mapping[str, Any]) -> Operation | None:
+    """Return the operation for a config that names a class of `keras.src.ops`, or None."""
+    module, class_name = layer_config.get("module"), layer_config.get("class_name")
+    by_class = _operations().by_class
+    if module is None:  # in Keras 3's `.h5` files; the config of a layer would have "trainable"
+        config = layer_config.get("config")
+        if not isinstance(config, Mapping) or "trainable" in config:
+            return None
+        matches = (operation for (_, name), operation in by_class.items() if name == class_name)
+        return next(matches, None)
+    package, _, module_name = str(module).rpartition(".")
+    if package not in ("keras.src.ops", "keras.ops") or not isinstance(class_name, str):
         return None
-    return _known()[1].get((last, class_name))
+    return by_class.get((module_name, class_name))

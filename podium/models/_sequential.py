@@ -1,10 +1,11 @@
-"""Sequential: a plain stack of layers."""
+"""Sequential: a stack of layers, each called on the output of the one before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
+from podium._typing import Config, ShapeLike
 from podium.core import KerasTensor, custom_object_scope, tree_leaves
 from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
@@ -16,16 +17,18 @@ from podium.saving.internal import build_from_config, find_class
 class Sequential(Model):
     """Layers one after the other, each with one input and one output.
 
-    With an `Input` first (or once it has been called) it has known shapes; without, the weights are
-    made on the first call.
+    With an `Input` first its shapes are known and its weights exist; without, both follow with the
+    first call.
 
     Args:
-        layers: The layers, in order; more can follow with `add`.
-        trainable: Whether the weights shall be trained.
-        name: A name.
+        layers: The layers, in order; `add` adds more.
+        trainable: Whether the weights are trained.
+        name: The name of the model.
+        **kwargs: Further arguments of `Layer`.
 
     Example:
-        >>> model = podium.Sequential([podium.Input((8,)), podium.layers.Dense(4), podium.layers.Dense(1)])
+        >>> layers = [podium.Input((8,)), podium.layers.Dense(4), podium.layers.Dense(1)]
+        >>> model = podium.Sequential(layers)
         >>> model.output_shape, model.count_params()
         ((None, 1), 41)
     """
@@ -34,7 +37,7 @@ class Sequential(Model):
 
     def __init__(
         self,
-        layers: Sequence[Any] | None = None,
+        layers: Sequence[Layer | KerasTensor] | Layer | None = None,
         trainable: bool = True,
         name: str | None = None,
         **kwargs: Any,
@@ -48,10 +51,15 @@ class Sequential(Model):
             self.add(layer, rebuild=False)
         self._rebuild()
 
-    def add(self, layer: Any, rebuild: bool = True) -> None:
-        """Put a layer (or an `Input`) on top of the stack."""
-        if isinstance(layer, KerasTensor):
-            layer = layer.node.layer if layer.node is not None else layer
+    def add(self, layer: Layer | KerasTensor, rebuild: bool = True) -> None:
+        """Add a layer (or an `Input`) at the end.
+
+        Args:
+            layer: The layer.
+            rebuild: Whether to create the graph again; False if more layers follow.
+        """
+        if isinstance(layer, KerasTensor) and layer.node is not None:
+            layer = layer.node.layer
         if not isinstance(layer, Layer):
             if not callable(layer):
                 raise TypeError(f"Sequential.add was given {layer!r}; a layer was expected.")
@@ -66,7 +74,7 @@ class Sequential(Model):
         if any(layer is known for known in self._stack):
             raise ValueError(
                 f"Layer {layer.name!r} is in Sequential model {self.name!r} already. To share a "
-                "layer, use `Model(inputs, outputs)`; for another one like it, make a new layer."
+                "layer, use `Model(inputs, outputs)`; for another one like it, create a new layer."
             )
         if any(layer.name == known.name for known in self._stack):
             raise ValueError(
@@ -84,18 +92,16 @@ class Sequential(Model):
             self._rebuild()
 
     def pop(self, rebuild: bool = True) -> Layer:
-        """Take the top layer off the stack and return it."""
+        """Remove the last layer and return it."""
         if not self._stack:
-            raise ValueError(f"Sequential model {self.name!r} has no layers to take off.")
+            raise ValueError(f"Sequential model {self.name!r} has no layers to remove.")
         layer = self._stack.pop()
         if rebuild:
             self._rebuild()
         return layer
 
     def _rebuild(self) -> None:
-        """Make the graph anew if the first layer says the input's shape; otherwise wait for a
-        call.
-        """
+        """Create the graph if the shape of the input is known; otherwise the first call does it."""
         self._graph, self._graph_layers, self.built = None, [], False
         if len(self._stack) > 1 and isinstance(self._stack[0], InputLayer):
             start = symbol = self._stack[0].output
@@ -106,12 +112,11 @@ class Sequential(Model):
             self._stack
             and isinstance(self._stack[0], Model)
             and self._stack[0].inputs
-            and len(self._stack) > 0
         ):
             self.build(self._stack[0].input_shape)
 
-    def build(self, input_shape: Any = None) -> None:
-        """Make all weights for inputs of the given shape (with the batch dimension)."""
+    def build(self, input_shape: ShapeLike | None = None) -> None:
+        """Create all weights for inputs of this shape, which includes the batch axis."""
         if input_shape is None or self._graph is not None or not self._stack:
             self.built = self._graph is not None
             return
@@ -121,7 +126,7 @@ class Sequential(Model):
         self._use_graph(Graph(start, symbol, self.name))
 
     def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        """Run the layers one after the other."""
+        """Call the layers one after the other."""
         if self._graph is not None and len(self._graph.flat_inputs) == 1:
             return super().call(inputs, training, mask)
         for layer in self._stack:
@@ -137,7 +142,7 @@ class Sequential(Model):
     def _is_assembled(self) -> bool:
         return True
 
-    def get_config(self) -> dict[str, Any]:
+    def get_config(self) -> Config:
         """Return the name and the configs of the layers."""
         starts = (
             []
@@ -156,15 +161,17 @@ class Sequential(Model):
         }
 
     @classmethod
-    def from_config(cls, config: Any, custom_objects: Any = None) -> Any:
-        """Make a model from `get_config`'s result; its weights start anew."""
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Create a model from the result of `get_config`, with new weights."""
         if not isinstance(config.get("layers"), (list, tuple)):
             raise ValueError(
                 f"The config of a Sequential model has layers={config.get('layers')!r}; a list "
                 "was expected."
             )
-        with custom_object_scope(custom_objects or {}):
-            layers = [_layer(described) for described in config["layers"]]
+        with custom_object_scope(dict(custom_objects or {})):
+            layers = [_create_layer(layer_config) for layer_config in config["layers"]]
         model = cls(
             layers,
             name=config.get("name"),
@@ -176,14 +183,14 @@ class Sequential(Model):
         return model
 
 
-def _layer(described: Any) -> Layer:
-    if not isinstance(described, Mapping):
-        return described
-    find_class(described)  # the clearer error comes first
-    layer = build_from_config(described)
+def _create_layer(layer_config: Layer | Mapping[str, Any]) -> Layer:
+    if isinstance(layer_config, Layer):
+        return layer_config
+    find_class(layer_config)  # its error is clearer
+    layer = build_from_config(layer_config)
     if not isinstance(layer, Layer):
         raise ValueError(
-            f"The config of a Sequential model lists {described.get('class_name')!r}; a layer "
+            f"The config of a Sequential model lists {layer_config.get('class_name')!r}; a layer "
             "was expected."
         )
     return layer

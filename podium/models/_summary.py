@@ -1,28 +1,35 @@
-"""The table that `Model.summary()` prints."""
+"""The table that `Model.summary` prints: a row for each layer, and the totals."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.core import tree_leaves, unknown_choice
+from podium.core import Variable, tree_leaves, unknown_choice
+from podium.layers import Layer
+from podium.models._graph import Graph
+
+if TYPE_CHECKING:
+    import rich.table
+
+    from podium.models._model import Model
 
 _BYTES_UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
 def print_summary(
-    model: Any,
+    model: Model,
     line_length: int | None,
     print_fn: Callable[[str], None] | None,
     expand_nested: bool,
     show_trainable: bool,
-    layer_range: Any,
+    layer_range: Sequence[str] | None,
 ) -> None:
-    """Draw the layers of a model as a table, and totals below it."""
-    import rich.console  # here, because it would add a tenth to the time that `import podium` takes
+    """Print the layers of a model as a table, followed by totals; see `Model.summary`."""
+    import rich.console  # imported here: it takes a tenth of the time of `import podium`
     import rich.table
 
     table = rich.table.Table(
@@ -31,13 +38,12 @@ def print_summary(
     table.add_column("Layer (type)", style="bold")
     table.add_column("Output shape")
     table.add_column("Param #", justify="right")
-    connected = model._graph is not None and not _is_chain(model)
+    connected = model._graph is not None and not _is_chain(model._graph)
     if connected:
         table.add_column("Connected to")
     if show_trainable:
         table.add_column("Trainable", justify="center")
-    layers = _chosen(model, layer_range)
-    for layer in layers:
+    for layer in _select_layers(model, layer_range):
         _add_row(table, model, layer, 0, expand_nested, show_trainable, connected)
     text = io.StringIO()
     width = line_length or (None if print_fn is None else 100)
@@ -51,7 +57,7 @@ def print_summary(
         print_fn(text.getvalue())
 
 
-def _chosen(model: Any, layer_range: Any) -> list[Any]:
+def _select_layers(model: Model, layer_range: Sequence[str] | None) -> list[Layer]:
     layers = (
         model._graph_layers
         if model._graph is not None and not hasattr(model, "add")
@@ -66,22 +72,28 @@ def _chosen(model: Any, layer_range: Any) -> list[Any]:
     return layers[names.index(layer_range[0]) : names.index(layer_range[1]) + 1]
 
 
-def _is_chain(model: Any) -> bool:
-    nodes = model._graph.nodes
-    return len(model._graph.flat_inputs) == 1 and all(
+def _is_chain(graph: Graph) -> bool:
+    nodes = graph.nodes
+    return len(graph.flat_inputs) == 1 and all(
         len(node.inputs) == 1 and (index == 0 or node.inputs[0].node is nodes[index - 1])
         for index, node in enumerate(nodes)
     )
 
 
 def _add_row(
-    table: Any, model: Any, layer: Any, depth: int, expand: bool, trainable: bool, connected: bool
+    table: rich.table.Table,
+    model: Model,
+    layer: Layer,
+    depth: int,
+    expand: bool,
+    trainable: bool,
+    connected: bool,
 ) -> None:
     prefix = "  " * depth + ("└ " if depth else "")
-    count = f"{_parameters(layer.weights):,}" if layer.built else "0 (unbuilt)"
+    count = f"{_count_parameters(layer.weights):,}" if layer.built else "0 (unbuilt)"
     row = [f"{prefix}{layer.name} ({type(layer).__name__})", _output_shape(layer), count]
     if connected:
-        row.append("" if depth else _connections(model, layer))
+        row.append("" if depth else _connections(model._graph, layer))
     if trainable:
         row.append(
             "Y" if layer.trainable and layer.trainable_weights else "N" if layer.weights else "-"
@@ -92,7 +104,7 @@ def _add_row(
             _add_row(table, model, inner, depth + 1, expand, trainable, connected)
 
 
-def _output_shape(layer: Any) -> str:
+def _output_shape(layer: Layer) -> str:
     outputs = (
         layer._inbound_nodes[0].outputs if layer._inbound_nodes else getattr(layer, "outputs", None)
     )
@@ -111,10 +123,10 @@ def _output_shape(layer: Any) -> str:
         return "?"
 
 
-def _connections(model: Any, layer: Any) -> str:
-    """Name the layers that feed this one, seen through raw operations."""
+def _connections(graph: Graph | None, layer: Layer) -> str:
+    """Return the names of the layers whose outputs are inputs of this one."""
     sources: list[str] = []
-    for node in model._graph.nodes:
+    for node in graph.nodes if graph is not None else ():
         if node.layer is layer:
             sources.extend(
                 symbol.node.name if symbol.node is not None else symbol.name
@@ -123,14 +135,14 @@ def _connections(model: Any, layer: Any) -> str:
     return ", ".join(dict.fromkeys(sources)) or "-"
 
 
-def _parameters(weights: list[Any]) -> int:
+def _count_parameters(weights: list[Variable]) -> int:
     return sum(int(np.prod(variable.shape)) for variable in weights)
 
 
-def _totals(model: Any) -> list[str]:
-    def line(label: str, weights: list[Any]) -> str:
-        size = sum(int(np.prod(v.shape)) * v._dtype.itemsize for v in weights)
-        return f" {label}: {_parameters(weights):,} ({_readable(size)})"
+def _totals(model: Model) -> list[str]:
+    def line(label: str, weights: list[Variable]) -> str:
+        size = sum(int(np.prod(weight.shape)) * weight._dtype.itemsize for weight in weights)
+        return f" {label}: {_count_parameters(weights):,} ({_format_bytes(size)})"
 
     return [
         line("Total params", model.weights),
@@ -139,7 +151,7 @@ def _totals(model: Any) -> list[str]:
     ]
 
 
-def _readable(size: float) -> str:
+def _format_bytes(size: float) -> str:
     for unit in _BYTES_UNITS:
         if size < 1024 or unit == _BYTES_UNITS[-1]:
             return f"{size:.2f} {unit}"
