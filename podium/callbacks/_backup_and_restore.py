@@ -30,10 +30,10 @@ class BackupAndRestore(Callback):
     """Saves the whole run, and resumes it when `fit` is called again after the process was killed.
 
     A checkpoint holds weights, the optimizer's state, metrics in the middle of an epoch, seeds, the
-    position in the data, the state of callbacks (`Callback.get_state`), and the History. The resumed
-    run ends with the same weights, History and logs, bit for bit, as one that was never interrupted,
-    on the same machine. Call `fit` with the same arguments; a larger `epochs` and other arguments
-    of callbacks are fine.
+    position in the data, the state of callbacks (`Callback.get_state`), and the History. The
+    resumed run ends with the same weights, History and logs, bit for bit, as one that was never
+    interrupted, on the same machine. Call `fit` with the same arguments; a larger `epochs` and
+    other arguments of callbacks are fine.
 
     Checkpoints are written to another name and renamed, with checksums. If the newest one is
     damaged, the one before it is used, with a warning that says why. When training has ended they
@@ -47,8 +47,9 @@ class BackupAndRestore(Callback):
         double_checkpoint: Whether to keep the previous checkpoint beside the newest.
         delete_checkpoint: Whether to delete the checkpoints when training has ended normally.
         seconds: Save also when this number of seconds has passed since the last checkpoint.
-        on_sigterm: Whether to save and exit when the process receives SIGTERM, as schedulers send it
-            before they preempt a machine: SystemExit is raised. `fit` must run in the main thread.
+        on_sigterm: Whether to save and exit when the process receives SIGTERM, which schedulers
+            send before they preempt a machine: SystemExit is raised. `fit` must run in the main
+            thread.
         grace_seconds: How long that may take. If no step has ended by then, the process exits
             without a new checkpoint.
         exit_code: The exit code of the process in that case, for the program that restarts it.

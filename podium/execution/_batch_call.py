@@ -156,7 +156,7 @@ def to_array(leaf: object) -> Array:
         return leaf
     array = np.asarray(leaf)
     check_numeric(array, "a batch")
-    return check_int_range(array)  # type: ignore[no-any-return]
+    return check_int_range(array)
 
 
 def to_tensors(batch: Tree) -> Tree:

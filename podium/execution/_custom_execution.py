@@ -39,7 +39,7 @@ class CustomExecution:
         return self
 
     def run(self, iterator: Iterator[Tree], steps: int | None = None, max_steps: int = 1) -> Any:
-        """Call the function. How many batches it reads is its own decision: code written for Keras 2
+        """Call the function. It decides itself how many batches it reads: code written for Keras 2
         reads `model._steps_per_execution`, which is set to `steps`.
         """
         return self._function(iterator)

@@ -250,7 +250,7 @@ class Execution:
         bounded, and Ctrl-C takes effect soon.
         """
         if outputs:
-            while self._in_flight and self._in_flight[0].is_ready():
+            while self._in_flight and self._in_flight[0].is_ready():  # type: ignore[attr-defined]
                 self._in_flight.popleft()  # finished results are not kept alive
             self._in_flight.append(outputs[0])
             while len(self._in_flight) > max_in_flight:
@@ -310,5 +310,5 @@ class _IteratorStream(Stream):
 
 
 def count_steps(values: object) -> int | None:
-    """Return how many steps an execution ran; None for what a function of the user's own returned."""
+    """Return how many steps an execution ran; None for the result of a user's own function."""
     return values.count if isinstance(values, StepValues) else None

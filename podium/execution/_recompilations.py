@@ -1,6 +1,6 @@
 """Recompilations of a step: which part of the batch had changed, when, and what it cost.
 
-`Compilations` records them for an `Execution` and warns of many; `Recompilations` is what users see.
+`Compilations` records them for an `Execution` and warns of many; users see `Recompilations`.
 """
 
 from __future__ import annotations

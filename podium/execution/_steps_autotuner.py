@@ -146,7 +146,7 @@ class StepsAutotuner:
 
     def _measure(self, timings: StepTimings, values: StepValues) -> None:
         """Add the time of the execution to the samples, if nothing was compiled in it."""
-        jax.block_until_ready(values.arrays)
+        jax.block_until_ready(values.arrays)  # type: ignore[no-untyped-call]
         now = time.perf_counter()
         is_fused = values.count > self._min_steps
         if self._execution.trace_count == self._trace_count and is_fused == (timings.fused > 0):
@@ -194,7 +194,7 @@ class StepsAutotuner:
             timings.settled = self._min_steps
 
     def _round_to_groups(self, steps: int) -> int:
-        """Return the largest multiple of `steps_per_execution` up to `steps`, one group at least."""
+        """Return the largest multiple of `steps_per_execution` up to `steps`, at least one."""
         groups = min(steps, self._max_steps) // self._min_steps
         return max(1, groups) * self._min_steps
 

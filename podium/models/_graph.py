@@ -1,8 +1,8 @@
 """Graph: the nodes between symbolic inputs and outputs, in the order in which they must run.
 
 It is created once from the Nodes that symbolic calls recorded. Running it calls each layer (or
-operation) on values, so tapes record the layers one by one. It owns the order, the matching of inputs
-and the pruning; layers own their computation.
+operation) on values, so tapes record the layers one by one. It owns the order, the matching of
+inputs and the pruning; layers own their computation.
 """
 
 from __future__ import annotations

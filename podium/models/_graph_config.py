@@ -176,10 +176,10 @@ def _operation_config(node: Node, names: _Names) -> Config:
     }
 
 
-def _call_config(args: tuple[Any, ...], kwargs: dict[str, Any], names: _Names) -> Config:
+def _call_config(args: tuple[Any, ...], kwargs: Mapping[str, Any], names: _Names) -> Config:
     return {
         "args": serialize_keras_object(map_structure(names.leaf_config, args)),
-        "kwargs": serialize_keras_object(map_structure(names.leaf_config, kwargs)),
+        "kwargs": serialize_keras_object(map_structure(names.leaf_config, dict(kwargs))),
     }
 
 

@@ -1,8 +1,8 @@
 """Operations in a graph that are not layers, such as `x + 1` and `ops.mean(x)`, in configs.
 
-Keras writes an operation as a class of `keras.src.ops` whose settings are a config and whose tensors
-are arguments of the call. The table lists which arguments are tensors; for an operation that is not
-in it, saving a model raises an error.
+Keras writes an operation as a class of `keras.src.ops` whose settings are a config and whose
+tensors are arguments of the call. The table lists which arguments are tensors; for an operation
+that is not in it, saving a model raises an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from podium import ops
 from podium.core import KerasTensor, Node, Variable, tree_leaves
-from podium.core.internal import operators
+from podium.core.internal import _operators as operators
 
 # By module of Keras and names of the tensors: the classes.
 _TABLE: dict[str, dict[str, str]] = {

@@ -3,8 +3,8 @@
 It owns the methods that users call and override, and the loop of `fit`. The work is done
 elsewhere: data is read in `podium/data`, steps run in `podium/execution`, callbacks are called by
 `podium/callbacks`, files are written by `podium/saving`. In this package, `_graph.py` runs
-functional models, `compile/` holds what `compile` creates, `training/` and `predict/` the parts of a
-run.
+functional models, `compile/` holds what `compile` creates, `training/` and `predict/` the parts of
+a run.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeAlias, cast
 
-from podium._typing import Config, PathLike, SymbolicShape, TensorLike, Tree
+from podium._typing import Config, PathLike, SymbolicShape, Tree
 from podium.callbacks import Callback, CallbackList, History, StepLogs
 from podium.callbacks.internal import running_logs
-from podium.core import GradientTape, KerasTensor, Variable, unknown_choice
+from podium.core import GradientTape, KerasTensor, Tensor, Variable, unknown_choice
 from podium.data import (
     DataHandler,
     StepsPerExecution,
@@ -37,7 +37,7 @@ from podium.models.compile._compile_state import CompileState, make_compile_stat
 from podium.models.compile._compiled_loss import CompiledLoss
 from podium.models.compile._compiled_metrics import CompiledMetrics
 from podium.models.compile._output_mapping import layer_names
-from podium.models.predict._output_collector import Collector
+from podium.models.predict._output_collector import OutputCollector
 from podium.models.predict._predict import iterate_outputs, predict_all
 from podium.models.training._argument_checks import (
     check_compile,
@@ -166,8 +166,8 @@ class Model(Layer):
         return outputs
 
     def add_loss(self, loss: Tree, **options: Any) -> None:
-        """Add to the losses; a functional model also accepts a symbolic value of its graph, which is
-        computed in every call.
+        """Add to the losses; a functional model also accepts a symbolic value of its graph, which
+        is computed in every call.
         """
         values = loss if isinstance(loss, (list, tuple)) else [loss]
         symbols = [value for value in values if isinstance(value, KerasTensor)]
@@ -629,7 +629,7 @@ class Model(Layer):
             x: The batch's inputs.
         """
         with hold_model(self, "predict_on_batch"):
-            outputs = Collector()
+            outputs = OutputCollector()
             for _, iterator in self._make_data("predict_on_batch", x).enumerate_epochs():
                 outputs.add(self.make_predict_function()(iterator))
             return outputs.result()
@@ -719,7 +719,7 @@ class Model(Layer):
         y_pred: Tree = None,
         sample_weight: Tree = None,
         training: bool = True,
-    ) -> TensorLike:
+    ) -> Tensor:
         """Return the total loss of a batch: that passed to `compile`, and those of layers and
         regularizers.
 
@@ -1027,8 +1027,8 @@ class Model(Layer):
 
         Args:
             filepath: A file; for "tf_saved_model" a directory.
-            format: "jax" for the format of `jax.export`, which `saving.load_exported` or plain JAX runs;
-                "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
+            format: "jax" for the format of `jax.export`, which `saving.load_exported` or plain JAX
+                runs; "tf_saved_model" (needs tensorflow) or "onnx" (needs jax2onnx).
             **kwargs: `input_signature`, `platforms`, `overwrite`; see `saving.export_model`.
 
         Example:
@@ -1067,9 +1067,9 @@ class Model(Layer):
         unchanged.
 
         Args:
-            filepath: The file, with any suffix or none. `.weights.h5` selects Keras 3's layout of HDF5,
-                `.safetensors` that format, all others Keras 2's layout. With a slash at the end it
-                is a checkpoint directory.
+            filepath: The file, with any suffix or none. `.weights.h5` selects Keras 3's layout of
+                HDF5, `.safetensors` that format, all others Keras 2's layout. With a slash at the
+                end it is a checkpoint directory.
             overwrite: Whether an existing file may be replaced.
             save_format: None, "h5" or "safetensors".
             options: Accepted for Keras's signature: None.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
-from podium._typing import Config, ShapeLike
+from podium._typing import Config
 from podium.core import KerasTensor, custom_object_scope, tree_leaves
 from podium.layers import Input, InputLayer, Layer
 from podium.models._graph import Graph
@@ -46,7 +46,7 @@ class Sequential(Model):
         self._stack: list[Layer] = []
         self._records_layers_inside = type(self).call is Sequential.call
         if layers is not None and not isinstance(layers, (list, tuple)):
-            layers = [layers]
+            layers = cast(list[Layer | KerasTensor], [layers])
         for layer in layers or []:
             self.add(layer, rebuild=False)
         self._rebuild()
@@ -108,14 +108,10 @@ class Sequential(Model):
             for layer in self._stack[1:]:
                 symbol = layer(symbol)
             self._use_graph(Graph(start, symbol, self.name))
-        elif (
-            self._stack
-            and isinstance(self._stack[0], Model)
-            and self._stack[0].inputs
-        ):
-            self.build(self._stack[0].input_shape)
+        elif self._stack and isinstance(self._stack[0], Model) and self._stack[0].inputs:
+            self.build(self._stack[0].inputs[0].shape)
 
-    def build(self, input_shape: ShapeLike | None = None) -> None:
+    def build(self, input_shape: Sequence[int | None] | None = None) -> None:
         """Create all weights for inputs of this shape, which includes the batch axis."""
         if input_shape is None or self._graph is not None or not self._stack:
             self.built = self._graph is not None

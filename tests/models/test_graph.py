@@ -136,7 +136,11 @@ def test_last_dimension_of_one_is_added_or_dropped():
 def test_input_takes_an_int_and_refuses_nonsense():
     assert podium.Input(3).shape == (None, 3) and podium.Input(batch_shape=(2, 3)).shape == (2, 3)
     assert podium.Input((None, 3), batch_size=4, dtype="int32").dtype == np.int32
-    for wrong, words in ((None, "needs a shape"), (("a",), "a tuple of ints and None"), ((-1,), "negative")):
+    for wrong, words in (
+        (None, "needs a shape"),
+        (("a",), "a tuple of ints and None"),
+        ((-1,), "negative"),
+    ):
         with pytest.raises(ValueError, match=words):
             podium.Input(wrong)
 

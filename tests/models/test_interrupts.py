@@ -118,7 +118,8 @@ def test_nothing_remains_after_fit():
         import podium
 
         def left():
-            return threading.active_count(), len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+            files, tasks = os.listdir("/proc/self/fd"), os.listdir("/proc/self/task")
+            return threading.active_count(), len(files), len(tasks)
 
         model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
         model.compile("sgd", "mse")
@@ -129,7 +130,8 @@ def test_nothing_remains_after_fit():
                 raise OSError("disk")
         def failing():
             try:
-                model.fit(x, y, verbose=0, callbacks=[Fails(), podium.callbacks.CSVLogger(os.devnull)])
+                logger = podium.callbacks.CSVLogger(os.devnull)
+                model.fit(x, y, verbose=0, callbacks=[Fails(), logger])
             except OSError:
                 pass
         failing()

@@ -97,8 +97,8 @@ def eager_to_fuse(monkeypatch):
 @pytest.fixture
 def chunks(monkeypatch):
     """Makes chunks and what is copied at a time small, so that there are several."""
-    monkeypatch.setattr(_output_rows, "_CHUNK", 100)
-    monkeypatch.setattr(_output_rows, "_PIECE", 40)
+    monkeypatch.setattr(_output_rows, "_CHUNK_BYTES", 100)
+    monkeypatch.setattr(_output_rows, "_COPY_BYTES", 40)
 
 
 def reading_threads():
@@ -122,11 +122,16 @@ def assert_same(found, expected):
 def by_batches(model, count=None):
     """What calling the step batch by batch gives, put together by NumPy."""
     parts = [model.predict_on_batch(batch) for batch in itertools.islice(batches(), count)]
-    joined = {
+    concatenated = {
         name: np.concatenate([part[name] for part in parts]) for name in ("rows", "mean", "half")
     }
     more = [np.concatenate([part["more"][place] for part in parts]) for place in (0, 1)]
-    return {"rows": joined["rows"], "more": more, "mean": joined["mean"], "half": joined["half"]}
+    return {
+        "rows": concatenated["rows"],
+        "more": more,
+        "mean": concatenated["mean"],
+        "half": concatenated["half"],
+    }
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -199,7 +204,7 @@ def test_a_guess_that_memory_cannot_hold_is_dropped():
     rows.add(np.ones((3, 2), "float32"))
     np.testing.assert_array_equal(rows.result(), np.ones((3, 2)))
     with pytest.raises(MemoryError, match="Unable to allocate"):
-        _output_rows.NewRows((2,), "float32", 2**50, sure=True)
+        _output_rows.NewRows((2,), "float32", 2**50, exact=True)
 
 
 @pytest.mark.parametrize("row", [(), (3,), (2, 0)])
@@ -294,7 +299,7 @@ def test_callbacks_hear_the_same_events_as_ever():
 
 
 def test_a_bar_alone_does_not_have_the_outputs_fetched(monkeypatch, capsys):
-    monkeypatch.setattr(_run_batches, "joined", None)
+    monkeypatch.setattr(_run_batches, "concatenate_outputs", None)
     assert dense(4).predict(X, 8, verbose=1).shape == (41, 2)
     assert "6/6" in capsys.readouterr().out
 
@@ -361,7 +366,7 @@ def test_out_has_the_structure_of_the_outputs():
         (
             [np.zeros((41, 2), "float32")],
             TypeError,
-            "`out` is a list; something to fill was expected",
+            "`out` is a list; an object to fill was expected",
         ),
         (podium.ops.zeros((41, 2)).value, TypeError, "`out` is a ArrayImpl"),
     ],
@@ -430,7 +435,8 @@ def test_nothing_is_warned_of_that_fits_or_goes_elsewhere(monkeypatch):
 
 def test_sizes_are_written_for_people():
     written = [
-        _memory_estimate._written(size) for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
+        _memory_estimate._format_bytes(size)
+        for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
     ]
     assert written == ["0 bytes", "1000 bytes", "2.0 KiB", "1.5 GiB", "5.0 TiB", "8192.0 TiB"]
 

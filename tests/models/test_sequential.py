@@ -22,7 +22,7 @@ def test_an_input_first_builds_at_once():
     assert model.output_shape == (None, 2) and len(model.layers) == 2
     assert model.pop().units == 2 and model.output_shape == (None, 4)
     model.pop()
-    with pytest.raises(ValueError, match="no layers to take off"):
+    with pytest.raises(ValueError, match="no layers to remove"):
         model.pop(), model.pop()
 
 

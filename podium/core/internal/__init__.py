@@ -89,6 +89,9 @@ from podium.core.compile._variable_scope import VariableScope as VariableScope
 # Held while a compiled step takes and returns state.
 from podium.core.compile._variable_store import state_lock as state_lock
 
+# The functions that Python's operators on Tensors run, such as `_add`; files name them.
+from podium.core.tensor import _operators as _operators
+
 # Returns an empty array to fill and pass to XLA: aligned if it is large.
 from podium.core.tensor._aligned_memory import array_for_device as array_for_device
 

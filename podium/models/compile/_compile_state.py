@@ -111,7 +111,7 @@ def _check_scopes(model: Model, strategy: Strategy, optimizer: object, metrics: 
     Raises:
         ValueError: There is one; it and both scopes are named.
     """
-    layout = strategy.placed_by
+    layout = strategy.layout
     model_scope = "outside of all scopes" if layout is None else f"in the scope of {strategy!r}"
     owners: list[tuple[str, Any]] = [
         ("the model", model.variables),
@@ -120,13 +120,13 @@ def _check_scopes(model: Model, strategy: Strategy, optimizer: object, metrics: 
     for metric in tree_leaves(metrics):
         if isinstance(metric, Metric):
             owners.append((f"metric {metric.name!r}", metric.variables))
-    expected = None if layout is None else layout.everywhere
+    expected = None if layout is None else layout.replicated
     for owner, variables in owners:
         for variable in variables:
             if not isinstance(variable, Variable):
                 continue
             placement = variable.placement
-            if (None if placement is None else placement.everywhere) != expected:
+            if (None if placement is None else placement.replicated) != expected:
                 scope = (
                     "outside of all scopes"
                     if placement is None

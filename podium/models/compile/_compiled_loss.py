@@ -268,8 +268,8 @@ def flatten_weights(sample_weight: Tree, y_pred: Tree, names: list[str]) -> list
 def match_ranks(
     target: Any, prediction: Any, weight: Any
 ) -> tuple[Tensor, Tensor | Any, Tensor | None]:
-    """Return target, prediction and weight with the same rank and float dtype, as Keras does: `(n,)`
-    becomes `(n, 1)`.
+    """Return target, prediction and weight with the same rank and float dtype, as Keras does:
+    `(n,)` becomes `(n, 1)`.
     """
     target = convert_to_tensor(target)
     if not isinstance(prediction, Tensor) and not hasattr(prediction, "_keras_mask"):

@@ -1,7 +1,8 @@
 """Matching of losses, metrics, targets and weights with the outputs of a model.
 
-What users pass per output (one object for all, a list, a dictionary by name, or the structure of the
-outputs) is distributed here over the flat list of outputs, in the order in which they were written.
+What users pass per output (one object for all, a list, a dictionary by name, or the structure of
+the outputs) is distributed here over the flat list of outputs, in the order in which they were
+written.
 Names that no output has and lists of the wrong length raise an error.
 """
 

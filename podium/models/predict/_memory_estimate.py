@@ -1,4 +1,4 @@
-"""Whether the outputs of `predict` will fit into memory, said before anything is computed."""
+"""A warning, before anything is computed, of outputs of `predict` that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 from podium.core import warn_user
 
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
 
 def available_memory() -> int | None:
-    """Return how many bytes can be taken without swapping, or None where the system does not
-    say.
-    """
+    """Return how many bytes can be allocated without swapping, or None if that is unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
@@ -26,19 +26,19 @@ def available_memory() -> int | None:
     return None
 
 
-def warn_if_too_large(size: int) -> None:
-    """Warn of outputs of so many bytes if less memory is available."""
+def warn_if_too_large(num_bytes: int) -> None:
+    """Warn of outputs of this size if less memory is available."""
     available = available_memory()
-    if available is not None and size > available:
+    if available is not None and num_bytes > available:
         warn_user(
-            f"The outputs of `predict` will take {_written(size)}, and {_written(available)} of "
-            "memory are available. Take them batch by batch, `for outputs in "
-            "model.predict_iter(x)`, or have them written to a file as they come, "
-            "`model.predict(x, out=np.memmap(...))`."
+            f"The outputs of `predict` will take {_format_bytes(num_bytes)}, and "
+            f"{_format_bytes(available)} of memory are available. Process them batch by batch, "
+            "`for outputs in model.predict_iter(x)`, or have them written to a file as they are "
+            "computed, `model.predict(x, out=np.memmap(...))`."
         )
 
 
-def _written(size: int) -> str:
-    """Write a number of bytes in a unit that people read."""
-    power = min(4, max(0, size.bit_length() - 1) // 10)
-    return f"{size / 1024**power:.{min(power, 1)}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+def _format_bytes(num_bytes: int) -> str:
+    """Return a number of bytes with a readable unit."""
+    power = min(len(_UNITS) - 1, max(0, num_bytes.bit_length() - 1) // 10)
+    return f"{num_bytes / 1024**power:.{min(power, 1)}f} {_UNITS[power]}"

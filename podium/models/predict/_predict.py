@@ -14,7 +14,7 @@ from podium.callbacks import CallbackList
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, StepsAutotuner
-from podium.models.predict._output_collector import Collector, batches_of
+from podium.models.predict._output_collector import OutputCollector, split_batches
 from podium.models.training._run_batches import make_autotuner, run_batches
 from podium.models.training._run_guard import hold_model
 
@@ -40,9 +40,9 @@ def predict_all(
         callbacks: The callbacks.
         out: What to fill with the outputs, or None for new arrays.
     """
-    outputs = Collector(data, out)
+    outputs = OutputCollector(data, out)
     execution.begin_run()
-    execution = execution.for_run(on_result_spec=outputs.expect)
+    execution = execution.for_run(on_result_spec=outputs.allocate)
     every_batch = callbacks.needs_every_batch("predict")
     with (
         data,
@@ -93,6 +93,6 @@ def _outputs(
                 values = next(executions, _END)
             if values is _END:
                 break
-            yield from batches_of(values)
+            yield from split_batches(values)
             del values  # not kept while the next ones are computed
         callbacks.on_predict_end()

@@ -14,7 +14,7 @@ from podium.callbacks.internal import running_logs
 from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, StepsAutotuner, count_steps, to_execution
-from podium.models.predict._output_collector import joined
+from podium.models.predict._output_collector import concatenate_outputs
 from podium.models.training._run_guard import is_fitting
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _logs(callbacks: CallbackList, values: Any) -> dict[str, Any]:
     wanted = callbacks.implements("on_predict_batch_end") and any(
         type(callback) is not ProgbarLogger for callback in callbacks
     )
-    return {"outputs": joined(values)} if wanted else {}
+    return {"outputs": concatenate_outputs(values)} if wanted else {}
 
 
 def make_autotuner(
@@ -117,11 +117,9 @@ def _restore_metrics(model: Model) -> Iterator[None]:
     """Restore the metrics of an epoch after an evaluation inside it, which uses them too."""
     saved = []
     if is_fitting(model):
-        saved = [
-            (variable, variable.value)
-            for metric in [*model.metrics, model._train_means]
-            for variable in metric.variables
-        ]
+        variables = [variable for metric in model.metrics for variable in metric.variables]
+        variables += model._train_means.variables
+        saved = [(variable, variable.value) for variable in variables]
     try:
         yield
     finally:

@@ -2,8 +2,8 @@
 
 A metric's `result()`, and what is computed from results alone, is a value of the epoch already and
 is reported as it is. Any other number in the logs, such as a loss returned as it was computed, is
-averaged here, weighted by the size of its batch: progress bar, History and callbacks report the same
-numbers.
+averaged here, weighted by the size of its batch: progress bar, History and callbacks report the
+same numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The functions that an `Execution` runs for each batch, and the counters of steps.
 
-The functions run a step of a model, count it and average its logs. What happens with a batch is in `Model.train_step` and its
-siblings; how steps are compiled and fused is in `podium/execution`.
+The functions run a step of a model, count it and average its logs. What happens with a batch is in
+`Model.train_step` and its siblings; how steps are compiled and fused is in `podium/execution`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from podium._typing import Tree
 from podium.core import Variable, map_structure
 from podium.metrics import mark_results
-from podium.models.predict._output_collector import as_output
+from podium.models.predict._output_collector import number_to_tensor
 from podium.models.training._running_means import RunningMeans
 
 
@@ -72,7 +72,7 @@ def make_predict_step(step: Callable[[Tree], Tree], counter: Variable) -> Callab
         __tracebackhide__ = True
         outputs = step(data)
         counter.assign_add(1)
-        return map_structure(as_output, outputs)
+        return map_structure(number_to_tensor, outputs)
 
     run_step.__name__ = getattr(step, "__name__", "step")
     return run_step

@@ -49,8 +49,8 @@ def warm_up(
     for kind in kinds:
         start = time.perf_counter()
         with hold_model(model, _CALLERS[kind]):
-            targets = () if kind == "predict" else (y, sample_weight)
-            data = model._make_data(_CALLERS[kind], x, *targets, batch_size=batch_size)
+            target, weight = (None, None) if kind == "predict" else (y, sample_weight)
+            data = model._make_data(_CALLERS[kind], x, target, weight, batch_size)
             execution = to_execution(getattr(model, f"make_{kind}_function")())
             with data:
                 for _ in data.enumerate_epochs():  # limits `steps_per_execution` to an epoch
