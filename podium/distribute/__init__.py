@@ -17,7 +17,6 @@ from podium.distribute._mirrored_strategy import MirroredStrategy as MirroredStr
 from podium.distribute._multi_worker_strategy import (
     MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy,
 )
-from podium.distribute._one_device_strategy import OneDeviceStrategy as OneDeviceStrategy
 from podium.distribute._per_replica import PerReplica as PerReplica
 from podium.distribute._per_replica import ReduceOp as ReduceOp
 from podium.distribute._per_replica import VariableAggregation as VariableAggregation
@@ -26,5 +25,6 @@ from podium.distribute._reduce_per_replica import spread_between_replicas as spr
 from podium.distribute._replica_context import InputContext as InputContext
 from podium.distribute._replica_context import ReplicaContext as ReplicaContext
 from podium.distribute._sharded_strategy import ShardedStrategy as ShardedStrategy
+from podium.distribute._strategy import OneDeviceStrategy as OneDeviceStrategy
 from podium.distribute._strategy import Strategy as Strategy
 from podium.distribute._sync_check import check_in_sync as check_in_sync

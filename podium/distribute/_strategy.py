@@ -1,4 +1,5 @@
-"""Strategy: the default strategy, for one device, and the interface of all strategies.
+"""Strategies of one device: `Strategy`, the default and the interface of all strategies, and
+`OneDeviceStrategy`, for a device chosen by name.
 
 A strategy of several replicas is a subclass: see `_mesh_strategy.py`.
 """
@@ -14,6 +15,7 @@ from podium import ops
 from podium._typing import Tree
 from podium.core import check_choice, map_structure
 from podium.core.internal import context, override
+from podium.distribute._devices import default_device, find_device
 from podium.distribute._replica_context import InputContext
 
 if TYPE_CHECKING:
@@ -157,6 +159,32 @@ class Strategy:
 
     def __repr__(self) -> str:
         return f"<podium.distribute.{type(self).__name__}, {self.num_replicas_in_sync} replica>"
+
+
+class OneDeviceStrategy(Strategy):
+    """Runs steps and places Variables on one device.
+
+    Args:
+        device: Its name, such as "/cpu:0" or "/gpu:0".
+
+    Raises:
+        ValueError: There is no such device.
+
+    Example:
+        >>> strategy = podium.distribute.OneDeviceStrategy("/cpu:0")
+        >>> strategy.num_replicas_in_sync, strategy.device
+        (1, '/cpu:0')
+    """
+
+    def __init__(self, device: str):
+        self.device = device
+        self._jax_device = find_device(device)
+
+    def _placement_scope(self) -> contextlib.AbstractContextManager[object]:
+        return default_device(self._jax_device)
+
+    def __repr__(self) -> str:
+        return f"<podium.distribute.OneDeviceStrategy {self.device!r}>"
 
 
 def open_strategies() -> tuple[Strategy, ...]:

@@ -45,9 +45,9 @@ def circle(
     y_pred = cast_to_float(y_pred)
     reference = y_pred if ref_embeddings is None else jnp.asarray(ref_embeddings, y_pred.dtype)
     labels = _labels(y_true, y_pred)
-    others = labels if ref_labels is None else _labels(jnp.asarray(ref_labels), reference)
+    reference_labels = labels if ref_labels is None else _labels(jnp.asarray(ref_labels), reference)
     distances = jnp.maximum(1.0 - y_pred @ reference.T, 0.0)
-    alike = labels[:, None] == others[None, :]
+    alike = labels[:, None] == reference_labels[None, :]
     unlike = ~alike
     alike = (
         alike & ~jnp.eye(alike.shape[0], alike.shape[1], dtype=bool) if remove_diagonal else alike

@@ -12,7 +12,7 @@ from podium.ops.internal import raw_ctc_loss
 
 @loss_function
 def ctc(y_true: Values, y_pred: Values) -> Values:
-    """How improbable label sequences are, over all ways of aligning them with the outputs.
+    """The CTC loss: negative log-likelihood of label sequences, over all their alignments.
 
     Args:
         y_true: Class indices `(batch, labels)`, filled up with 0, which means blank.

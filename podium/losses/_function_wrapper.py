@@ -1,20 +1,29 @@
 """Losses made from functions: `LossFunctionWrapper` for any function, and the base of the built-in
-classes.
+classes. Owns the registry of losses by name, in which a wrapper looks up its function;
+`_registry.py` fills it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import jax
 
 from podium._typing import Config, DTypeLike, TensorLike, Tree
-from podium.core import dispatch, floatx, map_structure, tree_leaves
+from podium.core import (
+    NameRegistry,
+    dispatch,
+    floatx,
+    get_registered_object,
+    map_structure,
+    tree_leaves,
+)
 from podium.losses._loss import Loss
 from podium.losses._loss_function import Values, is_loss_function, match_ranks, to_dispatchable
-from podium.losses._loss_registry import registry, resolve_loss
 from podium.losses._reduction import combine_masks, reduce_weighted
+
+registry = NameRegistry("loss", Loss, module="keras.losses")
 
 
 class LossFunctionWrapper(Loss):
@@ -116,6 +125,16 @@ class BuiltInLoss(LossFunctionWrapper):
         """Return the arguments that make this loss again."""
         dtype = {} if self._dtype_policy.name == floatx() else {"dtype": self._dtype_policy.name}
         return Loss.get_config(self) | self._fn_kwargs | dtype
+
+
+def resolve_loss(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
+    """Return the loss that a name or a config means, also a config of a function by Keras."""
+    if isinstance(config, Mapping) and config.get("class_name") == "function":
+        config = config["config"]
+    if isinstance(config, str):
+        registered = get_registered_object(config, custom_objects)
+        return registry.get(config if registered is None else registered)
+    return registry.deserialize(config, custom_objects)
 
 
 def _match_tree_ranks(y_true: Values, y_pred: Values) -> tuple[Any, Any]:

@@ -82,7 +82,7 @@ def reduce_weighted(
 
 
 def combine_masks(first: jax.Array | None, second: jax.Array | None) -> jax.Array | None:
-    """Return the conjunction of two masks; None stands for a mask that is true everywhere."""
+    """Return the conjunction of two masks; None is a mask that is true everywhere."""
     if first is None or second is None:
         return second if first is None else first
     first, second = _match_lengths(

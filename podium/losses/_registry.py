@@ -20,7 +20,7 @@ from podium.losses._categorical import (
 from podium.losses._circle import Circle, circle
 from podium.losses._ctc import CTC, ctc
 from podium.losses._divergence import KLDivergence, Poisson, kl_divergence, poisson
-from podium.losses._function_wrapper import LossFunctionWrapper
+from podium.losses._function_wrapper import LossFunctionWrapper, registry, resolve_loss
 from podium.losses._hinge import (
     CategoricalHinge,
     Hinge,
@@ -30,7 +30,6 @@ from podium.losses._hinge import (
     squared_hinge,
 )
 from podium.losses._loss import Loss
-from podium.losses._loss_registry import registry, resolve_loss
 from podium.losses._mean_errors import (
     MeanAbsoluteError,
     MeanAbsolutePercentageError,
@@ -116,7 +115,7 @@ def get(identifier: Any) -> Any:
 
 
 def serialize(loss: Any) -> Any:
-    """Return what `deserialize` turns back into the loss: a name for a function, a config for an
+    """Return a loss in the form that `deserialize` reads: a name for a function, a config for an
     object.
 
     Example:

@@ -19,7 +19,7 @@ from podium.metrics._alignment import (
     weighted_total,
 )
 from podium.metrics._metric import Metric, stop_gradient_of
-from podium.metrics._metric_registry import function_name_of, functions_by_name
+from podium.metrics._metric_function import function_name_of, functions_by_name
 
 
 class Sum(Metric):

@@ -1,18 +1,23 @@
-"""`metric_function`: makes a public function on Tensors from a pure one on arrays."""
+"""`metric_function`: makes a public function on Tensors from a pure one on arrays. The registry of
+such functions by name is here too; `_registry.py` fills it.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar, cast
 
 import jax.numpy as jnp
 
-from podium.core import convert_to_tensor, dispatch, floatx
+from podium.core import NameRegistry, convert_to_tensor, dispatch, floatx
 
 # A value as callers of a metric function pass it (`TensorLike`); `metric_function` converts it to a
 # `jax.Array` before the body runs.
 Values: TypeAlias = Any
+
+# A name may mean a function here, and a class in the registry of metrics.
+functions_by_name = NameRegistry("metric function", module="keras.metrics")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,6 +34,13 @@ def metric_function(pure: F) -> F:
 
     public.raw = pure  # type: ignore[attr-defined]
     return cast(F, public)
+
+
+def function_name_of(config: Any) -> str | None:
+    """Return the name in a config that Keras 3 wrote for a function; None for other values."""
+    if not isinstance(config, Mapping) or config.get("class_name") != "function":
+        return None
+    return config["config"] if isinstance(config.get("config"), str) else config["registered_name"]
 
 
 def to_wide_float(values: Any) -> Any:

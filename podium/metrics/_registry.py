@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium import losses
-from podium.core import check_choice, get_registered_object
+from podium.core import NameRegistry, check_choice, get_registered_object
 from podium.metrics import _accuracy_functions, _correlation
 from podium.metrics._accuracy import (
     Accuracy,
@@ -35,7 +35,7 @@ from podium.metrics._hinge import CategoricalHinge, Hinge, SquaredHinge
 from podium.metrics._iou import BinaryIoU, IoU, MeanIoU, OneHotIoU, OneHotMeanIoU
 from podium.metrics._mean import Mean, MeanMetricWrapper, MeanTensor, Sum
 from podium.metrics._metric import Metric
-from podium.metrics._metric_registry import function_name_of, functions_by_name, metrics_by_name
+from podium.metrics._metric_function import function_name_of, functions_by_name
 from podium.metrics._precision_recall import Precision, Recall
 from podium.metrics._probabilistic import (
     BinaryCrossentropy,
@@ -136,6 +136,7 @@ _FUNCTIONS = (
     losses.squared_hinge,
 )
 
+metrics_by_name = NameRegistry("metric", Metric, module="keras.metrics")
 for _function in _FUNCTIONS:
     functions_by_name.add(_function.__name__, _function)
     metrics_by_name.add(_function.__name__, _function)  # a class of this name takes its place below

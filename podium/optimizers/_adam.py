@@ -45,7 +45,7 @@ def decay_power(beta: float, step: jax.Array) -> jax.Array:
     return jnp.power(jnp.asarray(beta, step.dtype), step)
 
 
-class AdamFamily(Optimizer):
+class AdamBase(Optimizer):
     """The hyperparameters that Adam and its variants share. Abstract: it has no rule."""
 
     _hyper: tuple[str, ...] = ("beta_1", "beta_2", "epsilon")
@@ -67,7 +67,7 @@ class AdamFamily(Optimizer):
         return [("momentum", "velocity")]
 
 
-class Adam(AdamFamily):
+class Adam(AdamBase):
     """Adam: adaptive estimates of the first and second moments of gradients.
 
     Args:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
-from podium.optimizers._adam import AdamFamily, decay_power
+from podium.optimizers._adam import AdamBase, decay_power
 from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
@@ -26,7 +26,7 @@ def adamax(
     return value - move, {"momentum": m, "norm": u}
 
 
-class Adamax(AdamFamily):
+class Adamax(AdamBase):
     """Adam with the infinity norm: the largest recent gradient replaces the root mean square.
 
     Args:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Variable
-from podium.optimizers._adam import AdamFamily, decay_power
+from podium.optimizers._adam import AdamBase, decay_power
 from podium.optimizers._update_math import Hyperparameters, Rule, Slots
 
 
@@ -32,7 +32,7 @@ def lamb(
     return value - ratio * learning_rate * move, {"momentum": m, "velocity": v}
 
 
-class Lamb(AdamFamily):
+class Lamb(AdamBase):
     """Adam with steps in proportion to the norm of each variable: for very large batches.
 
     Args:

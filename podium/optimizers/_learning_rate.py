@@ -1,6 +1,6 @@
 """The learning rate of an optimizer: a number in a Variable, a schedule, or a function.
 
-It owns validation and evaluation. The Variable itself is a state Variable of the optimizer.
+It owns assignment and evaluation. The Variable itself is a state Variable of the optimizer.
 """
 
 from __future__ import annotations
@@ -13,23 +13,11 @@ import numpy as np
 
 from podium._typing import TensorLike
 from podium.core import Tensor, Variable, convert_to_tensor, floatx
-from podium.core.internal import check_number
+from podium.optimizers._option_checks import check_learning_rate
 from podium.optimizers.schedules import LearningRateSchedule
 
 # What the argument `learning_rate` accepts.
 LearningRate: TypeAlias = "float | TensorLike | LearningRateSchedule | Callable[..., Any]"
-
-
-def check_learning_rate(learning_rate: Any) -> float:
-    """Return a learning rate as a float of at least 0."""
-    try:
-        return check_number("learning_rate", learning_rate, 0)
-    except TypeError:
-        raise TypeError(
-            f"learning_rate={learning_rate!r} was given; a number of at least 0, a "
-            "LearningRateSchedule or a function of the step was expected, such as "
-            "learning_rate=0.001."
-        ) from None
 
 
 def assign_learning_rate(variable: Variable, learning_rate: TensorLike) -> None:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import Tensor, Variable
-from podium.optimizers._adam import AdamFamily, decay_power
+from podium.optimizers._adam import AdamBase, decay_power
 from podium.optimizers._update_math import Hyperparameters, Rule, Slots, select_if, wide_dtype
 
 
@@ -38,7 +38,7 @@ def scheduled_momentum(beta_1: float, step: jax.Array) -> jax.Array:
     return beta_1 * (1.0 - 0.5 * decay_power(0.96, step))
 
 
-class Nadam(AdamFamily):
+class Nadam(AdamBase):
     """Adam with Nesterov momentum.
 
     Args:

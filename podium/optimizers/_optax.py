@@ -179,7 +179,7 @@ class OptaxOptimizer(Optimizer):
         }
         old = [leaf.read() if isinstance(leaf, Variable) else leaf for leaf in self._state]
         state = jax.tree.unflatten(self._structure, old)
-        # optax mixes dtypes, whatever promotion mode is set.
+        # optax mixes dtypes, so implicit promotion must be allowed.
         with jax.numpy_dtype_promotion("standard"):
             new_values, new_state = _apply_transformation(
                 self.transformation, all_gradients, state, values

@@ -42,10 +42,10 @@ from podium.optimizers._gradients import match_gradients
 from podium.optimizers._learning_rate import (
     LearningRate,
     assign_learning_rate,
-    check_learning_rate,
     evaluate_schedule,
 )
 from podium.optimizers._option_checks import (
+    check_learning_rate,
     check_optional_int,
     check_optional_number,
     check_single_clipping,
@@ -150,8 +150,8 @@ class Optimizer:
             close = closest_match(unknown, (*self._hyper, *OptimizerOptions.__annotations__))
             hint = f" Did you mean {close!r}?" if close else ""
             raise TypeError(
-                f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which it does "
-                f"not know.{hint}"
+                f"{type(self).__name__} was given {unknown}={kwargs[unknown]!r}, which is "
+                f"not one of its arguments.{hint}"
             )
         check_single_clipping(clipnorm, clipvalue, global_clipnorm)
         self.decay = check_optional_number("decay", decay or None)
@@ -357,7 +357,7 @@ class Optimizer:
             raise ValueError(
                 f"stateless_apply on {self.name!r} was given {len(trainable_variables)} and "
                 f"{len(optimizer_variables)} values; it has {len(self._trainable_variables)} "
-                f"variables to train and {len(self.variables)} of its own. Call "
+                f"trainable variables and {len(self.variables)} state variables. Call "
                 "`optimizer.build(trainable_variables)` first."
             )
         inputs = {
@@ -566,7 +566,7 @@ class Optimizer:
         """Return the variables to update, after creating state for new ones."""
         if variables is None and not self.built:
             raise ValueError(
-                f"{self.name!r} was given gradients without variables before it knows any. Call "
+                f"{self.name!r} was given gradients without variables before it was built. Call "
                 "`optimizer.build(variables)` first, or `optimizer.apply(gradients, variables)`."
             )
         variables = list(self._trainable_variables if variables is None else variables)
@@ -579,7 +579,7 @@ class Optimizer:
             if self.built and type(self).build is not Optimizer.build and not self._builds_more:
                 raise ValueError(
                     f"{self.name!r} was given variables that it was not built with, and "
-                    f"{type(self).__name__} makes its state in a `build` of its own, once. Build "
+                    f"{type(self).__name__} creates its state once, in its `build`. Build "
                     "it with all variables first, or use a new optimizer."
                 )
             self.build(variables)
@@ -809,7 +809,7 @@ class Optimizer:
         self.set_weights([store[str(index)] for index in range(len(store.keys()))])
 
     def _own_state(self) -> OwnState:
-        """Return what this optimizer owns itself; see `podium.state`."""
+        """Return the state of this optimizer without wrapped ones; see `podium.state`."""
         return OwnState(
             snake_case(type(self).__name__), self._own_variables(), keras_order(vars(self)), []
         )

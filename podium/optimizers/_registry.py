@@ -22,12 +22,12 @@ from podium.optimizers._schedule_free import ScheduleFreeAdamW
 from podium.optimizers._sgd import SGD
 
 _Kind = TypeVar("_Kind", bound=Optimizer)
-_family = NameRegistry("optimizer", Optimizer, module="keras.optimizers")
+_registry = NameRegistry("optimizer", Optimizer, module="keras.optimizers")
 
 
 def add_optimizer(cls: type[_Kind]) -> type[_Kind]:
     """Let strings and configs name an optimizer: its class name in any case."""
-    _family.add(cls.__name__.lower(), cls)
+    _registry.add(cls.__name__.lower(), cls)
     return cls
 
 
@@ -74,7 +74,7 @@ def get(identifier: Any) -> Optimizer | None:
     if is_transformation(identifier):
         return OptaxOptimizer(identifier)
     if isinstance(identifier, str):
-        optimizer = _family.get(_known_name(identifier))
+        optimizer = _registry.get(_known_name(identifier))
     elif isinstance(identifier, Mapping):
         optimizer = deserialize(identifier)
     elif isinstance(identifier, type) and issubclass(identifier, Optimizer):
@@ -96,7 +96,7 @@ def serialize(optimizer: Optimizer) -> Any:
         >>> podium.optimizers.serialize(podium.optimizers.SGD(0.5))["config"]["learning_rate"]
         0.5
     """
-    return _family.serialize(optimizer)
+    return _registry.serialize(optimizer)
 
 
 def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Optimizer:
@@ -113,10 +113,10 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     """
     with custom_object_scope(custom_objects or {}):  # for schedules inside the config too
         if isinstance(config, str):
-            return _family.get(_known_name(config))
+            return _registry.get(_known_name(config))
         if "class_name" in config:
             config = {**config, "class_name": _known_name(config["class_name"])}
-        return _family.deserialize(config)
+        return _registry.deserialize(config)
 
 
 def _known_name(name: str) -> str:

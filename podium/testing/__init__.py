@@ -1,5 +1,5 @@
 """Contract checks for components written outside of Podium, in the spirit of scikit-learn's
-`check_estimator`: one call checks a component, and the error says what is wrong with it.
+`check_estimator`: one call checks a component, and the error states what is wrong with it.
 """
 
 from podium.testing._adapter import check_adapter as check_adapter

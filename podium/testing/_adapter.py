@@ -1,4 +1,4 @@
-"""check_adapter: what holds of every data adapter."""
+"""check_adapter: the contract of every data adapter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podium.data import DataAdapter
 from podium.testing._contract import Contract
 
 _FOREIGN_SOURCES = (None, 3, "text", object())
-_LONGEST = 10_000
+_MAX_BATCHES = 10_000
 
 
 def check_adapter(
@@ -21,18 +21,18 @@ def check_adapter(
 ) -> None:
     """Check that a data adapter keeps the contract of adapters.
 
-    Checked are: that `can_handle` accepts the source, refuses others, and reads nothing; that
-    iterating yields batches whose number and sizes are as the adapter says; that a second pass
+    Checked are: that `can_handle` accepts the source, rejects others, and reads nothing; that
+    iterating yields batches whose number and sizes are as the adapter reports; that a second pass
     yields the same; and, if it is `seekable`, that a pass can start at any batch and that positions
     are JSON-compatible.
 
     Args:
         adapter: The class.
         make_source: Returns a new source with the same data at every call.
-        **options: Arguments for the adapter beside the source, such as `batch_size=`.
+        **options: Arguments for the adapter besides the source, such as `batch_size=`.
 
     Raises:
-        ContractError: The adapter breaks the contract; the message says how.
+        ContractError: The adapter breaks the contract; the message states how.
 
     Example:
         >>> class Blocks(list):
@@ -103,7 +103,7 @@ def _read(contract: Contract, adapter: DataAdapter, start: Any = 0) -> list[Tree
     ):
         return [
             map_structure(convert_to_numpy, _arrays_of(batch))
-            for batch in itertools.islice(iter(adapter.iterate(0, start)), _LONGEST)
+            for batch in itertools.islice(iter(adapter.iterate(0, start)), _MAX_BATCHES)
         ]
 
 
@@ -116,14 +116,14 @@ def _check_counts(contract: Contract, adapter: DataAdapter, batches: list[Tree])
     contract.require(len(batches) > 0, "there is no batch.", "Pass a source that is not empty.")
     size = adapter.get_size()
     contract.require(
-        size is None or size == len(batches) or len(batches) == _LONGEST,
+        size is None or size == len(batches) or len(batches) == _MAX_BATCHES,
         f"get_size() returned {size}, and a pass has {len(batches)} batches.",
         "Return the number of batches in one pass, or None if it is not known.",
     )
     sizes = [len(tree_leaves(batch)[0]) for batch in batches]
     full = adapter.batch_size()
     contract.require(
-        full is None or all(each == full for each in sizes[:-1]),
+        full is None or all(size == full for size in sizes[:-1]),
         f"batch_size() returned {full}, and batches have {sorted(set(sizes))} samples.",
         "Return the number of samples in a full batch, or None if it is not known.",
     )
@@ -140,16 +140,16 @@ def _check_seeking(
     contract: Contract, make: Callable[[], DataAdapter], batches: list[Tree]
 ) -> None:
     fix = "`iterate(epoch, start)` skips the batches before `start`; or set `seekable = False`."
-    for taken in {0, len(batches) // 2, len(batches) - 1}:
+    for num_read in {0, len(batches) // 2, len(batches) - 1}:
         adapter = make()
         iterator = iter(adapter.iterate(0, 0))
-        for _ in range(taken):
+        for _ in range(num_read):
             next(iterator)
         with contract.succeeds("position()", fix):
-            position = json.loads(json.dumps(adapter.position(taken)))
+            position = json.loads(json.dumps(adapter.position(num_read)))
         contract.require_equal(
             _read(contract, make(), position),
-            batches[taken:],
-            f"a pass started at {position!r}, after {taken} batches, does not yield the rest.",
+            batches[num_read:],
+            f"a pass started at {position!r}, after {num_read} batches, does not yield the rest.",
             fix,
         )

@@ -1,4 +1,4 @@
-"""check_callback: what holds of every callback."""
+"""check_callback: the contract of every callback."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ def check_callback(
 
     Checked are: that `fit` with validation, `evaluate` and `predict` run with it; that it can be
     used for a second `fit`; that it leaves weights and History as they are without it, also with
-    fused steps; and that its state can be saved
-    and set.
+    fused steps; and that its state can be saved and set.
 
     Args:
         make: Makes the callback: its class, or a function without arguments.
         changes_training: Whether the callback is meant to change weights, the learning rate or the
             number of epochs: then results are not compared.
-        saves_state: Whether `get_state` must return JSON-compatible data; False for callbacks that
-            refuse to be resumed.
+        saves_state: Whether `get_state` must return JSON-compatible data; False for callbacks
+            that cannot be resumed.
 
     Raises:
-        ContractError: The callback breaks the contract; the message says how.
+        ContractError: The callback breaks the contract; the message states how.
 
     Example:
         >>> class CountEpochs(podium.callbacks.Callback):
@@ -57,7 +56,7 @@ def check_callback(
     _check_runs(contract, callback)
     if not changes_training:
         for steps_per_execution in (1, 4):
-            _check_leaves_training_alone(contract, make(), steps_per_execution)
+            _check_training_is_unchanged(contract, make(), steps_per_execution)
     if saves_state:
         _check_state(contract, make)
 
@@ -106,7 +105,7 @@ def _check_runs(contract: Contract, callback: Callback) -> None:
         _fit(model, callback)
 
 
-def _check_leaves_training_alone(
+def _check_training_is_unchanged(
     contract: Contract, callback: Callback, steps_per_execution: int
 ) -> None:
     fix = "Do not assign weights in hooks; if that is meant, check with `changes_training=True`."

@@ -1,7 +1,6 @@
 """What the checks share: the error they raise, comparison of values, and round trips of configs.
 
-Each check in the files beside this one states one property of the contract. It knows nothing of a
-particular component.
+The checks themselves are in the other files of this package, one for each kind of component.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from podium.core import convert_to_numpy, tree_leaves
 
 
 class ContractError(AssertionError):
-    """A component breaks the contract of its kind; the message says which part, and the fix.
+    """A component breaks the contract of its kind; the message states which part, and the fix.
 
     Example:
         >>> class Broken(podium.layers.Layer):
@@ -83,12 +82,12 @@ class Contract:
             f"{problem} There are {len(actual_leaves)} values, {len(expected_leaves)} expected.",
             fix,
         )
-        for one, other in zip(actual_leaves, expected_leaves, strict=True):
-            difference = _difference(one, other, rtol)
+        for actual_leaf, expected_leaf in zip(actual_leaves, expected_leaves, strict=True):
+            difference = _difference(actual_leaf, expected_leaf, rtol)
             self.require(difference is None, f"{problem} {difference}", fix)
 
     def rebuild(self, component: C) -> C:
-        """Return the component made again from its config, after the config survived JSON."""
+        """Return the component rebuilt from its config, which is first converted to JSON."""
         cls = type(component)
         with self.succeeds("get_config()", "Return the arguments of `__init__` as a dictionary."):
             config = component.get_config()
@@ -115,19 +114,21 @@ class Contract:
 
 def _difference(actual: Any, expected: Any, rtol: float) -> str | None:
     """Return how two values differ, or None if they do not."""
-    one, other = convert_to_numpy(actual), convert_to_numpy(expected)
-    if one.shape != other.shape:
-        return f"The shape is {one.shape}, not {other.shape}."
-    if rtol == 0.0 or not np.issubdtype(other.dtype, np.floating):
-        same = one.tobytes() == other.astype(one.dtype).tobytes() or np.array_equal(
-            one, other, equal_nan=np.issubdtype(other.dtype, np.inexact)
+    array, reference = convert_to_numpy(actual), convert_to_numpy(expected)
+    if array.shape != reference.shape:
+        return f"The shape is {array.shape}, not {reference.shape}."
+    if rtol == 0.0 or not np.issubdtype(reference.dtype, np.floating):
+        same = array.tobytes() == reference.astype(array.dtype).tobytes() or np.array_equal(
+            array, reference, equal_nan=np.issubdtype(reference.dtype, np.inexact)
         )
     else:
-        scale = float(np.max(np.abs(other), initial=0.0, where=np.isfinite(other)))
-        same = np.allclose(one, other, rtol=rtol, atol=rtol * max(scale, 1e-3), equal_nan=True)
+        scale = float(np.max(np.abs(reference), initial=0.0, where=np.isfinite(reference)))
+        same = np.allclose(
+            array, reference, rtol=rtol, atol=rtol * max(scale, 1e-3), equal_nan=True
+        )
     if same:
         return None
-    return f"Values differ: {_shorten(one)} instead of {_shorten(other)}."
+    return f"Values differ: {_shorten(array)} instead of {_shorten(reference)}."
 
 
 def _shorten(array: np.ndarray[Any, Any]) -> str:

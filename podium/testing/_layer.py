@@ -1,4 +1,4 @@
-"""check_layer: what holds of every layer, whatever it computes."""
+"""check_layer: the contract of every layer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_layer(layer: Layer, inputs: Tree, *, saveable: bool = True) -> None:
         saveable: Whether to check configs and files too; False for layers that hold functions.
 
     Raises:
-        ContractError: The layer breaks the contract; the message says how.
+        ContractError: The layer breaks the contract; the message states how.
 
     Example:
         >>> class Scale(podium.layers.Layer):
@@ -153,11 +153,11 @@ def _check_gradients(contract: Contract, layer: Layer, inputs: Tree) -> None:
     variables = layer.trainable_variables
     if not variables:
         return
-    numbers = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     with core.GradientTape() as tape:
         outputs = layer(inputs, **_inference(layer))
         total = sum(
-            ops.sum(leaf * numbers.normal(size=leaf.shape).astype(str(leaf.dtype)))
+            ops.sum(leaf * rng.normal(size=leaf.shape).astype(str(leaf.dtype)))
             for leaf in tree_leaves(outputs)
             if core.is_float_dtype(str(leaf.dtype))
         )
@@ -194,10 +194,10 @@ def _check_config(contract: Contract, layer: Layer, inputs: Tree) -> None:
 
 def _check_file(contract: Contract, layer: Layer, inputs: Tree) -> None:
     fix = "Check `get_config`, `from_config` and `build`."
-    new = type(layer).from_config(layer.get_config())
+    rebuilt = type(layer).from_config(layer.get_config())
     symbolic = _symbolic_inputs(inputs)
-    model = Model(symbolic, new(symbolic))
-    new.set_weights(layer.get_weights())
+    model = Model(symbolic, rebuilt(symbolic))
+    rebuilt.set_weights(layer.get_weights())
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "model.keras")
         with contract.succeeds("saving and loading a model with it", fix):

@@ -1,4 +1,4 @@
-"""check_loss: what holds of every loss."""
+"""check_loss: the contract of every loss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_loss(loss: Loss, y_true: TensorLike, y_pred: TensorLike) -> None:
         y_pred: Example predictions.
 
     Raises:
-        ContractError: The loss breaks the contract; the message says how.
+        ContractError: The loss breaks the contract; the message states how.
 
     Example:
         >>> class Cubic(podium.losses.Loss):

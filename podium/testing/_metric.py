@@ -1,4 +1,4 @@
-"""check_metric: what holds of every metric."""
+"""check_metric: the contract of every metric."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_metric(metric: Metric, *batch: TensorLike) -> None:
         *batch: Example arguments of `update_state`, usually `y_true` and `y_pred`.
 
     Raises:
-        ContractError: The metric breaks the contract; the message says how.
+        ContractError: The metric breaks the contract; the message states how.
 
     Example:
         >>> podium.testing.check_metric(
@@ -97,7 +97,7 @@ def _check_reset(
     contract.require_equal(
         _result(contract, metric),
         once,
-        "after `reset_state` the same batch gives another result.",
+        "after `reset_state` the same batch produces another result.",
         _VARIABLES,
         rtol=_RTOL,
     )
@@ -114,7 +114,7 @@ def _check_compiled(
     contract.require_equal(
         _result(contract, metric),
         twice,
-        "compiled updates give another result than eager ones.",
+        "compiled updates produce another result than eager ones.",
         _VARIABLES,
         rtol=_RTOL,
     )
@@ -129,7 +129,7 @@ def _check_stateless(
     contract.require_equal(
         metric.stateless_result(values),
         twice,
-        "stateless updates give another result than stateful ones.",
+        "stateless updates produce another result than stateful ones.",
         _VARIABLES,
         rtol=_RTOL,
     )

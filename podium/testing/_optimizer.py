@@ -1,4 +1,4 @@
-"""check_optimizer: what holds of every optimizer."""
+"""check_optimizer: the contract of every optimizer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_optimizer(optimizer: Optimizer, *, steps: int = 60) -> None:
     """Check that an optimizer keeps the contract of optimizers.
 
     Checked are: that a step changes variables and counts; that a gradient of None leaves its
-    variable alone; that a quadratic loss falls; that compiled, stateless and eager steps agree;
+    variable unchanged; that a quadratic loss falls; that compiled, stateless and eager steps agree;
     that a copy with the same state continues alike; a learning rate set between steps; and
     `get_config` with `from_config`.
 
@@ -30,7 +30,7 @@ def check_optimizer(optimizer: Optimizer, *, steps: int = 60) -> None:
         steps: Steps in which the loss of a quadratic must fall.
 
     Raises:
-        ContractError: The optimizer breaks the contract; the message says how.
+        ContractError: The optimizer breaks the contract; the message states how.
 
     Example:
         >>> podium.testing.check_optimizer(podium.optimizers.Adam(0.1))
@@ -57,13 +57,13 @@ def check_optimizer(optimizer: Optimizer, *, steps: int = 60) -> None:
 
 
 def _make_variables() -> list[Variable]:
-    numbers = np.random.default_rng(0)
-    return [Variable(numbers.normal(size=shape).astype("float32")) for shape in _SHAPES]
+    rng = np.random.default_rng(0)
+    return [Variable(rng.normal(size=shape).astype("float32")) for shape in _SHAPES]
 
 
 def _gradients(step: int) -> list[Array]:
-    numbers = np.random.default_rng(step + 1)
-    return [numbers.normal(size=shape).astype("float32") for shape in _SHAPES]
+    rng = np.random.default_rng(step + 1)
+    return [rng.normal(size=shape).astype("float32") for shape in _SHAPES]
 
 
 def _take_steps(
@@ -87,8 +87,8 @@ def _take_steps(
     )
     after: list[Array] = [variable.numpy() for variable in variables]
     contract.require(
-        all(not np.array_equal(one, other) for one, other in zip(before, after, strict=True)),
-        "three steps left a variable as it was.",
+        all(not np.array_equal(old, new) for old, new in zip(before, after, strict=True)),
+        "three steps did not change a variable.",
         "Assign the new value in `update_step`.",
     )
     return after

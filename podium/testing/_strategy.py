@@ -1,4 +1,4 @@
-"""check_strategy: what holds of every distribution strategy."""
+"""check_strategy: the contract of every distribution strategy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_strategy(strategy: Strategy) -> None:
         strategy: The strategy.
 
     Raises:
-        ContractError: The strategy breaks the contract; the message says how.
+        ContractError: The strategy breaks the contract; the message states how.
 
     Example:
         >>> podium.testing.check_strategy(podium.distribute.OneDeviceStrategy("cpu:0"))
@@ -47,7 +47,7 @@ def check_strategy(strategy: Strategy) -> None:
     )
     _check_scope(contract, strategy)
     _check_run(contract, strategy)
-    _check_same_as_without(contract, strategy)
+    _check_equal_to_no_strategy(contract, strategy)
 
 
 def _check_scope(contract: Contract, strategy: Strategy) -> None:
@@ -92,7 +92,7 @@ def _check_run(contract: Contract, strategy: Strategy) -> None:
         counter.numpy(),
         np.float32(1.0),
         "one `run` of a step did not count a Variable up once.",
-        "Combine what replicas assign as the Variable's `aggregation` says.",
+        "Combine what replicas assign as the Variable's `aggregation` specifies.",
     )
     for operation, expected in (("sum", 2.0 * replicas), ("mean", 2.0)):
         with contract.succeeds(f"reduce({operation!r})", 'Support "sum" and "mean".'):
@@ -121,7 +121,7 @@ def _train(strategy: Strategy | None) -> tuple[Any, ...]:
     )
 
 
-def _check_same_as_without(contract: Contract, strategy: Strategy) -> None:
+def _check_equal_to_no_strategy(contract: Contract, strategy: Strategy) -> None:
     with contract.succeeds("`fit`, `evaluate` and `predict` under the strategy", ""):
         under = _train(strategy)
     for name, actual, expected in zip(

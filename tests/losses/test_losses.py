@@ -1,4 +1,4 @@
-"""Losses: how they are called, weighed, masked, reduced, differentiated and refused."""
+"""Losses: shapes, labels, weights, masks, reductions, dtypes, gradients, configs and errors."""
 
 import re
 
@@ -27,15 +27,29 @@ def masked(values, mask):
 # --- shapes are never broadcast
 
 ELEMENTWISE = [
-    "mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "mean_squared_logarithmic_error", "huber",
-    "log_cosh", "cosine_similarity", "hinge", "squared_hinge", "categorical_hinge", "kl_divergence", "poisson",
-    "binary_crossentropy", "binary_focal_crossentropy", "categorical_crossentropy", "categorical_focal_crossentropy", "dice",
+    "mean_squared_error",
+    "mean_absolute_error",
+    "mean_absolute_percentage_error",
+    "mean_squared_logarithmic_error",
+    "huber",
+    "log_cosh",
+    "cosine_similarity",
+    "hinge",
+    "squared_hinge",
+    "categorical_hinge",
+    "kl_divergence",
+    "poisson",
+    "binary_crossentropy",
+    "binary_focal_crossentropy",
+    "categorical_crossentropy",
+    "categorical_focal_crossentropy",
+    "dice",
     "tversky",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_targets_of_the_wrong_width_are_refused(name):
+def test_targets_of_another_shape_raise(name):
     function = getattr(losses, name)
     as_object = losses.LossFunctionWrapper(function)
     for shapes in [
@@ -47,12 +61,15 @@ def test_targets_of_the_wrong_width_are_refused(name):
         ((6, 3, 3), (6, 3)),
     ]:
         for loss in (function, as_object):
-            expected = f"{name} was given y_true of shape {shapes[0]} and y_pred of shape {shapes[1]}; the same shape"
+            expected = (
+                f"{name} was given y_true of shape {shapes[0]} and y_pred of shape {shapes[1]}; "
+                "the same shape"
+            )
             with pytest.raises(ValueError, match=re.escape(expected)):
                 loss(np.zeros(shapes[0]), np.zeros(shapes[1]))
 
 
-def test_one_hot_targets_of_a_sparse_loss_are_told_where_to_go():
+def test_one_hot_targets_of_a_sparse_loss_raise_and_name_the_right_loss():
     for loss in (losses.sparse_categorical_crossentropy, losses.SparseCategoricalCrossentropy()):
         with pytest.raises(
             ValueError,
@@ -68,7 +85,7 @@ def test_one_hot_targets_of_a_sparse_loss_are_told_where_to_go():
 
 
 @pytest.mark.parametrize("name", ["mean_squared_error", "binary_crossentropy", "hinge", "dice"])
-def test_a_last_axis_of_length_one_is_forgiven(name):
+def test_a_last_axis_of_size_one_is_matched(name):
     column, flat = np.array([[1.0], [0.0], [1.0]]), np.array([0.25, 0.5, 0.75])
     function = getattr(losses, name)
     expected = function(column, flat[:, None]).numpy()
@@ -80,18 +97,18 @@ def test_a_last_axis_of_length_one_is_forgiven(name):
     assert deep.shape == (2,)
 
 
-def test_a_single_class_is_warned_about_at_the_users_line():
+def test_a_single_class_warns_at_the_line_of_the_caller():
     with pytest.warns(SyntaxWarning, match="binary_crossentropy") as caught:
         losses.CategoricalCrossentropy()(np.ones((2, 1)), np.ones((2, 1)))
         losses.sparse_categorical_crossentropy(np.zeros(2), np.ones((2, 1)))
     assert [warning.filename for warning in caught] == [__file__] * 2
 
 
-# --- labels that are no classes
+# --- labels outside of the classes
 
 
 @pytest.mark.parametrize("from_logits", [True, False])
-def test_labels_outside_the_classes_are_nan(from_logits):
+def test_labels_outside_of_the_classes_produce_nan(from_logits):
     pred = LOGITS if from_logits else jax.nn.softmax(LOGITS)
     for bad in (-1, 3, 1000):
         labels = np.array([0, bad, 1])
@@ -112,7 +129,7 @@ def test_labels_outside_the_classes_are_nan(from_logits):
     ).all()
 
 
-def test_a_bad_label_without_weight_or_under_a_mask_does_no_harm():
+def test_invalid_labels_with_zero_weight_or_masked_are_ignored():
     loss = losses.SparseCategoricalCrossentropy(from_logits=True)
     expected = (
         losses.sparse_categorical_crossentropy(LABELS[:2], LOGITS[:2], from_logits=True)
@@ -130,29 +147,28 @@ def test_a_bad_label_without_weight_or_under_a_mask_does_no_harm():
     )
 
 
-def test_labels_of_every_integer_type_and_axis():
+def test_sparse_labels_of_several_dtypes_and_axes():
     expected = losses.sparse_categorical_crossentropy(LABELS, LOGITS, from_logits=True).numpy()
     for dtype in ("uint8", "int8", "int64", "float32", "float64"):
-        found = losses.sparse_categorical_crossentropy(
+        values = losses.sparse_categorical_crossentropy(
             LABELS.astype(dtype), LOGITS, from_logits=True
         )
-        np.testing.assert_array_equal(found.numpy(), expected)
-    found = losses.SparseCategoricalCrossentropy(from_logits=True, axis=0, reduction="none")(
+        np.testing.assert_array_equal(values.numpy(), expected)
+    values = losses.SparseCategoricalCrossentropy(from_logits=True, axis=0, reduction="none")(
         LABELS, LOGITS.T
     )
-    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
-    big = losses.SparseCategoricalCrossentropy(
-        from_logits=True, dtype="bfloat16"
-    )  # numbers that bfloat16 cannot tell apart
+    np.testing.assert_allclose(values.numpy(), expected, rtol=1e-6)
+    # bfloat16 cannot represent all of these class indices.
+    many_classes = losses.SparseCategoricalCrossentropy(from_logits=True, dtype="bfloat16")
     logits = np.zeros((1, 1000), "float32")
     logits[0, 511] = 100.0
-    assert float(big([511], logits)) == 0.0
+    assert float(many_classes([511], logits)) == 0.0
 
 
 # --- weights, masks, reductions
 
 
-def test_reductions():
+def test_reductions_reduce_the_values_per_sample():
     values = {
         r: losses.MeanSquaredError(reduction=r)(TRUE, PRED).numpy() for r in losses.Reduction.all()
     }
@@ -180,11 +196,11 @@ VALUES = np.arange(24.0).reshape(2, 3, 4).astype("float32")
 @pytest.mark.parametrize(
     "shape", [(), (1,), (2,), (2, 1), (2, 3), (1, 3), (2, 3, 1), (2, 3, 4), (2, 1, 4), (1, 1, 4)]
 )
-def test_weights_line_up_with_samples_first(shape):
+def test_sample_weights_broadcast_from_the_first_axis(shape):
     weight = (np.arange(np.prod(shape)) + 1.0).reshape(shape).astype("float32")
     full = np.broadcast_to(weight.reshape(shape + (1,) * (3 - len(shape))), VALUES.shape)
 
-    class Given(losses.Loss):
+    class PassThrough(losses.Loss):
         def call(self, y_true, y_pred):
             return y_pred
 
@@ -195,11 +211,11 @@ def test_weights_line_up_with_samples_first(shape):
         "mean_with_sample_weight": (VALUES * full).sum() / full.sum(),
     }.items():
         np.testing.assert_allclose(
-            Given(reduction=reduction)(0.0, VALUES, weight).numpy(), expected, rtol=1e-6
+            PassThrough(reduction=reduction)(0.0, VALUES, weight).numpy(), expected, rtol=1e-6
         )
 
 
-def test_weights_that_do_not_fit_are_refused():
+def test_sample_weights_of_another_shape_raise():
     loss = losses.MeanSquaredError()
     with pytest.raises(
         ValueError,
@@ -225,7 +241,7 @@ def test_weights_that_do_not_fit_are_refused():
         loss(TRUE, masked(PRED, np.ones((3, 2), bool)))
 
 
-def test_a_mask_leaves_values_out_of_the_mean():
+def test_masked_values_are_excluded_from_the_mean():
     mask = np.array([True, False, True])
     loss = losses.MeanSquaredError()
     np.testing.assert_allclose(float(loss(TRUE, masked(PRED, mask))), PER_SAMPLE[mask].mean())
@@ -238,14 +254,13 @@ def test_a_mask_leaves_values_out_of_the_mean():
     bad = PRED.copy()
     bad[1] = np.nan
     np.testing.assert_allclose(float(loss(TRUE, masked(bad, mask))), PER_SAMPLE[mask].mean())
-    samples = np.ones(
-        (2, 3, 2), "float32"
-    )  # one weight for each sample beside a mask for each step
+    # One weight for each sample, together with a mask for each step.
+    samples = np.ones((2, 3, 2), "float32")
     steps = masked(samples * 2, np.array([[True, True, False], [True, False, False]]))
     np.testing.assert_allclose(float(loss(samples, steps, [1.0, 4.0])), (1 + 1 + 4) / 3, rtol=1e-6)
 
 
-def test_masks_of_layers_and_of_ignored_classes_meet():
+def test_masks_of_layers_and_of_ignored_classes_are_combined():
     x = podium.layers.Masking()(
         convert_to_tensor(np.array([[[1.0, 2.0], [0.0, 0.0], [3.0, 0.5]]], "float32"))
     )
@@ -254,26 +269,27 @@ def test_masks_of_layers_and_of_ignored_classes_meet():
     np.testing.assert_allclose(float(loss([[0, 0, 1]], x)), values[0, [0, 2]].mean(), rtol=1e-6)
     ignoring = losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=1)
     np.testing.assert_allclose(float(ignoring([[0, 0, 1]], x)), values[0, 0], rtol=1e-6)
-    own = losses.sparse_categorical_crossentropy([[0, 0, 1]], x, from_logits=True, ignore_class=1)
-    assert own._keras_mask.numpy().tolist() == [[True, True, False]]
+    unreduced = losses.sparse_categorical_crossentropy(
+        [[0, 0, 1]], x, from_logits=True, ignore_class=1
+    )
+    assert unreduced._keras_mask.numpy().tolist() == [[True, True, False]]
 
 
-def test_an_empty_batch_costs_nothing():
+def test_the_loss_of_an_empty_batch_is_zero():
     assert float(losses.MeanSquaredError()(np.zeros((0, 2)), np.zeros((0, 2)))) == 0.0
 
 
-# --- types
+# --- dtypes
 
 
-def test_types_mix():
+def test_targets_and_predictions_of_different_dtypes():
     values = losses.mean_squared_error(TRUE.astype("int32"), PRED.astype("float64"))
     np.testing.assert_allclose(values.numpy(), PER_SAMPLE)
-    np.testing.assert_allclose(
-        losses.mean_squared_error([[0.5]], [[1]]).numpy(), [0.25]
-    )  # no target is cut to an integer
-    short = ops.cast(PRED, "bfloat16")
-    assert losses.mean_squared_error(TRUE, short).dtype == jnp.bfloat16
-    assert losses.MeanSquaredError()(TRUE, short).dtype == jnp.float32
+    # Targets are not truncated to the int dtype of the predictions.
+    np.testing.assert_allclose(losses.mean_squared_error([[0.5]], [[1]]).numpy(), [0.25])
+    bfloat16_pred = ops.cast(PRED, "bfloat16")
+    assert losses.mean_squared_error(TRUE, bfloat16_pred).dtype == jnp.bfloat16
+    assert losses.MeanSquaredError()(TRUE, bfloat16_pred).dtype == jnp.float32
     assert losses.MeanSquaredError(dtype="bfloat16")(TRUE, PRED).dtype == jnp.bfloat16
     assert losses.MeanSquaredError(dtype=podium.DTypePolicy("mixed_float16")).dtype == "float16"
     podium.core.set_dtype_policy("mixed_bfloat16")
@@ -303,12 +319,12 @@ GRADIENTS = [
     (
         losses.SparseCategoricalCrossentropy(from_logits=True),
         LABELS % 2,
-        lambda p: -jnp.mean(_chosen(jax.nn.log_softmax(p))),
+        lambda p: -jnp.mean(_values_of_labels(jax.nn.log_softmax(p))),
     ),
     (
         losses.SparseCategoricalCrossentropy(),
         LABELS % 2,
-        lambda p: -jnp.mean(_chosen(jnp.log(p / p.sum(-1, keepdims=True)))),
+        lambda p: -jnp.mean(_values_of_labels(jnp.log(p / p.sum(-1, keepdims=True)))),
     ),
 ]
 
@@ -317,14 +333,14 @@ def _huber(error):
     return jnp.where(jnp.abs(error) <= 1.5, error**2 / 2, 1.5 * jnp.abs(error) - 1.125)
 
 
-def _chosen(logs):
+def _values_of_labels(logs):
     return logs[jnp.arange(3), LABELS % 2]
 
 
 @pytest.mark.parametrize(
-    ("loss", "y_true", "by_hand"), GRADIENTS, ids=lambda value: getattr(value, "name", "")
+    ("loss", "y_true", "reference"), GRADIENTS, ids=lambda value: getattr(value, "name", "")
 )
-def test_gradients_are_those_of_jax_eagerly_and_compiled(loss, y_true, by_hand):
+def test_gradients_equal_those_of_jax_eagerly_and_compiled(loss, y_true, reference):
     pred = PRED + 0.25
     weight = Variable(pred)
 
@@ -333,7 +349,7 @@ def test_gradients_are_those_of_jax_eagerly_and_compiled(loss, y_true, by_hand):
             value = loss(y_true, weight)
         return value, tape.gradient(value, weight)
 
-    expected = jax.value_and_grad(by_hand)(jnp.asarray(pred))
+    expected = jax.value_and_grad(reference)(jnp.asarray(pred))
     for value, gradient in (step(), podium.function(step)()):
         np.testing.assert_allclose(value.numpy(), expected[0], rtol=1e-6)
         np.testing.assert_allclose(gradient.numpy(), expected[1], rtol=2e-6, atol=1e-7)
@@ -352,13 +368,13 @@ def test_a_loss_is_one_entry_on_the_tape():
         assert len(tape.entries) == 1
 
 
-def test_weights_and_targets_have_gradients_too():
+def test_sample_weights_and_targets_have_gradients():
     weight, target = Variable(np.zeros(3, "float32")), Variable(TRUE)
     with GradientTape() as tape:
         value = losses.MeanSquaredError(reduction="sum")(target, PRED, weight)
-    on_weight, on_target = tape.gradient(value, [weight, target])
-    np.testing.assert_allclose(on_weight.numpy(), PER_SAMPLE)  # also where a weight is 0
-    np.testing.assert_allclose(on_target.numpy(), np.zeros_like(TRUE))
+    weight_gradient, target_gradient = tape.gradient(value, [weight, target])
+    np.testing.assert_allclose(weight_gradient.numpy(), PER_SAMPLE)  # also where a weight is 0
+    np.testing.assert_allclose(target_gradient.numpy(), np.zeros_like(TRUE))
 
 
 @pytest.mark.parametrize(
@@ -378,14 +394,14 @@ def test_weights_and_targets_have_gradients_too():
         (losses.MeanAbsolutePercentageError(), [[0.0]], np.array([[0.0]])),
     ],
 )
-def test_gradients_stay_finite_at_the_edges(loss, y_true, y_pred):
+def test_gradients_are_finite_for_extreme_values(loss, y_true, y_pred):
     pred = Variable(np.asarray(y_pred, "float32"))
     with GradientTape() as tape:
         value = loss(y_true, pred)
     assert np.isfinite(float(value)) and np.isfinite(tape.gradient(value, pred).numpy()).all()
 
 
-def test_losses_of_symbolic_values_become_part_of_a_graph():
+def test_losses_of_symbolic_values_are_part_of_the_graph():
     x = podium.Input((2,))
     value = losses.mean_squared_error(x, x + 1.0)
     assert value.shape == (None,)
@@ -394,27 +410,27 @@ def test_losses_of_symbolic_values_become_part_of_a_graph():
     )
 
 
-# --- losses of one's own
+# --- custom losses
 
 
-def test_a_subclass_gets_tensors_of_the_losss_type_and_is_reduced():
-    seen = []
+def test_a_custom_loss_receives_tensors_of_its_dtype_and_is_reduced():
+    calls = []
 
     class Squared(losses.Loss):
         def call(self, y_true, y_pred):
-            seen.append((type(y_true), y_true.dtype, y_pred.dtype))
+            calls.append((type(y_true), y_true.dtype, y_pred.dtype))
             return ops.mean((y_true - y_pred) ** 2, axis=-1)
 
     loss = Squared()
     assert loss.name == "squared" and Squared().name == "squared_1"
     assert float(loss(TRUE.astype("int32"), PRED, [1.0, 0.0, 0.0])) == pytest.approx(0.5 / 3)
-    assert seen == [(Tensor, np.float32, np.float32)]
+    assert calls == [(Tensor, np.float32, np.float32)]
     assert Squared.from_config(loss.get_config()).name == "squared"
     with pytest.raises(NotImplementedError, match="Bare has no `call"):
         type("Bare", (losses.Loss,), {})()(TRUE, PRED)
 
 
-def test_a_subclass_of_an_own_loss_may_override_call():
+def test_a_subclass_of_a_built_in_loss_can_override_call():
     class Twice(losses.MeanSquaredError):
         def call(self, y_true, y_pred):
             return 2 * super().call(y_true, y_pred)
@@ -422,41 +438,43 @@ def test_a_subclass_of_an_own_loss_may_override_call():
     np.testing.assert_allclose(Twice(reduction="none")(TRUE, PRED).numpy(), 2 * PER_SAMPLE)
 
 
-def test_a_loss_that_returns_nothing_is_named():
-    def forgetful(y_true, y_pred):
+def test_a_loss_that_returns_none_raises():
+    def without_return(y_true, y_pred):
         ops.mean(y_true - y_pred)
 
     with pytest.raises(
         ValueError,
-        match=r"The loss forgetful returned None; one value for each sample was expected\.",
+        match=r"The loss without_return returned None; one value for each sample was expected\.",
     ):
-        losses.LossFunctionWrapper(forgetful)(TRUE, PRED)
+        losses.LossFunctionWrapper(without_return)(TRUE, PRED)
 
-    class Forgetful(losses.Loss):
+    class WithoutReturn(losses.Loss):
         def call(self, y_true, y_pred):
             pass
 
-    with pytest.raises(ValueError, match=r"The loss Forgetful \(named 'mine'\) returned None"):
-        Forgetful(name="mine")(TRUE, PRED)
+    with pytest.raises(
+        ValueError, match=r"The loss WithoutReturn \(named 'custom'\) returned None"
+    ):
+        WithoutReturn(name="custom")(TRUE, PRED)
 
 
-def test_wrapped_functions_get_matching_ranks_and_may_return_a_scalar_or_use_structures():
+def test_wrapped_functions_receive_matching_ranks_scalars_and_structures():
     shapes = []
 
-    def spy(y_true, y_pred):
+    def record_shapes(y_true, y_pred):
         shapes.append((y_true.shape, y_pred.shape))
         return ops.sum(y_true - y_pred)
 
-    loss = losses.LossFunctionWrapper(spy)
+    loss = losses.LossFunctionWrapper(record_shapes)
     assert float(loss(np.ones(3), np.zeros((3, 1)))) == 3.0
     assert shapes == [((3, 1), (3, 1))]
 
-    def of_both(y_true, y_pred):
+    def sum_of_errors(y_true, y_pred):
         return losses.mean_squared_error(y_true["a"], y_pred["a"]) + losses.mean_squared_error(
             y_true["b"], y_pred["b"]
         )
 
-    both = losses.LossFunctionWrapper(of_both)
+    both = losses.LossFunctionWrapper(sum_of_errors)
     assert float(
         both({"b": TRUE, "a": np.ones(3)}, {"a": np.zeros((3, 1)), "b": PRED})
     ) == pytest.approx(1 + PER_SAMPLE.mean())
@@ -466,7 +484,7 @@ def test_wrapped_functions_get_matching_ranks_and_may_return_a_scalar_or_use_str
     assert float(ratio(TRUE, [TRUE * 2, np.full((3, 2), 2.0)])) == 0.0
 
 
-def test_custom_losses_record_the_whole_way_to_a_variable():
+def test_gradients_of_custom_losses_reach_variables():
     weight = Variable(2.0)
     loss = losses.LossFunctionWrapper(
         lambda y_true, y_pred: ops.mean(ops.square(y_true - y_pred), axis=-1)
@@ -479,15 +497,24 @@ def test_custom_losses_record_the_whole_way_to_a_variable():
 # --- names and configs
 
 ALIASES = {
-    "mse": "mean_squared_error", "MSE": "mean_squared_error", "mae": "mean_absolute_error", "MAE": "mean_absolute_error",
-    "mape": "mean_absolute_percentage_error", "MAPE": "mean_absolute_percentage_error",
-    "msle": "mean_squared_logarithmic_error", "MSLE": "mean_squared_logarithmic_error", "bce": "binary_crossentropy",
-    "BCE": "binary_crossentropy", "kld": "kl_divergence", "KLD": "kl_divergence",
-    "kullback_leibler_divergence": "kl_divergence", "logcosh": "log_cosh",
-}  # fmt: skip
+    "mse": "mean_squared_error",
+    "MSE": "mean_squared_error",
+    "mae": "mean_absolute_error",
+    "MAE": "mean_absolute_error",
+    "mape": "mean_absolute_percentage_error",
+    "MAPE": "mean_absolute_percentage_error",
+    "msle": "mean_squared_logarithmic_error",
+    "MSLE": "mean_squared_logarithmic_error",
+    "bce": "binary_crossentropy",
+    "BCE": "binary_crossentropy",
+    "kld": "kl_divergence",
+    "KLD": "kl_divergence",
+    "kullback_leibler_divergence": "kl_divergence",
+    "logcosh": "log_cosh",
+}
 
 
-def test_strings_mean_functions_and_class_names_mean_instances():
+def test_get_returns_functions_for_names_and_instances_for_class_names():
     functions = [name for name, value in vars(losses).items() if hasattr(value, "raw")]
     assert (
         set(functions) - set(ALIASES) >= set(ELEMENTWISE)
@@ -510,9 +537,9 @@ def test_strings_mean_functions_and_class_names_mean_instances():
         losses.get(3)
 
 
-def test_configs_make_the_same_loss_again():
+def test_configs_restore_the_same_loss():
     for loss in (
-        losses.Huber(delta=0.3, reduction="sum", name="mine"),
+        losses.Huber(delta=0.3, reduction="sum", name="custom"),
         losses.CosineSimilarity(axis=0),
         losses.SparseCategoricalCrossentropy(ignore_class=-1, axis=1),
         losses.MeanSquaredError(dtype="bfloat16", reduction=None),
@@ -542,22 +569,22 @@ def test_configs_make_the_same_loss_again():
         losses.CategoricalGeneralizedCrossEntropy(q=1.5)
 
 
-def test_custom_objects_are_found_by_name():
-    def mine(y_true, y_pred):
+def test_custom_objects_are_looked_up_by_name():
+    def custom(y_true, y_pred):
         return y_pred
 
-    class Mine(losses.Loss):
+    class Custom(losses.Loss):
         pass
 
-    assert losses.deserialize("mine", custom_objects={"mine": mine}) is mine
-    wrapped = losses.LossFunctionWrapper(mine).get_config()
-    with podium.saving.custom_object_scope({"mine": mine, "Mine": Mine}):
-        assert losses.get("mine") is mine and isinstance(losses.get("Mine"), Mine)
-        assert losses.LossFunctionWrapper.from_config(wrapped).fn is mine
-        assert isinstance(losses.deserialize(losses.serialize(Mine())), Mine)
+    assert losses.deserialize("custom", custom_objects={"custom": custom}) is custom
+    wrapped = losses.LossFunctionWrapper(custom).get_config()
+    with podium.saving.custom_object_scope({"custom": custom, "Custom": Custom}):
+        assert losses.get("custom") is custom and isinstance(losses.get("Custom"), Custom)
+        assert losses.LossFunctionWrapper.from_config(wrapped).fn is custom
+        assert isinstance(losses.deserialize(losses.serialize(Custom())), Custom)
 
 
-def test_other_shapes_that_are_refused():
+def test_invalid_shapes_and_axes_of_other_losses_raise():
     with pytest.raises(ValueError, match=r"ctc was given y_true of shape \(2,\)"):
         losses.ctc([1, 2], np.zeros((2, 3, 4)))
     with pytest.raises(ValueError, match=r"circle was given labels of shape \(3, 3\)"):
@@ -566,21 +593,21 @@ def test_other_shapes_that_are_refused():
         losses.categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]], axis=True)
 
 
-def test_missing_targets_are_named():
+def test_missing_targets_raise():
     with pytest.raises(
         ValueError, match="mean_squared_error was given y_true=None; it compares targets"
     ):
         losses.MeanSquaredError()(None, PRED)
 
 
-def test_operations_may_be_losses():
+def test_operations_can_be_losses():
     loss = losses.LossFunctionWrapper(ops.binary_crossentropy)
     assert float(loss(np.array([0, 1]), np.array([[0.5], [0.5]]))) == pytest.approx(np.log(2))
 
 
-def test_circle_compares_with_references():
+def test_circle_loss_with_reference_embeddings():
     embeddings, references = np.eye(3)[:2], np.eye(3)
-    found = losses.circle(
+    values = losses.circle(
         [0, 1],
         embeddings,
         ref_labels=[0, 1, 1],
@@ -588,5 +615,5 @@ def test_circle_compares_with_references():
         remove_diagonal=False,
         gamma=1.0,
     )
-    own = losses.circle([0, 1, 1], references, remove_diagonal=False, gamma=1.0)
-    np.testing.assert_allclose(found.numpy(), own.numpy()[:2], rtol=1e-6)
+    expected = losses.circle([0, 1, 1], references, remove_diagonal=False, gamma=1.0)
+    np.testing.assert_allclose(values.numpy(), expected.numpy()[:2], rtol=1e-6)

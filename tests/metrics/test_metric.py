@@ -1,4 +1,4 @@
-"""The base class: state in Variables, resetting, the pure forms, Keras 2's spellings, and user
+"""The base class: state in Variables, resetting, stateless methods, Keras 2's names, and custom
 metrics.
 """
 
@@ -13,7 +13,7 @@ import podium
 from podium import metrics, ops
 
 
-def test_sum_adds_up_and_is_no_part_of_the_tape():
+def test_sum_adds_up_and_is_not_recorded_on_the_tape():
     total, x = metrics.Sum(), podium.Variable(2.0)
     with podium.GradientTape() as tape:
         y = x * 3
@@ -29,7 +29,7 @@ def test_a_metric_inside_a_function_keeps_its_state_between_calls():
     assert float(step(podium.Tensor(5.0))) == 5.0 and step.trace_count == 1
 
 
-def test_metrics_hold_metrics_and_say_what_is_missing():
+def test_metrics_track_nested_metrics_and_missing_methods_raise():
     class Both(metrics.Metric):
         def __init__(self):
             super().__init__(name="both")
@@ -52,7 +52,7 @@ def test_metrics_hold_metrics_and_say_what_is_missing():
         metrics.Metric().update_state(1)
 
 
-def test_a_user_metric_may_return_a_dictionary_and_keep_state_in_a_function():
+def test_a_custom_metric_can_return_a_dictionary_and_keep_state_in_a_function():
     class Extremes(metrics.Metric):
         def __init__(self, name="extremes"):
             super().__init__(name=name)
@@ -74,7 +74,7 @@ def test_a_user_metric_may_return_a_dictionary_and_keep_state_in_a_function():
     }
 
 
-def test_keras_2_spellings_of_add_weight():
+def test_keras_2_arguments_of_add_weight():
     metric = metrics.Metric(name="kept")
     a = metric.add_weight("a", (2,), initializer="ones")
     b = metric.add_weight("b", shape=(3,), dtype="int32", synchronization="auto")
@@ -87,22 +87,22 @@ def test_keras_2_spellings_of_add_weight():
     assert float(c) == 1.0 and b.dtype == jnp.int32 and not a.trainable
 
 
-def test_a_metric_that_resets_under_the_old_name_is_reset():
-    class Old(metrics.Mean):
+def test_reset_state_calls_an_overridden_reset_states():
+    class WithResetStates(metrics.Mean):
         def reset_states(self):
             super().reset_states()
             self.resets = getattr(self, "resets", 0) + 1
 
-    old = Old()
-    old.update_state(3.0)
-    old.reset_state()
-    assert old.resets == 1 and float(old.result()) == 0.0
-    old.update_state(3.0)
-    old.reset_states()
-    assert float(old.result()) == 0.0
+    metric = WithResetStates()
+    metric.update_state(3.0)
+    metric.reset_state()
+    assert metric.resets == 1 and float(metric.result()) == 0.0
+    metric.update_state(3.0)
+    metric.reset_states()
+    assert float(metric.result()) == 0.0
 
 
-def test_state_before_init_is_refused():
+def test_creating_state_before_init_raises():
     class Early(metrics.Metric):
         def __init__(self):
             self.total = self.add_weight(name="total")
@@ -111,7 +111,7 @@ def test_state_before_init_is_refused():
         Early()
 
 
-def test_the_pure_forms_leave_the_metric_alone_and_run_in_jit():
+def test_stateless_methods_leave_the_metric_unchanged_and_run_in_jit():
     metric = metrics.BinaryAccuracy()
     metric.update_state([1.0], [0.0])
 
@@ -130,8 +130,8 @@ def test_the_pure_forms_leave_the_metric_alone_and_run_in_jit():
         metric.stateless_result(state[:1])
 
 
-def test_state_stays_in_its_own_type_inside_a_mixed_precision_layer():
-    class Watch(podium.layers.Layer):
+def test_state_keeps_its_dtype_inside_a_mixed_precision_layer():
+    class InputMean(podium.layers.Layer):
         def __init__(self):
             super().__init__(dtype="mixed_bfloat16")
             self.mean = metrics.Mean()
@@ -141,26 +141,26 @@ def test_state_stays_in_its_own_type_inside_a_mixed_precision_layer():
             assert self.mean.result().dtype == jnp.float32
             return x
 
-    watch = Watch()
+    layer = InputMean()
     for _ in range(3):
-        watch(np.full((1000,), 1.0, "float32"))
-    assert float(watch.mean.count) == 3000.0  # bfloat16 has no 3000 ones to count
+        layer(np.full((1000,), 1.0, "float32"))
+    assert float(layer.mean.count) == 3000.0  # bfloat16 cannot count to 3000
 
 
-def test_the_default_type_is_the_default_float_type_whatever_the_policy():
+def test_the_default_dtype_is_floatx_for_any_policy():
     podium.core.set_dtype_policy("bfloat16")
     assert metrics.Mean().dtype == "float32" and metrics.Mean(dtype="bfloat16").dtype == "bfloat16"
     assert metrics.Mean(dtype="mixed_bfloat16").dtype == "float32"
 
 
-def test_names_are_automatic_and_may_hold_a_slash():
+def test_names_are_automatic_and_can_contain_a_slash():
     assert [metrics.AUC().name, metrics.AUC().name] == ["auc", "auc_1"]
     assert metrics.Mean(name="a/b").total.path == "a>b/total" and metrics.Mean().name == "mean"
 
 
-def test_metrics_are_copied_with_their_state():
+def test_deepcopy_copies_the_state():
     metric = metrics.AUC(num_thresholds=5)
     metric.update_state([0, 1], [0.2, 0.7])
-    other = copy.deepcopy(metric)
-    other.reset_state()
-    assert float(metric.result()) == 1.0 and float(other.result()) == 0.0
+    copied = copy.deepcopy(metric)
+    copied.reset_state()
+    assert float(metric.result()) == 1.0 and float(copied.result()) == 0.0

@@ -1,4 +1,4 @@
-"""Every metric gives what Keras 3 gave, update by update; the table of cases is in
+"""Metrics against recorded results of Keras 3, after every update; the table of cases is in
 tests/oracle/record_metrics.py.
 """
 
@@ -27,12 +27,12 @@ def with_mask(values, mask):
 
 
 @pytest.mark.parametrize("case", oracle.CASES, ids=[case["id"] for case in oracle.CASES])
-def test_metric_gives_what_keras_gave(case):
+def test_metric_results_equal_those_of_keras(case):
     recorded = RECORDED["cases"][case["id"]]
     metric = getattr(metrics, case["name"])(**case["config"])
     results = oracle.run(metric, case, with_mask)
-    for ours, theirs in zip(results, recorded["results"], strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+    for result, expected in zip(results, recorded["results"], strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6)
     assert [[v.name, list(v.shape), str(jnp.dtype(v.dtype))] for v in metric.variables] == recorded[
         "variables"
     ]
@@ -40,16 +40,16 @@ def test_metric_gives_what_keras_gave(case):
 
 
 @pytest.mark.parametrize("name", list(oracle.FUNCTIONS))
-def test_function_gives_what_keras_gave(name):
+def test_function_values_equal_those_of_keras(name):
     values = getattr(metrics, name)(*oracle.function_batch(name), **oracle.FUNCTIONS[name][1])
     np.testing.assert_allclose(values.numpy(), RECORDED["functions"][name], rtol=1e-6, atol=1e-6)
 
 
-def test_every_name_of_keras_is_there():
+def test_every_name_of_keras_exists():
     assert [name for name in RECORDED["names"] if not hasattr(metrics, name)] == []
 
 
-def test_configs_have_every_key_of_keras():
+def test_configs_contain_every_key_of_keras():
     configs = {
         case["name"]: getattr(metrics, case["name"])(**case["config"]).get_config()
         for case in reversed(oracle.CASES)

@@ -1,6 +1,4 @@
-"""The learning rate: a number that may be set between steps, a schedule, or a function; and other
-arguments that are checked.
-"""
+"""The learning rate as a number, a schedule or a function; validation of arguments; `get`."""
 
 import math
 import re
@@ -14,14 +12,14 @@ from podium.core import Tensor, Variable, custom_object_scope, register_keras_se
 from podium.optimizers import schedules
 
 
-def after_one_step(optimizer, variable=None):
+def value_after_step(optimizer, variable=None):
     w = Variable(1.0) if variable is None else variable
     optimizer.apply([Tensor(1.0)], [w])
     return float(w)
 
 
 @pytest.mark.parametrize("change", ["set", "assign", "lr", "lr_assign", "numpy", "tensor"])
-def test_a_change_reaches_the_compiled_step_without_compiling_again(change):
+def test_setting_the_learning_rate_does_not_recompile_the_step(change):
     optimizer, w = optimizers.SGD(0.5), Variable(1.0)
 
     @podium.function
@@ -43,7 +41,7 @@ def test_a_change_reaches_the_compiled_step_without_compiling_again(change):
     assert float(w) == 0.25 and step.trace_count == 1 and float(optimizer.lr) == 0.25
 
 
-def test_it_may_be_set_inside_a_compiled_step():
+def test_learning_rate_can_be_set_inside_a_compiled_step():
     optimizer, w = optimizers.SGD(0.5), Variable(1.0)
 
     @podium.function
@@ -57,13 +55,13 @@ def test_it_may_be_set_inside_a_compiled_step():
 
 
 @pytest.mark.parametrize("value", [1, 0, 0.0, np.float64(0.5), Tensor(0.25)])
-def test_numbers_of_all_kinds_are_taken(value):
+def test_learning_rate_accepts_ints_floats_numpy_scalars_and_tensors(value):
     assert float(optimizers.Adam(value).learning_rate) == float(value)
 
 
-def test_a_variable_is_shared():
+def test_a_variable_as_learning_rate_is_shared():
     rate = Variable(0.5)
-    assert after_one_step(optimizers.SGD(rate)) == 0.5
+    assert value_after_step(optimizers.SGD(rate)) == 0.5
     assert optimizers.SGD(rate).learning_rate is rate
 
 
@@ -87,7 +85,7 @@ def test_a_variable_is_shared():
         (True, TypeError, "learning_rate=True was given"),
     ],
 )
-def test_wrong_learning_rates_are_refused_at_once(value, error, message):
+def test_invalid_learning_rates_raise(value, error, message):
     with pytest.raises(error, match=re.escape(message)):
         optimizers.Adam(value)
     optimizer = optimizers.Adam()
@@ -96,32 +94,32 @@ def test_wrong_learning_rates_are_refused_at_once(value, error, message):
     assert float(optimizer.learning_rate) == pytest.approx(0.001)
 
 
-def test_functions_of_nothing_and_of_the_step():
-    assert after_one_step(optimizers.SGD(lambda: 0.5)) == 0.5
+def test_learning_rate_as_function_without_arguments_or_of_the_step():
+    assert value_after_step(optimizers.SGD(lambda: 0.5)) == 0.5
     optimizer, w = optimizers.SGD(lambda step: 0.5 / (1.0 + step)), Variable(1.0)
-    after_one_step(optimizer, w)
-    assert after_one_step(optimizer, w) == 0.25
+    value_after_step(optimizer, w)
+    assert value_after_step(optimizer, w) == 0.25
     import optax
 
-    assert after_one_step(optimizers.SGD(optax.constant_schedule(0.5))) == 0.5
+    assert value_after_step(optimizers.SGD(optax.constant_schedule(0.5))) == 0.5
 
 
-def test_a_schedule_counts_steps_inside_the_compiled_step():
+def test_a_schedule_counts_steps_inside_a_compiled_step():
     optimizer, w = (
         optimizers.SGD(schedules.PiecewiseConstantDecay([0, 1], [0.5, 0.25, 0.125])),
         Variable(1.0),
     )
     step = podium.function(lambda: optimizer.apply([Tensor(1.0)], [w]))
-    seen = []
+    values = []
     for _ in range(4):
         step()
-        seen.append(float(w))
-    assert seen == [0.5, 0.25, 0.125, 0.0] and step.trace_count == 1
+        values.append(float(w))
+    assert values == [0.5, 0.25, 0.125, 0.0] and step.trace_count == 1
     assert float(optimizer.learning_rate) == 0.125 and float(optimizer.lr) == 0.125
 
 
 @pytest.mark.parametrize("rate", [schedules.CosineDecay(0.1, 10), lambda: 0.1])
-def test_a_number_cannot_replace_a_schedule(rate):
+def test_replacing_a_schedule_by_a_number_raises(rate):
     optimizer = optimizers.SGD(rate)
     with pytest.raises(
         TypeError,
@@ -131,20 +129,20 @@ def test_a_number_cannot_replace_a_schedule(rate):
         optimizer.learning_rate = 0.5
 
 
-def test_a_schedule_may_replace_a_number():
+def test_a_schedule_can_replace_a_number():
     optimizer = optimizers.SGD(0.5)
     optimizer.learning_rate = schedules.InverseTimeDecay(0.25, 1, 1.0)
-    assert after_one_step(optimizer) == 0.75
+    assert value_after_step(optimizer) == 0.75
     assert [variable.name for variable in optimizer.variables] == ["iteration"]
 
 
-def test_keras_2_spellings():
+def test_keras_2_argument_names():
     assert float(optimizers.legacy.Adam(lr=0.5).lr) == 0.5
     optimizer, w = optimizers.legacy.SGD(lr=1.0, decay=1.0), Variable(1.0)
-    seen = [after_one_step(optimizer, w) for _ in range(3)]
-    np.testing.assert_allclose(seen, [0.0, -0.5, -0.5 - 1 / 3], rtol=1e-6)
+    values = [value_after_step(optimizer, w) for _ in range(3)]
+    np.testing.assert_allclose(values, [0.0, -0.5, -0.5 - 1 / 3], rtol=1e-6)
     optimizer.lr = 0.0
-    assert after_one_step(optimizer, w) == seen[-1]
+    assert value_after_step(optimizer, w) == values[-1]
     assert optimizers.deserialize(optimizers.serialize(optimizer)).decay == 1.0
     assert (
         optimizers.deserialize({"class_name": "SGD", "config": {"lr": 0.5, "jit_compile": True}}).lr
@@ -157,7 +155,7 @@ def test_keras_2_spellings():
 
 @register_keras_serializable("test")
 class Halving(schedules.LearningRateSchedule):
-    """A schedule of the user's."""
+    """A custom schedule."""
 
     def __init__(self, first):
         self.first = first
@@ -173,24 +171,25 @@ def constant():
     return 0.5
 
 
-def test_schedules_and_functions_survive_configs():
+def test_schedules_and_functions_are_restored_from_configs():
     optimizer = optimizers.SGD(Halving(0.5))
     again = optimizers.deserialize(optimizers.serialize(optimizer))
     w = Variable(1.0)
-    assert (after_one_step(again, w), after_one_step(again, w)) == (0.5, 0.25)
+    assert (value_after_step(again, w), value_after_step(again, w)) == (0.5, 0.25)
     config = optimizers.serialize(optimizers.SGD(constant))
     with custom_object_scope({"constant": constant}):
-        assert after_one_step(optimizers.deserialize(config)) == 0.5
+        assert value_after_step(optimizers.deserialize(config)) == 0.5
     assert (
-        after_one_step(optimizers.deserialize(config, custom_objects={"constant": constant})) == 0.5
+        value_after_step(optimizers.deserialize(config, custom_objects={"constant": constant}))
+        == 0.5
     )
     with pytest.raises(
-        ValueError, match=r"is the function 'constant', which is not known\. Register it"
+        ValueError, match=r"is the function 'constant', which is not registered\. Register it"
     ):
         optimizers.deserialize(config)
 
 
-def test_a_schedule_without_methods_says_so():
+def test_a_schedule_without_required_methods_raises():
     class Empty(schedules.LearningRateSchedule):
         pass
 
@@ -216,7 +215,7 @@ def test_a_schedule_without_methods_says_so():
         ),
     ],
 )
-def test_wrong_schedules_are_refused(make, message):
+def test_invalid_schedules_raise(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -227,22 +226,54 @@ def test_wrong_schedules_are_refused(make, message):
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: optimizers.Adam(beta_1=1.0), ValueError, "beta_1=1.0 was given; a number from 0 to below 1 was " "expected"),
+        (
+            lambda: optimizers.Adam(beta_1=1.0),
+            ValueError,
+            "beta_1=1.0 was given; a number from 0 to below 1 was expected",
+        ),
         (lambda: optimizers.Adam(beta_2=-0.1), ValueError, "beta_2=-0.1 was given"),
         (lambda: optimizers.Adam(epsilon="small"), TypeError, "epsilon='small' was given"),
-        (lambda: optimizers.SGD(momentum=1.5), ValueError, "momentum=1.5 was given; a number from 0 to 1 was expected"),
+        (
+            lambda: optimizers.SGD(momentum=1.5),
+            ValueError,
+            "momentum=1.5 was given; a number from 0 to 1 was expected",
+        ),
         (lambda: optimizers.Lion(beta_1=0), ValueError, "beta_1=0.0 was given to Lion"),
-        (lambda: optimizers.Ftrl(learning_rate_power=0.5), ValueError, "power=0.5 was given; a finite number of at most 0"),
-        (lambda: optimizers.SGD(clipnorm=1.0, clipvalue=1.0), ValueError, "clipnorm=1.0 and clipvalue=1.0 were given; only one"),
+        (
+            lambda: optimizers.Ftrl(learning_rate_power=0.5),
+            ValueError,
+            "power=0.5 was given; a finite number of at most 0",
+        ),
+        (
+            lambda: optimizers.SGD(clipnorm=1.0, clipvalue=1.0),
+            ValueError,
+            "clipnorm=1.0 and clipvalue=1.0 were given; only one",
+        ),
         (lambda: optimizers.SGD(clipnorm=-1.0), ValueError, "clipnorm=-1.0 was given"),
-        (lambda: optimizers.SGD(use_ema=True, ema_momentum=2), ValueError, "ema_momentum=2 was given"),
-        (lambda: optimizers.SGD(ema_overwrite_frequency=0), ValueError, "ema_overwrite_frequency=0 was given"),
-        (lambda: optimizers.SGD(gradient_accumulation_steps=1), ValueError, "steps=1 was given; an int of at least 2"),
+        (
+            lambda: optimizers.SGD(use_ema=True, ema_momentum=2),
+            ValueError,
+            "ema_momentum=2 was given",
+        ),
+        (
+            lambda: optimizers.SGD(ema_overwrite_frequency=0),
+            ValueError,
+            "ema_overwrite_frequency=0 was given",
+        ),
+        (
+            lambda: optimizers.SGD(gradient_accumulation_steps=1),
+            ValueError,
+            "steps=1 was given; an int of at least 2",
+        ),
         (lambda: optimizers.AdamW(weight_decay=None), TypeError, "use Adam"),
-        (lambda: optimizers.Adam(beta1=0.5), TypeError, "was given beta1=0.5, which it does not know. Did you mean " "'beta_1'?"),
+        (
+            lambda: optimizers.Adam(beta1=0.5),
+            TypeError,
+            "was given beta1=0.5, which is not one of its arguments. Did you mean 'beta_1'?",
+        ),
     ],
-)  # fmt: skip
-def test_wrong_arguments_are_refused_at_once(make, error, message):
+)
+def test_invalid_arguments_raise(make, error, message):
     with pytest.raises(error, match=re.escape(message)):
         make()
 
@@ -250,7 +281,7 @@ def test_wrong_arguments_are_refused_at_once(make, error, message):
 # --- the argument `optimizer`
 
 
-def test_get_takes_names_configs_classes_and_instances():
+def test_get_accepts_names_configs_classes_and_instances():
     adam = optimizers.Adam()
     assert optimizers.get(adam) is adam and optimizers.get(None) is None
     for identifier in (
@@ -261,18 +292,18 @@ def test_get_takes_names_configs_classes_and_instances():
         optimizers.Adam,
     ):
         assert type(optimizers.get(identifier)) is optimizers.Adam
-    with custom_object_scope({"Mine": optimizers.SGD}):
-        assert type(optimizers.get("Mine")) is optimizers.SGD
+    with custom_object_scope({"Custom": optimizers.SGD}):
+        assert type(optimizers.get("Custom")) is optimizers.SGD
 
 
 @pytest.mark.parametrize("value", [3, 0.001, [optimizers.Adam], constant, int])
-def test_get_refuses_everything_else(value):
+def test_get_rejects_other_values(value):
     with pytest.raises(
         TypeError, match=re.escape(f"optimizer={value!r} was given; a name such as 'adam'")
     ):
         optimizers.get(value)
 
 
-def test_unknown_names_are_met_with_the_nearest():
+def test_unknown_names_raise_with_the_closest_name():
     with pytest.raises(ValueError, match=r"Unknown optimizer 'adamm'\. Did you mean 'adam'\?"):
         optimizers.get("Adamm")

@@ -1,6 +1,4 @@
-"""Optimizers around others: a loss scale that adapts, several optimizers in one, optax
-transformations.
-"""
+"""Optimizers that wrap others: dynamic loss scaling, several optimizers in one, optax."""
 
 import re
 
@@ -19,12 +17,12 @@ INF = np.float32("inf")
 # --- LossScaleOptimizer
 
 
-def test_the_loss_scale_is_halved_by_overflow_and_doubled_by_good_steps():
+def test_loss_scale_halves_on_overflow_and_doubles_after_finite_steps():
     w = Variable(1.0)
     optimizer = optimizers.LossScaleOptimizer(
         optimizers.SGD(0.5, momentum=0.9), initial_scale=8.0, dynamic_growth_steps=2
     )
-    seen = []
+    states = []
 
     @podium.function
     def step(gradient):
@@ -32,8 +30,10 @@ def test_the_loss_scale_is_halved_by_overflow_and_doubled_by_good_steps():
 
     for gradient in (1.0, INF, 0.0, 0.0, np.nan):
         step(np.float32(gradient))
-        seen.append((round(float(w), 3), float(optimizer.dynamic_scale), int(optimizer.iterations)))
-    assert seen == [
+        states.append(
+            (round(float(w), 3), float(optimizer.dynamic_scale), int(optimizer.iterations))
+        )
+    assert states == [
         (0.5, 8.0, 1),
         (0.5, 4.0, 1),
         (0.05, 4.0, 2),
@@ -43,23 +43,23 @@ def test_the_loss_scale_is_halved_by_overflow_and_doubled_by_good_steps():
     assert step.trace_count == 1
 
 
-def test_a_loss_scale_does_not_change_what_is_learned():
-    plain, scaled = Variable(2.0), Variable(2.0)
-    optimizers.SGD(0.1).minimize(lambda: plain * plain, [plain])
+def test_loss_scaling_does_not_change_the_update():
+    unscaled, scaled = Variable(2.0), Variable(2.0)
+    optimizers.SGD(0.1).minimize(lambda: unscaled * unscaled, [unscaled])
     optimizer = optimizers.LossScaleOptimizer(optimizers.SGD(0.1, loss_scale_factor=2.0))
     for tape in (GradientTape(),):
         with tape:
             loss = scaled * scaled
         optimizer.minimize(loss, [scaled], tape=tape)
-    assert float(scaled) == pytest.approx(float(plain))
+    assert float(scaled) == pytest.approx(float(unscaled))
 
 
-def test_a_scaled_float16_loss_has_room():
+def test_a_scaled_float16_loss_does_not_overflow():
     optimizer = optimizers.LossScaleOptimizer("sgd")
     assert float(optimizer.scale_loss(Tensor(jnp.asarray(100.0, "float16")))) == 100 * 2**15
 
 
-def test_the_wrapper_passes_on_the_learning_rate_and_has_a_config():
+def test_loss_scale_optimizer_forwards_the_learning_rate_and_has_a_config():
     optimizer = optimizers.LossScaleOptimizer(optimizers.Adam(0.5))
     optimizer.learning_rate = 0.25
     assert float(optimizer.lr) == float(optimizer.inner_optimizer.learning_rate) == 0.25
@@ -71,7 +71,7 @@ def test_the_wrapper_passes_on_the_learning_rate_and_has_a_config():
     ] * 4
 
 
-def test_the_wrapper_refuses_what_belongs_to_the_inner_optimizer():
+def test_loss_scale_optimizer_rejects_arguments_of_the_inner_optimizer():
     with pytest.raises(ValueError, match=r"was given clipnorm=1\.0; set it on the inner optimizer"):
         optimizers.LossScaleOptimizer("sgd", clipnorm=1.0)
     with pytest.raises(ValueError, match="dynamic=False"):
@@ -89,7 +89,7 @@ def test_the_wrapper_refuses_what_belongs_to_the_inner_optimizer():
 # --- MultiOptimizer
 
 
-def test_each_variable_goes_to_its_own_optimizer():
+def test_multi_optimizer_updates_each_variable_with_its_optimizer():
     chosen = optimizers.OptimizerMap(
         optimizers.SGD(0.5), {"b.*": optimizers.SGD(0.25, name="fine")}
     )
@@ -107,7 +107,7 @@ def test_each_variable_goes_to_its_own_optimizer():
         both.apply([None, None], [a, b])
 
 
-def test_a_map_refuses_what_is_ambiguous_or_no_optimizer():
+def test_optimizer_map_rejects_ambiguous_patterns_and_non_optimizers():
     chosen = optimizers.OptimizerMap(optimizers.SGD(), {"a.*": optimizers.Adam()})
     chosen[".*b"] = optimizers.Adam()
     with pytest.raises(ValueError, match=r"the patterns .* all match it"):
@@ -121,7 +121,7 @@ def test_a_map_refuses_what_is_ambiguous_or_no_optimizer():
 # --- optax
 
 
-def start():
+def weights():
     return [Variable([[1.0, 2.0], [3.0, 4.0]], name="kernel"), Variable([1.0, -1.0], name="bias")]
 
 
@@ -144,8 +144,8 @@ TRANSFORMATIONS = {
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
-def test_an_optax_transformation_does_what_it_does_by_hand(name, compiled):
-    transformation, variables = TRANSFORMATIONS[name](), start()
+def test_an_optax_transformation_equals_calling_it_directly(name, compiled):
+    transformation, variables = TRANSFORMATIONS[name](), weights()
     optimizer = optimizers.get(transformation)
     parameters = {variable.path: jnp.asarray(variable.numpy()) for variable in variables}
     state = transformation.init(parameters)
@@ -169,7 +169,7 @@ def test_an_optax_transformation_does_what_it_does_by_hand(name, compiled):
     )
 
 
-def test_an_injected_learning_rate_is_set_without_compiling_again():
+def test_setting_an_injected_learning_rate_does_not_recompile():
     optimizer = optimizers.from_optax(
         optax.chain(optax.clip(10.0), optax.inject_hyperparams(optax.sgd)(learning_rate=0.5))
     )
@@ -189,7 +189,7 @@ def test_an_injected_learning_rate_is_set_without_compiling_again():
         lambda: optax.inject_hyperparams(optax.sgd)(optax.constant_schedule(0.5)),
     ],
 )
-def test_a_learning_rate_that_cannot_be_set_says_so(make):
+def test_setting_a_fixed_optax_learning_rate_raises(make):
     optimizer = optimizers.get(make())
     assert not hasattr(optimizer, "learning_rate")
     with pytest.raises(TypeError, match=r"optax\.inject_hyperparams"):
@@ -197,7 +197,7 @@ def test_a_learning_rate_that_cannot_be_set_says_so(make):
     optimizer.apply([Tensor(1.0)], [Variable(1.0)])
 
 
-def test_options_work_around_optax_too():
+def test_optax_optimizers_support_the_shared_options():
     optimizer, w = (
         optimizers.from_optax(optax.sgd(0.5), gradient_accumulation_steps=2, clipvalue=1.0),
         Variable(1.0),
@@ -209,8 +209,8 @@ def test_options_work_around_optax_too():
         optimizers.from_optax(optax.sgd(0.5), weight_decay=0.1)
 
 
-def test_optax_with_missing_gradients_and_new_variables():
-    (kernel, bias), optimizer = start(), optimizers.get(optax.adam(0.1))
+def test_optax_optimizers_with_missing_gradients_and_new_variables():
+    (kernel, bias), optimizer = weights(), optimizers.get(optax.adam(0.1))
     optimizer.build([kernel, bias])
     optimizer.apply(gradients(0)[1:], [bias])
     np.testing.assert_array_equal(kernel.numpy(), [[1.0, 2.0], [3.0, 4.0]])

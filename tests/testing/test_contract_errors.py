@@ -1,4 +1,4 @@
-"""A component that breaks its contract is refused with a message that says what is wrong."""
+"""A component that breaks its contract raises a `ContractError` that states what is wrong."""
 
 import numpy as np
 import pytest
@@ -71,12 +71,12 @@ class NumpyInside(layers.Layer):
         (UnusedWeight(), r"the trainable variables \['unused'\] are missing or all zero"),
         (ForgetsArgument(5.0), "computes something else. Values differ"),
         (ConfigOfObjects(), r"json.dumps\(get_config\(\)\).*serialize_keras_object"),
-        (NumpyInside(), "numbers that are not known yet"),
+        (NumpyInside(), "inside a compiled function, where its values are not known yet"),
         (losses.MeanSquaredError(), "is not a layer"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
-def test_check_layer_names_the_broken_part(layer, message):
+def test_check_layer_reports_the_broken_part(layer, message):
     with pytest.raises(testing.ContractError, match=message):
         check_layer(layer)
 
@@ -107,7 +107,7 @@ class IgnoresWeights(losses.Loss):
         (IgnoresWeights(), "sample_weight does not multiply"),
     ],
 )
-def test_check_loss_names_the_broken_part(loss, message):
+def test_check_loss_reports_the_broken_part(loss, message):
     with pytest.raises(testing.ContractError, match=message):
         testing.check_loss(loss, np.zeros((4, 2)), np.ones((4, 2)))
 
@@ -143,7 +143,7 @@ class ResultCounts(metrics.Metric):
         (ResultCounts(), "`result` changed the state"),
     ],
 )
-def test_check_metric_names_the_broken_part(metric, message):
+def test_check_metric_reports_the_broken_part(metric, message):
     with pytest.raises(testing.ContractError, match=message):
         testing.check_metric(metric, np.ones(3))
 
@@ -172,11 +172,11 @@ class CountsOutside(optimizers.Optimizer):
     ("optimizer", "message"),
     [
         (Climbs(0.1), "Is the sign of the update right"),
-        (DoesNothing(0.1), "three steps left a variable as it was"),
+        (DoesNothing(0.1), "three steps did not change a variable"),
         (CountsOutside(0.1), "compiled steps end at other values"),
     ],
 )
-def test_check_optimizer_names_the_broken_part(optimizer, message):
+def test_check_optimizer_reports_the_broken_part(optimizer, message):
     with pytest.raises(testing.ContractError, match=message):
         testing.check_optimizer(optimizer)
 
@@ -204,7 +204,7 @@ class WrongSignature(callbacks.Callback):
         (WrongSignature, "`fit` raised TypeError"),
     ],
 )
-def test_check_callback_names_the_broken_part(callback, message):
+def test_check_callback_reports_the_broken_part(callback, message):
     with pytest.raises(testing.ContractError, match=message):
         testing.check_callback(callback)
 
@@ -252,7 +252,7 @@ class CannotSeekAdapter(BlocksAdapter):
         (CannotSeekAdapter, "does not yield the rest"),
     ],
 )
-def test_check_adapter_names_the_broken_part(adapter, message):
+def test_check_adapter_reports_the_broken_part(adapter, message):
     with pytest.raises(testing.ContractError, match=message):
         testing.check_adapter(adapter, lambda: Blocks([np.ones(2), np.zeros(2), np.ones(2)]))
 
@@ -275,6 +275,6 @@ class WrongMean(distribute.Strategy):
         (WrongMean(), r"reduce\('sum'\) of 2.0 on 1 replicas returned 6.0"),
     ],
 )
-def test_check_strategy_names_the_broken_part(strategy, message):
+def test_check_strategy_reports_the_broken_part(strategy, message):
     with pytest.raises(testing.ContractError, match=message):
         testing.check_strategy(strategy)

@@ -1,6 +1,6 @@
-"""Podium's own components keep the contracts that `podium.testing` checks for everyone.
+"""Podium's components satisfy the contracts that `podium.testing` checks.
 
-Layers are checked with their families, in `tests/layers`.
+Layers are checked in `tests/layers`, each next to its tests.
 """
 
 import inspect
@@ -20,8 +20,8 @@ PROBABILITIES = PREDICTIONS / PREDICTIONS.sum(axis=-1, keepdims=True)
 BINARY = (TARGETS > 0.5).astype("float32")
 
 
-def concrete(package, base, without=()):
-    """The classes of a package that are components of their own, by name."""
+def component_classes(package, base, without=()):
+    """Return the component classes of a package by name, without the base and aliases."""
     return {
         name: value
         for name, value in sorted(vars(package).items())
@@ -46,13 +46,13 @@ LOSS_EXAMPLES = {
 }
 LOSSES = [
     name
-    for name in concrete(losses, losses.Loss, without=("LossFunctionWrapper",))
+    for name in component_classes(losses, losses.Loss, without=("LossFunctionWrapper",))
     if LOSS_EXAMPLES.get(name, ()) is not None
 ]
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_losses_keep_the_contract(name):
+def test_losses_satisfy_the_contract(name):
     y_true, y_pred = LOSS_EXAMPLES.get(name, (BINARY, PREDICTIONS))
     testing.check_loss(getattr(losses, name)(), y_true, y_pred)
 
@@ -89,31 +89,34 @@ METRIC_ARGUMENTS = {
     "MeanRelativeError": {"normalizer": (TARGETS + 1.0).tolist()},
 }
 METRICS = list(
-    concrete(metrics, metrics.Metric, without=("MeanMetricWrapper", "SumOverBatchSizeFunction"))
+    component_classes(
+        metrics, metrics.Metric, without=("MeanMetricWrapper", "SumOverBatchSizeFunction")
+    )
 )
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_metrics_keep_the_contract(name):
+def test_metrics_satisfy_the_contract(name):
     metric = getattr(metrics, name)(**METRIC_ARGUMENTS.get(name, {}))
     testing.check_metric(metric, *METRIC_EXAMPLES.get(name, (BINARY, PREDICTIONS)))
 
 
-WRAPPERS = ("LossScaleOptimizer", "MultiOptimizer", "OptaxOptimizer")  # they hold other rules
-OPTIMIZERS = list(concrete(optimizers, optimizers.Optimizer, without=WRAPPERS))
+# Wrappers of other optimizers, which have no rule.
+WRAPPERS = ("LossScaleOptimizer", "MultiOptimizer", "OptaxOptimizer")
+OPTIMIZERS = list(component_classes(optimizers, optimizers.Optimizer, without=WRAPPERS))
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_optimizers_keep_the_contract(name):
+def test_optimizers_satisfy_the_contract(name):
     testing.check_optimizer(getattr(optimizers, name)(learning_rate=0.05))
 
 
-def test_loss_scale_optimizer_keeps_the_contract():
+def test_loss_scale_optimizer_satisfies_the_contract():
     testing.check_optimizer(optimizers.LossScaleOptimizer(optimizers.Adam(0.05)))
 
 
-class Watcher(callbacks.Callback):
-    """Overrides every hook, and remembers how often it was called."""
+class BatchCounter(callbacks.Callback):
+    """Overrides hooks of batches and of epochs, and counts in them."""
 
     def __init__(self):
         super().__init__()
@@ -131,7 +134,7 @@ PASSIVE_CALLBACKS = {
     "LambdaCallback": lambda: callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: None),
     "StepTimer": callbacks.StepTimer,
     "TerminateOnNaN": callbacks.TerminateOnNaN,
-    "Watcher": Watcher,
+    "BatchCounter": BatchCounter,
 }
 ACTIVE_CALLBACKS = {
     "EarlyStopping": lambda: callbacks.EarlyStopping(patience=5, restore_best_weights=True),
@@ -143,16 +146,16 @@ ACTIVE_CALLBACKS = {
 
 
 @pytest.mark.parametrize("name", PASSIVE_CALLBACKS)
-def test_passive_callbacks_keep_the_contract(name):
+def test_passive_callbacks_satisfy_the_contract(name):
     testing.check_callback(PASSIVE_CALLBACKS[name])
 
 
 @pytest.mark.parametrize("name", ACTIVE_CALLBACKS)
-def test_callbacks_that_steer_training_keep_the_contract(name):
+def test_callbacks_that_change_training_satisfy_the_contract(name):
     testing.check_callback(ACTIVE_CALLBACKS[name], changes_training=True)
 
 
-def test_callbacks_that_write_files_keep_the_contract(tmp_path):
+def test_callbacks_that_write_files_satisfy_the_contract(tmp_path):
     # The state of a CSVLogger is the length of its file, which only a resumed run keeps.
     log = str(tmp_path / "log.csv")
     testing.check_callback(lambda: callbacks.CSVLogger(log), saves_state=False)
@@ -170,17 +173,17 @@ STRATEGIES = {
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_strategies_keep_the_contract(name):
+def test_strategies_satisfy_the_contract(name):
     testing.check_strategy(STRATEGIES[name]())
 
 
-def test_adapters_keep_the_contract():
+def test_adapters_satisfy_the_contract():
     dataset = lambda: data.Dataset.from_tensor_slices(np.arange(10.0)).batch(4)
     adapter = type(data.DataHandler(dataset()).adapter)
     testing.check_adapter(adapter, dataset)
 
 
-class Pages(podium.utils.PyDataset):
+class Sequence(podium.utils.PyDataset):
     def __len__(self):
         return 3
 
@@ -188,6 +191,6 @@ class Pages(podium.utils.PyDataset):
         return np.full((2, 1), index, "float32"), np.zeros((2, 1), "float32")
 
 
-def test_the_adapter_of_sequences_keeps_the_contract():
-    adapter = type(data.DataHandler(Pages()).adapter)
-    testing.check_adapter(adapter, Pages)
+def test_py_dataset_adapter_satisfies_the_contract():
+    adapter = type(data.DataHandler(Sequence()).adapter)
+    testing.check_adapter(adapter, Sequence)

@@ -1,6 +1,4 @@
-"""Schedules along half a cosine: one descent, with a warmup if wanted, or descents that start
-again.
-"""
+"""Cosine schedules: one decay with an optional warmup, or decays with warm restarts."""
 
 from __future__ import annotations
 
@@ -87,11 +85,11 @@ class CosineDecay(LearningRateSchedule):
 
 
 class CosineDecayRestarts(LearningRateSchedule):
-    """Down along half a cosine again and again, each time longer and from lower if wanted (SGDR).
+    """Cosine decay with warm restarts (SGDR): each period can be longer and start lower.
 
     Args:
         initial_learning_rate: The rate at step 0.
-        first_decay_steps: How long the first descent takes.
+        first_decay_steps: The number of steps of the first period.
         t_mul: How many times longer each descent is than the one before.
         m_mul: What the top of each descent is multiplied by.
         alpha: The rate at the bottom, as a share of `initial_learning_rate`.

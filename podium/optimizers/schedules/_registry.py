@@ -17,7 +17,7 @@ from podium.optimizers.schedules._decays import (
 )
 from podium.optimizers.schedules._schedule import LearningRateSchedule
 
-_family = NameRegistry(
+_registry = NameRegistry(
     "learning rate schedule", LearningRateSchedule, module="keras.optimizers.schedules"
 )
 for _cls in (
@@ -28,7 +28,7 @@ for _cls in (
     PiecewiseConstantDecay,
     PolynomialDecay,
 ):
-    _family.add_class(_cls)
+    _registry.add_class(_cls)
 
 
 def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
@@ -39,7 +39,7 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
         >>> podium.optimizers.schedules.serialize(schedule)["class_name"]
         'InverseTimeDecay'
     """
-    return _family.serialize(learning_rate_schedule)
+    return _registry.serialize(learning_rate_schedule)
 
 
 def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
@@ -55,11 +55,11 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
         >>> podium.optimizers.schedules.deserialize(config).decay_steps
         10
     """
-    return _family.deserialize(config, custom_objects)
+    return _registry.deserialize(config, custom_objects)
 
 
 def function_config(function: Any) -> dict[str, Any]:
-    """Return the config of a plain function of the step, which is found again by its registered
+    """Return the config of a plain function of the step, which is function again by its registered
     name.
     """
     name = get_registered_name(function)
@@ -67,18 +67,16 @@ def function_config(function: Any) -> dict[str, Any]:
 
 
 def rate_from_config(config: Any, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Return the learning rate of an optimizer's config: a number, or a schedule or function made
-    of its own config.
-    """
+    """Return the learning rate in an optimizer's config: a number, a schedule or a function."""
     if not isinstance(config, Mapping):
         return config
     if config.get("class_name") != "function":
         return deserialize(config, custom_objects)
-    found = get_registered_object(config["config"], custom_objects)
-    if found is None:
+    function = get_registered_object(config["config"], custom_objects)
+    if function is None:
         raise ValueError(
             f"The learning rate of this optimizer is the function {config['config']!r}, which is "
-            "not known. Register it with `register_keras_serializable`, or pass it in "
+            "not registered. Register it with `register_keras_serializable`, or pass it in "
             "`custom_objects`."
         )
-    return found
+    return function

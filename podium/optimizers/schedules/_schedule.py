@@ -8,11 +8,11 @@ from typing import Any
 
 
 class LearningRateSchedule:
-    """A learning rate that changes with the step. Subclass it for a schedule of your own.
+    """A learning rate that changes with the step. Subclass it for a custom schedule.
 
-    A subclass writes `__call__(step)`. The step is a whole-number Tensor, so compute with operators
+    A subclass writes `__call__(step)`. The step is an int Tensor, so compute with operators
     and `podium.ops`, and choose with `ops.where` instead of `if`: the schedule is part of the
-    compiled step. `get_config` lets models that use it be saved.
+    compiled step. `get_config` is needed to save models that use it.
 
     Example:
         >>> class Warmup(podium.optimizers.schedules.LearningRateSchedule):

@@ -1,4 +1,4 @@
-"""Names of metrics, configs, and which accuracy is meant for which shapes."""
+"""`metrics.get` and configs of metrics; the choice of the accuracy by shapes."""
 
 import numpy as np
 import pytest
@@ -30,10 +30,12 @@ CLASSES = [v for v in vars(metrics).values() if isinstance(v, type) and v is not
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_every_metric_goes_through_its_config(cls):
-    metric = cls(name="own", **ARGUMENTS.get(cls.__name__, {}))
+def test_every_metric_is_restored_from_its_config(cls):
+    metric = cls(name="custom", **ARGUMENTS.get(cls.__name__, {}))
     again = metrics.deserialize(metrics.serialize(metric))
-    assert type(again) is cls and again.get_config() == metric.get_config() and again.name == "own"
+    assert (
+        type(again) is cls and again.get_config() == metric.get_config() and again.name == "custom"
+    )
     assert [v.path for v in again.variables] == [v.path for v in metric.variables]
 
 
@@ -59,11 +61,11 @@ def test_every_metric_goes_through_its_config(cls):
         ("true_positives", "TruePositives"),
     ],
 )
-def test_names_mean_new_metrics(name, cls):
+def test_get_returns_a_new_metric_for_a_name(name, cls):
     assert type(metrics.get(name)).__name__ == cls and metrics.get(name) is not metrics.get(name)
 
 
-def test_get_takes_functions_classes_configs_and_none():
+def test_get_accepts_functions_classes_configs_and_none():
     assert metrics.get("huber") is metrics.huber and metrics.get(metrics.hinge) is metrics.hinge
     assert metrics.get(None) is None and type(metrics.get(metrics.Recall)) is metrics.Recall
     instance = metrics.Recall()
@@ -83,19 +85,20 @@ def test_get_takes_functions_classes_configs_and_none():
         metrics.get(3)
 
 
-def test_users_own_metrics_are_found():
-    class Mine(metrics.Mean):
+def test_custom_metrics_are_looked_up_by_name():
+    class Custom(metrics.Mean):
         pass
 
-    def own(y_true, y_pred):
+    def custom(y_true, y_pred):
         return y_pred
 
-    with podium.saving.custom_object_scope({"Mine": Mine, "own": own}):
-        assert type(metrics.get("Mine")) is Mine and metrics.get("own") is own
-        wrapped = metrics.MeanMetricWrapper(own, "own")
+    with podium.saving.custom_object_scope({"Custom": Custom, "custom": custom}):
+        assert type(metrics.get("Custom")) is Custom and metrics.get("custom") is custom
+        wrapped = metrics.MeanMetricWrapper(custom, "custom")
         assert type(metrics.deserialize(metrics.serialize(wrapped))) is metrics.MeanMetricWrapper
-    assert type(metrics.deserialize({"class_name": "Mine", "config": {}}, {"Mine": Mine})) is Mine
-    assert metrics.deserialize("own", {"own": own}) is own
+    config = {"class_name": "Custom", "config": {}}
+    assert type(metrics.deserialize(config, {"Custom": Custom})) is Custom
+    assert metrics.deserialize("custom", {"custom": custom}) is custom
 
 
 @pytest.mark.parametrize(
@@ -113,23 +116,23 @@ def test_users_own_metrics_are_found():
         ((8, 7, 10), (8, 7, 10), "Categorical"),
     ],
 )
-def test_accuracy_and_crossentropy_are_told_by_shape(y_true, y_pred, kind):
-    for word, ending in [
+def test_accuracy_and_crossentropy_are_chosen_by_shape(y_true, y_pred, kind):
+    for name, suffix in [
         ("accuracy", "Accuracy"),
         ("acc", "Accuracy"),
         ("crossentropy", "Crossentropy"),
         ("CE", "Crossentropy"),
     ]:
-        cls = metrics.resolve_accuracy(word, y_true, y_pred)
-        assert cls.__name__ == kind + ending and cls(name=word).name == word
+        cls = metrics.resolve_accuracy(name, y_true, y_pred)
+        assert cls.__name__ == kind + suffix and cls(name=name).name == name
 
 
-def test_only_these_words_are_told_by_shape():
+def test_other_names_are_not_resolved_by_shape():
     with pytest.raises(ValueError, match=r"Unknown metric 'accurcy'. Did you mean 'accuracy'"):
         metrics.resolve_accuracy("accurcy", (None,), (None, 2))
 
 
-def test_short_names_of_functions_are_the_functions():
+def test_short_names_are_aliases_of_functions():
     assert (
         metrics.MSE is metrics.mse is metrics.mean_squared_error
         and metrics.kld is metrics.kl_divergence

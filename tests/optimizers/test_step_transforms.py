@@ -1,5 +1,5 @@
-"""Step transforms inside a compiled fit: accumulated gradients, a loss scale, averaged weights,
-rematerialisation.
+"""Transforms of a step inside a compiled fit: gradient accumulation, loss scaling, averaged
+weights, rematerialization.
 """
 
 import jax
@@ -39,35 +39,37 @@ OPTIMIZERS = {
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_accumulated_gradients_equal_the_big_batch_and_the_last_group_is_flushed(name):
-    # 5 steps of 8 samples: a group of 4, and one step left over, which is a batch of 8 in the other
-    # run.
-    small = small_model(OPTIMIZERS[name](gradient_accumulation_steps=4))
-    small.fit(X, Y, batch_size=8, shuffle=False, verbose=0)
-    big = small_model(OPTIMIZERS[name]())
-    big.fit(X, Y, batch_size=32, shuffle=False, verbose=0)
-    for ours, theirs in zip(values(small.variables), values(big.variables), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
-    assert int(small.optimizer.iterations) == int(big.optimizer.iterations) == 2
+def test_accumulated_gradients_equal_a_large_batch_and_the_last_group_is_flushed(name):
+    # 5 steps of 8 samples: a group of 4 steps, and one remaining step, which is a batch of 8 in the
+    # other run.
+    accumulating = small_model(OPTIMIZERS[name](gradient_accumulation_steps=4))
+    accumulating.fit(X, Y, batch_size=8, shuffle=False, verbose=0)
+    large_batches = small_model(OPTIMIZERS[name]())
+    large_batches.fit(X, Y, batch_size=32, shuffle=False, verbose=0)
+    pairs = zip(values(accumulating.variables), values(large_batches.variables), strict=True)
+    for value, expected in pairs:
+        np.testing.assert_allclose(value, expected, rtol=0, atol=1e-6)
+    assert int(accumulating.optimizer.iterations) == 2
+    assert int(large_batches.optimizer.iterations) == 2
 
 
 @pytest.mark.parametrize("fused", [1, 3])
-def test_groups_go_on_over_epochs_and_only_the_end_of_training_cuts_one_short(fused):
+def test_accumulation_continues_across_epochs_and_flushes_at_the_end_of_training(fused):
     model = small_model(
         podium.optimizers.SGD(0.1, gradient_accumulation_steps=4), steps_per_execution=fused
     )
     counts = []
-    noting = podium.callbacks.LambdaCallback(
+    counter = podium.callbacks.LambdaCallback(
         on_epoch_end=lambda epoch, logs: counts.append(int(model.optimizer.iterations))
     )
-    model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[noting])
-    assert counts == [1, 2]  # 5 steps, then 10: two groups, and two steps over
+    model.fit(X, Y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[counter])
+    assert counts == [1, 2]  # 5 steps, then 10: two groups, and two remaining steps
     assert int(model.optimizer.iterations) == 3
     accumulators = [v for v in model.optimizer.variables if "gradient_accumulator" in v.name]
     assert len(accumulators) == 4 and all(not np.any(v.numpy()) for v in accumulators)
 
 
-def test_flushing_by_hand_takes_the_mean_of_what_waits_and_nothing_if_nothing_does():
+def test_flush_applies_the_mean_of_pending_gradients_and_does_nothing_without_any():
     weight = podium.Variable(1.0)
     optimizer = podium.optimizers.SGD(1.0, gradient_accumulation_steps=3)
     optimizer.flush()
@@ -83,11 +85,13 @@ def test_flushing_by_hand_takes_the_mean_of_what_waits_and_nothing_if_nothing_do
     assert float(weight) == 0.0 and int(optimizer.iterations) == 2
 
 
-def test_wrappers_flush_the_optimizers_inside():
+def test_wrappers_flush_their_inner_optimizers():
     first, second = podium.Variable(1.0, name="first"), podium.Variable(1.0, name="second")
-    one = podium.optimizers.SGD(1.0, gradient_accumulation_steps=2)
-    other = podium.optimizers.SGD(1.0, gradient_accumulation_steps=4)
-    both = podium.optimizers.MultiOptimizer(lambda variable: one if variable is first else other)
+    every_second = podium.optimizers.SGD(1.0, gradient_accumulation_steps=2)
+    every_fourth = podium.optimizers.SGD(1.0, gradient_accumulation_steps=4)
+    both = podium.optimizers.MultiOptimizer(
+        lambda variable: every_second if variable is first else every_fourth
+    )
     both.apply([podium.Tensor(0.5), podium.Tensor(0.25)], [first, second])
     both.flush()
     assert (float(first), float(second)) == (0.5, 0.75)
@@ -99,11 +103,11 @@ def test_wrappers_flush_the_optimizers_inside():
     assert float(first) == 0.0
 
 
-# --- the loss scale
+# --- loss scaling
 
 
 @pytest.mark.parametrize("fused", [1, 2])
-def test_a_float16_fit_skips_steps_that_overflow_and_halves_the_scale(fused):
+def test_float16_fit_skips_steps_that_overflow_and_halves_the_loss_scale(fused):
     podium.utils.set_random_seed(0)
     podium.core.set_dtype_policy("mixed_float16")
     inner = podium.optimizers.SGD(0.01, momentum=0.9)
@@ -113,12 +117,12 @@ def test_a_float16_fit_skips_steps_that_overflow_and_halves_the_scale(fused):
     model = podium.Sequential([podium.Input((4,)), podium.layers.Dense(1, dtype="mixed_float16")])
     model.compile(optimizer, "mse", steps_per_execution=fused)
     x, y = X.copy(), Y.copy()
-    x[8:16] = 6e4  # the second of five batches: its squares are no float16 numbers
-    seen = []
+    x[8:16] = 6e4  # the second of five batches: their squares overflow float16
+    states = []
 
-    class Noting(podium.callbacks.Callback):
+    class Recorder(podium.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            seen.append(
+            states.append(
                 (
                     float(optimizer.dynamic_scale),
                     int(optimizer.iterations),
@@ -126,30 +130,29 @@ def test_a_float16_fit_skips_steps_that_overflow_and_halves_the_scale(fused):
                 )
             )
 
-    model.fit(x, y, batch_size=8, shuffle=False, verbose=0, callbacks=[Noting()])
-    assert (
-        float(optimizer.dynamic_scale) == 2.0**10
-    )  # halved by the second batch, doubled by the three after it
+    model.fit(x, y, batch_size=8, shuffle=False, verbose=0, callbacks=[Recorder()])
+    # Halved by the second batch, doubled by the three after it.
+    assert float(optimizer.dynamic_scale) == 2.0**10
     assert int(optimizer.iterations) == 4
     assert all(np.isfinite(value).all() for value in values(model.variables))
     if fused == 1:
-        assert [scale for scale, _, _ in seen] == [2.0**10, 2.0**9, 2.0**9, 2.0**9, 2.0**10]
-        assert [count for _, count, _ in seen] == [1, 1, 2, 3, 4]
-        np.testing.assert_array_equal(seen[0][2], seen[1][2])
+        assert [scale for scale, _, _ in states] == [2.0**10, 2.0**9, 2.0**9, 2.0**9, 2.0**10]
+        assert [count for _, count, _ in states] == [1, 1, 2, 3, 4]
+        np.testing.assert_array_equal(states[0][2], states[1][2])
 
 
 # --- averaged weights
 
 
-def test_averages_of_weights_are_kept_in_fit_and_taken_at_its_end():
+def test_fit_averages_weights_and_assigns_the_averages_at_its_end():
     model = small_model(podium.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5))
     snapshots = []
 
-    class Noting(podium.callbacks.Callback):
+    class Recorder(podium.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             snapshots.append(values(model.trainable_variables))
 
-    model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[Noting()])
+    model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[Recorder()])
     averages = snapshots[0]
     for snapshot in snapshots[1:]:
         averages = [
@@ -159,27 +162,27 @@ def test_averages_of_weights_are_kept_in_fit_and_taken_at_its_end():
         np.testing.assert_allclose(value, average, rtol=0, atol=1e-6)
 
 
-def test_averages_overwrite_the_weights_as_often_as_asked():
+def test_averages_overwrite_the_weights_at_the_given_frequency():
     model = small_model(
         podium.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=2)
     )
     equal = []
 
-    class Noting(podium.callbacks.Callback):
+    class Recorder(podium.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             averages = [v.numpy() for v in model.optimizer.variables if v.name.endswith("average")]
             weights = values(model.trainable_variables)
             equal.append(all(np.array_equal(*pair) for pair in zip(averages, weights, strict=True)))
 
-    model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[Noting()])
+    model.fit(X, Y, batch_size=8, shuffle=False, verbose=0, callbacks=[Recorder()])
     assert equal == [True, True, False, True, False]  # the first average is the first value
 
 
-# --- rematerialisation
+# --- rematerialization
 
 
 class Block(podium.layers.Layer):
-    """Several wide steps, with noise, statistics and a loss of its own."""
+    """Several wide operations with dropout, batch statistics and an added loss."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -206,14 +209,14 @@ def model_of_blocks(mode, **options):
     return model
 
 
-def kept_bytes(layer, x):
-    """What stays in memory between a forward and a backward pass."""
+def residual_bytes(layer, x):
+    """Return the size of the values kept between the forward and the backward pass."""
     _, pull = jax.vjp(lambda x: layer(podium.Tensor(x), training=True).value, x)
     return sum(leaf.nbytes for leaf in jax.tree.leaves(pull))
 
 
 @pytest.fixture(scope="module")
-def plain_fit():
+def fit_without_remat():
     model = model_of_blocks(None)
     history = model.fit(X, Y, batch_size=8, epochs=2, verbose=0)
     return history.history["loss"], values(model.variables)
@@ -229,25 +232,25 @@ def plain_fit():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_fit_with_rematerialisation_equals_one_without(mode, options, plain_fit):
-    losses, expected = plain_fit
+def test_fit_with_rematerialization_equals_fit_without(mode, options, fit_without_remat):
+    losses, expected = fit_without_remat
     model = model_of_blocks(mode, **options)
     history = model.fit(X, Y, batch_size=8, epochs=2, verbose=0)
     np.testing.assert_allclose(history.history["loss"], losses, rtol=1e-5)
-    for ours, theirs in zip(values(model.variables), expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5)
+    for value, expected_value in zip(values(model.variables), expected, strict=True):
+        np.testing.assert_allclose(value, expected_value, rtol=0, atol=1e-5)
 
 
-def test_less_is_kept_for_the_backward_pass():
+def test_rematerialization_stores_fewer_residuals():
     x = jnp.ones((64, 4))
-    plain = kept_bytes(model_of_blocks(None).layers[0], x)
-    full = kept_bytes(model_of_blocks("full").layers[0], x)
-    some = kept_bytes(model_of_blocks("activations").layers[0], x)
-    small = kept_bytes(model_of_blocks("larger_than", output_size_threshold=10**6).layers[0], x)
-    assert full < plain / 4 and full < some < plain and small == plain
+    without = residual_bytes(model_of_blocks(None).layers[0], x)
+    full = residual_bytes(model_of_blocks("full").layers[0], x)
+    some = residual_bytes(model_of_blocks("activations").layers[0], x)
+    small = residual_bytes(model_of_blocks("larger_than", output_size_threshold=10**6).layers[0], x)
+    assert full < without / 4 and full < some < without and small == without
 
 
-def test_remat_of_a_function_and_of_a_layer_gives_the_same_gradients_and_state():
+def test_remat_of_functions_and_layers_returns_the_same_gradients_and_state():
     rows = []
     for wrap in (lambda f: f, podium.remat):
         podium.core.reset_names()
@@ -262,11 +265,11 @@ def test_remat_of_a_function_and_of_a_layer_gives_the_same_gradients_and_state()
             ) + podium.ops.sum(block.losses[0])
         gradients = tape.gradient(loss, [weight, *block.trainable_variables])
         rows.append([float(loss), *gradients, *values(block.non_trainable_variables)])
-    for ours, theirs in zip(*rows, strict=True):
-        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-5, atol=1e-6)
+    for expected, value in zip(*rows, strict=True):
+        np.testing.assert_allclose(np.asarray(value), np.asarray(expected), rtol=1e-5, atol=1e-6)
 
 
-def test_remat_keeps_masks_and_constants_and_refuses_what_it_cannot_do():
+def test_remat_keeps_masks_and_constants_and_rejects_unsupported_arguments():
     embed = podium.layers.Embedding(5, 3, mask_zero=True)
     with podium.RematScope():
         outer = podium.layers.Masking()

@@ -1,4 +1,4 @@
-"""Running means: what weights, masks and dimensions do, and functions wrapped as metrics."""
+"""Running means: weights, masks and shapes; functions wrapped as metrics."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import podium
 from podium import metrics, ops
 
 
-def test_mean_weighs_and_broadcasts():
+def test_mean_broadcasts_sample_weights():
     mean = metrics.Mean(name="loss")
     assert float(mean.result()) == 0.0
     mean.update_state([1.0, 3.0], sample_weight=[3.0, 1.0])
@@ -29,10 +29,9 @@ def test_mean_counts_samples_not_entries():
     assert float(mean.count) == 5.0
 
 
-def test_weights_are_lined_up_from_the_first_dimension():
-    values = np.arange(9.0, dtype="float32").reshape(
-        3, 3
-    )  # as many steps as samples: a wrong line-up would go unnoticed
+def test_sample_weights_broadcast_from_the_first_axis():
+    # As many steps as samples: no shape error would reveal a wrong alignment.
+    values = np.arange(9.0, dtype="float32").reshape(3, 3)
     mean = metrics.Mean()
     assert float(mean(values, sample_weight=[1.0, 0.0, 0.0])) == 1.0
     mean.reset_state()
@@ -44,23 +43,23 @@ def test_weights_are_lined_up_from_the_first_dimension():
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (4, 2), (4, 1, 2)])
-def test_weights_of_another_length_are_refused(shape):
+def test_sample_weights_of_another_shape_raise(shape):
     with pytest.raises(
         ValueError, match=r"sample_weight \(or the mask\) has shape .* for values of shape \(4,\)"
     ):
         metrics.Mean()(np.ones(4), sample_weight=np.ones(shape))
 
 
-def test_a_weight_of_zero_leaves_out_what_is_not_a_number():
+def test_a_weight_of_zero_excludes_nan():
     assert float(metrics.Mean()([1.0, float("nan"), 3.0], sample_weight=[1, 0, 1])) == 2.0
     assert np.isnan(float(metrics.Mean()([1.0, float("nan")])))
 
 
-def test_wrapper_passes_arguments_masks_and_detached_values():
-    seen = []
+def test_wrapper_passes_arguments_masks_and_values_without_gradients():
+    has_mask = []
 
     def fn(y_true, y_pred, scale=1.0):
-        seen.append(y_pred._keras_mask is not None)
+        has_mask.append(y_pred._keras_mask is not None)
         return ops.mean(y_true * y_pred, axis=-1) * scale
 
     x = podium.Variable(np.ones((2, 3), "float32"))
@@ -70,12 +69,12 @@ def test_wrapper_passes_arguments_masks_and_detached_values():
         y._keras_mask = podium.convert_to_tensor([True, False])
         metric.update_state(np.float32([[1, 1, 1], [9, 9, 9]]), y)
         result = metric.result()
-    assert float(result) == 4.0 and seen == [True] and metric.name == "scaled"
+    assert float(result) == 4.0 and has_mask == [True] and metric.name == "scaled"
     with pytest.raises(ValueError, match="this tape did not record"):
         tape.gradient(result, x)
 
 
-def test_wrapped_functions_go_into_configs_by_name():
+def test_configs_contain_wrapped_functions_by_name():
     wrapped = metrics.MeanMetricWrapper(metrics.huber, "h", delta=0.5)
     config = wrapped.get_config()
     assert (
@@ -89,12 +88,12 @@ def test_wrapped_functions_go_into_configs_by_name():
         "config": "huber",
         "registered_name": "huber",
     }
-    other = metrics.MeanMetricWrapper.from_config(config | {"fn": keras})
+    from_keras = metrics.MeanMetricWrapper.from_config(config | {"fn": keras})
     y = np.zeros((2, 1), "float32"), np.float32([[0.2], [3.0]])
-    assert float(wrapped(*y)) == float(again(*y)) == float(other(*y))
+    assert float(wrapped(*y)) == float(again(*y)) == float(from_keras(*y))
 
 
-def test_a_users_subclass_of_the_wrapper_needs_no_config_of_its_own():
+def test_a_subclass_of_the_wrapper_inherits_its_config():
     class Twice(metrics.MeanMetricWrapper):
         def __init__(self, name="twice", dtype=None):
             super().__init__(lambda t, p: 2 * p, name, dtype)
@@ -109,7 +108,7 @@ def test_loss_objects_can_be_wrapped():
     )
 
 
-def test_own_functions_compute_in_the_metrics_type():
+def test_built_in_functions_compute_in_the_dtype_of_the_metric():
     y_pred = ops.cast(np.linspace(0, 1, 300).reshape(300, 1), "bfloat16")
     y_true = np.zeros((300, 1), "float32")
     assert (
@@ -121,7 +120,7 @@ def test_own_functions_compute_in_the_metrics_type():
     )
 
 
-def test_mean_tensor_averages_entry_by_entry():
+def test_mean_tensor_averages_elementwise():
     mean = metrics.MeanTensor()
     with pytest.raises(RuntimeError, match="has no state yet"):
         mean.result()

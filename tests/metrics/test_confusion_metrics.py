@@ -1,6 +1,4 @@
-"""Counts at thresholds, areas, F-scores and IoU: by hand, in functions, and with wrong
-arguments.
-"""
+"""Metrics of confusion counts: counts at thresholds, AUC, F-scores, IoU; invalid arguments."""
 
 import jax
 import numpy as np
@@ -13,7 +11,7 @@ from podium.metrics._confusion import KINDS, ConfusionCounter, are_evenly_spaced
 RANDOM = np.random.RandomState(0)
 
 
-def by_hand(y_true, y_pred, weight, thresholds):
+def reference_counts(y_true, y_pred, weight, thresholds):
     above = y_pred[None] > np.asarray(thresholds, "float32")[:, None]
     truth = y_true.astype(bool)[None]
     pairs = (above & truth, above & ~truth, ~above & ~truth, ~above & truth)
@@ -25,15 +23,16 @@ def by_hand(y_true, y_pred, weight, thresholds):
     [[0.5], [0.9, 0.1, 0.45], [0.3, 0.3, 0.7], list(np.linspace(0, 1, 9))],
     ids=["one", "mixed", "twice", "even"],
 )
-def test_buckets_count_like_comparing_with_every_threshold(thresholds):
+def test_counts_in_buckets_equal_comparison_with_every_threshold(thresholds):
     y_true, y_pred = RANDOM.randint(0, 2, 50), RANDOM.rand(50).astype("float32")
     y_pred[:4] = [0.0, 1.0, 0.5, 0.3]
     weight = RANDOM.rand(50).astype("float32")
     counter = ConfusionCounter(tuple(thresholds), are_evenly_spaced(thresholds), "float32")
     counts = counter(y_true, y_pred, weight)
-    for kind, expected in zip(KINDS, by_hand(y_true, y_pred, weight, thresholds), strict=True):
-        ours = counts[kind]
-        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)
+    for kind, expected in zip(
+        KINDS, reference_counts(y_true, y_pred, weight, thresholds), strict=True
+    ):
+        np.testing.assert_allclose(counts[kind], expected, rtol=1e-5, atol=1e-5)
 
 
 def largest_array(jaxpr):
@@ -44,7 +43,7 @@ def largest_array(jaxpr):
     )
 
 
-def test_no_array_of_thresholds_times_samples_is_made():
+def test_no_array_of_size_thresholds_times_samples_is_created():
     for metric in (
         metrics.AUC(),
         metrics.AUC(thresholds=list(RANDOM.rand(198))),
@@ -59,7 +58,7 @@ def test_no_array_of_thresholds_times_samples_is_made():
         )
 
 
-def test_predictions_that_are_no_numbers_count_as_negative():
+def test_nan_predictions_count_as_negative():
     for thresholds in ([0.5], [0.2, 0.7], [0.0, 0.5, 1.0]):
         metric = metrics.TruePositives(thresholds=thresholds)
         assert np.all(
@@ -68,7 +67,7 @@ def test_predictions_that_are_no_numbers_count_as_negative():
         )
 
 
-def test_auc_in_a_function_is_that_of_eager_calls():
+def test_compiled_auc_equals_eager_auc():
     eager, compiled = (
         metrics.AUC(multi_label=True, curve="PR"),
         metrics.AUC(multi_label=True, curve="PR"),
@@ -85,7 +84,7 @@ def test_auc_in_a_function_is_that_of_eager_calls():
 @pytest.mark.parametrize(
     "make", [lambda: metrics.F1Score(average="macro"), metrics.R2Score], ids=["F1Score", "R2Score"]
 )
-def test_state_made_at_the_first_update_may_be_made_in_a_function(make):
+def test_state_of_the_first_update_can_be_created_in_a_function(make):
     eager, compiled = make(), make()
     with pytest.raises(RuntimeError, match="has no state yet"):
         eager.result()
@@ -98,26 +97,28 @@ def test_state_made_at_the_first_update_may_be_made_in_a_function(make):
         assert abs(float(eager(y, p)) - float(step(podium.Tensor(y), podium.Tensor(p)))) < 1e-5
 
 
-def test_gradients_do_not_flow_into_any_metric():
+def test_metrics_stop_gradients():
     x = podium.Variable(np.float32([[0.2, 0.9], [0.7, 0.1]]))
     y = np.float32([[0, 1], [1, 0]])
-    made = [
+    all_metrics = [
         metrics.AUC(num_thresholds=3),
         metrics.Precision(),
         metrics.F1Score(),
         metrics.R2Score(),
         metrics.MeanSquaredError(),
     ]
-    made += [metrics.RootMeanSquaredError(), metrics.OneHotMeanIoU(2), metrics.Sum()]
+    all_metrics += [metrics.RootMeanSquaredError(), metrics.OneHotMeanIoU(2), metrics.Sum()]
     with podium.GradientTape() as tape:
         p = x * 1.0
-        results = [metric(p) if type(metric) is metrics.Sum else metric(y, p) for metric in made]
+        results = [
+            metric(p) if type(metric) is metrics.Sum else metric(y, p) for metric in all_metrics
+        ]
     with pytest.raises(ValueError, match="this tape did not record"):
         tape.gradient(results, x)
-    assert all(variable.source is None for metric in made for variable in metric.variables)
+    assert all(variable.source is None for metric in all_metrics for variable in metric.variables)
 
 
-WRONG = [
+MISMATCHED_SHAPES = [
     (metrics.BinaryAccuracy, (4, 3), (4, 1)),
     (metrics.BinaryAccuracy, (4, 1), (4, 3)),
     (metrics.BinaryAccuracy, (3,), (4,)),
@@ -146,9 +147,11 @@ WRONG = [
 
 
 @pytest.mark.parametrize(
-    ("cls", "y_true", "y_pred"), WRONG, ids=[f"{c.__name__}-{t}-{p}" for c, t, p in WRONG]
+    ("cls", "y_true", "y_pred"),
+    MISMATCHED_SHAPES,
+    ids=[f"{c.__name__}-{t}-{p}" for c, t, p in MISMATCHED_SHAPES],
 )
-def test_targets_of_another_width_are_never_stretched(cls, y_true, y_pred):
+def test_targets_of_another_shape_raise_instead_of_broadcasting(cls, y_true, y_pred):
     metric = cls(0.5) if cls is metrics.RecallAtPrecision else cls()
     with pytest.raises(ValueError) as caught:
         metric.update_state(np.ones(y_true, "int32"), np.full(y_pred, 0.5, "float32"))
@@ -183,7 +186,7 @@ def test_targets_of_another_width_are_never_stretched(cls, y_true, y_pred):
         ),
     ],
 )
-def test_wrong_arguments_are_named(make, message):
+def test_invalid_arguments_raise(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -220,12 +223,12 @@ def test_wrong_arguments_are_named(make, message):
         (metrics.R2Score, (2,), r"y_pred of shape \(2,\); \(samples, outputs\) was expected"),
     ],
 )
-def test_shapes_that_do_not_fit_the_arguments_are_named(make, y, message):
+def test_shapes_that_do_not_match_the_arguments_raise(make, y, message):
     with pytest.raises(ValueError, match=message):
         make().update_state(np.ones(y, "int32"), np.full(y, 0.5, "float32"))
 
 
-def test_iou_warns_once_of_float_weights_and_leaves_out_what_is_no_class():
+def test_iou_warns_once_about_float_weights_and_skips_invalid_classes():
     metric = metrics.MeanIoU(num_classes=2)
     with pytest.warns(UserWarning, match='counts in int32 .* dtype="float32"'):
         metric.update_state([0, 1], [0, 1], sample_weight=np.float32([1, 1]))
@@ -237,12 +240,12 @@ def test_iou_warns_once_of_float_weights_and_leaves_out_what_is_no_class():
     assert float(metrics.MeanIoU(num_classes=2).result()) == 0.0
 
 
-def test_the_adjusted_r2_score_falls_back_where_there_are_too_few_samples():
+def test_adjusted_r2_score_falls_back_to_r2_for_too_few_samples():
     y, p = np.float32([[1], [4], [3]]), np.float32([[2], [4], [4]])
-    plain = float(metrics.R2Score()(y, p))
+    unadjusted = float(metrics.R2Score()(y, p))
     assert (
         float(metrics.R2Score(num_regressors=2)(y, p))
         == float(metrics.R2Score(num_regressors=5)(y, p))
-        == plain
+        == unadjusted
     )
-    assert float(metrics.R2Score(num_regressors=1)(y, p)) < plain
+    assert float(metrics.R2Score(num_regressors=1)(y, p)) < unadjusted

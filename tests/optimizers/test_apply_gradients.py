@@ -1,6 +1,4 @@
-"""What every optimizer does around its rule: gradients in, state beside variables, options,
-compiled steps.
-"""
+"""Behavior that all optimizers share: applying gradients, state, options, compiled steps."""
 
 import copy
 import re
@@ -36,7 +34,7 @@ def weights():
     return [Variable([[1.0, 2.0], [3.0, 4.0]], name="kernel"), Variable([1.0, -1.0], name="bias")]
 
 
-def numbers(variables):
+def as_arrays(variables):
     return [np.asarray(variable.numpy(), "float32") for variable in variables]
 
 
@@ -44,12 +42,12 @@ def gradients(step=0):
     return [Tensor([[0.1, -0.2], [0.3 + step, 0.4]]), Tensor([0.5, 0.6 - step])]
 
 
-# --- the ways to apply gradients
+# --- forms of applying gradients
 
 
-def test_all_ways_to_apply_give_the_same():
+def test_all_forms_of_applying_gradients_agree():
     results = []
-    for way in ("apply", "pairs", "built", "tape", "function"):
+    for form in ("apply", "pairs", "built", "tape", "function"):
         variables, optimizer = weights(), optimizers.SGD(0.1, momentum=0.9)
 
         def loss(variables=variables):
@@ -57,40 +55,40 @@ def test_all_ways_to_apply_give_the_same():
 
         with GradientTape() as tape:
             value = loss()
-        if way == "function":
+        if form == "function":
             count = optimizer.minimize(loss, variables)
-        elif way == "tape":
+        elif form == "tape":
             count = optimizer.minimize(value, lambda variables=variables: variables, tape=tape)
         else:
-            found = tape.gradient(value, variables)
-            if way == "apply":
-                assert optimizer.apply(found, variables) is None
-            elif way == "pairs":
+            grads = tape.gradient(value, variables)
+            if form == "apply":
+                assert optimizer.apply(grads, variables) is None
+            elif form == "pairs":
                 count = optimizer.apply_gradients(
-                    zip(found, variables, strict=True), name="ignored"
+                    zip(grads, variables, strict=True), name="ignored"
                 )
             else:
                 optimizer.build(variables)
-                optimizer.apply(found)
-        assert int(count if way in ("function", "tape", "pairs") else optimizer.iterations) == 1
-        results.append(numbers(variables))
+                optimizer.apply(grads)
+        assert int(count if form in ("function", "tape", "pairs") else optimizer.iterations) == 1
+        results.append(as_arrays(variables))
     for result in results[1:]:
         jax.tree.map(np.testing.assert_array_equal, result, results[0])
 
 
-def test_minimize_needs_the_tape_of_a_loss_that_is_a_value():
+def test_minimize_of_a_computed_loss_requires_its_tape():
     with pytest.raises(ValueError, match=r"without the tape that recorded it\. Pass `tape=`"):
         optimizers.SGD().minimize(Tensor(1.0), weights())
 
 
-def test_numpy_and_jax_gradients_are_taken():
+def test_apply_accepts_numpy_arrays_jax_arrays_and_lists():
     for gradient in (np.ones(2), jnp.ones(2), [1.0, 1.0]):
         w = Variable([1.0, 2.0])
         optimizers.SGD(0.5).apply([gradient], [w])
         np.testing.assert_array_equal(w.numpy(), [0.5, 1.5])
 
 
-def test_an_update_is_not_recorded_on_open_tapes():
+def test_updates_are_not_recorded_on_open_tapes():
     w, optimizer = Variable(3.0), optimizers.Adam(0.1)
     with GradientTape(persistent=True) as outer:
         with GradientTape() as inner:
@@ -103,7 +101,7 @@ def test_an_update_is_not_recorded_on_open_tapes():
 # --- missing and wrong gradients
 
 
-def test_missing_gradients_are_mentioned_once_and_their_variables_stay():
+def test_missing_gradients_warn_once_and_leave_variables_unchanged():
     (kernel, bias), optimizer = weights(), optimizers.Adam()
     with pytest.warns(
         UserWarning, match=r"Gradients do not exist for variables \['bias'\]"
@@ -116,14 +114,14 @@ def test_missing_gradients_are_mentioned_once_and_their_variables_stay():
     np.testing.assert_array_equal(bias.numpy(), [1.0, -1.0])
 
 
-def test_no_gradient_at_all_is_an_error():
+def test_apply_without_any_gradient_raises():
     with pytest.raises(
         ValueError, match=r"No gradients provided for any variable: 'sgd' .* \['kernel', 'bias'\]"
     ):
         optimizers.SGD().apply([None, None], weights())
 
 
-def test_no_variables_is_nothing_to_do():
+def test_apply_gradients_without_variables_does_nothing():
     optimizer = optimizers.SGD()
     optimizer.apply_gradients([])
     assert int(optimizer.iterations) == 0
@@ -142,7 +140,7 @@ def test_no_variables_is_nothing_to_do():
             ValueError,
             "of shape (2,) for variable 'kernel' of shape (2, 2)",
         ),
-        (lambda o, v: o.apply(gradients()), ValueError, "without variables before it knows any"),
+        (lambda o, v: o.apply(gradients()), ValueError, "without variables before it was built"),
         (
             lambda o, v: o.apply(gradients(), ["kernel", "bias"]),
             TypeError,
@@ -157,7 +155,7 @@ def test_no_variables_is_nothing_to_do():
         (lambda o, v: o.stateless_apply([], [], v), ValueError, "was given 2 and 0 values"),
     ],
 )
-def test_wrong_calls_are_explained(call, error, message):
+def test_invalid_calls_raise(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call(optimizers.SGD(), weights())
 
@@ -165,7 +163,7 @@ def test_wrong_calls_are_explained(call, error, message):
 # --- state
 
 
-def test_variables_met_later_get_state_then():
+def test_state_is_created_for_variables_added_later():
     (kernel, bias), optimizer = weights(), optimizers.Adam(0.1)
     optimizer.apply([gradients()[1]], [bias])
     optimizer.apply(gradients(), [kernel, bias])
@@ -181,7 +179,7 @@ def test_variables_met_later_get_state_then():
     ]
 
 
-def test_variables_lists_all_state_and_may_be_called_as_in_keras_2():
+def test_variables_lists_all_state_as_property_and_as_method():
     optimizer = optimizers.SGD(momentum=0.5, name="slow")
     optimizer.build(weights())
     assert [variable.path for variable in optimizer.variables()] == [
@@ -190,33 +188,34 @@ def test_variables_lists_all_state_and_may_be_called_as_in_keras_2():
     assert optimizer.weights == optimizer.variables
 
 
-def test_state_goes_out_and_in_again():
+def test_saved_state_loads_into_another_optimizer():
     first, variables = optimizers.Nadam(0.1), weights()
     for step in range(3):
         first.apply(gradients(step), variables)
-    store, others = {}, [Variable(variable.numpy(), name=variable.name) for variable in variables]
+    store = {}
+    copies = [Variable(variable.numpy(), name=variable.name) for variable in variables]
     first.save_own_variables(store)
     second = optimizers.Nadam()
-    second.build(others)
+    second.build(copies)
     second.load_own_variables(store)
     first.apply(gradients(3), variables)
-    second.apply(gradients(3), others)
-    jax.tree.map(np.testing.assert_array_equal, numbers(others), numbers(variables))
+    second.apply(gradients(3), copies)
+    jax.tree.map(np.testing.assert_array_equal, as_arrays(copies), as_arrays(variables))
     with pytest.raises(ValueError, match=r"set_weights was given 1 values for 7 Variables"):
         second.set_weights(first.get_weights()[:1])
 
 
-def test_a_deep_copy_goes_its_own_way():
+def test_a_deep_copy_is_independent():
     optimizer, variables = optimizers.Adam(0.1), weights()
     optimizer.apply(gradients(), variables)
-    other, copies = copy.deepcopy((optimizer, variables))
+    copied, copies = copy.deepcopy((optimizer, variables))
     optimizer.apply(gradients(), variables)
-    other.apply(gradients(), copies)
-    jax.tree.map(np.testing.assert_array_equal, numbers(copies), numbers(variables))
-    assert len(other.variables) == len(optimizer.variables)
+    copied.apply(gradients(), copies)
+    jax.tree.map(np.testing.assert_array_equal, as_arrays(copies), as_arrays(variables))
+    assert len(copied.variables) == len(optimizer.variables)
 
 
-def test_stateless_apply_gives_the_new_values_and_changes_nothing():
+def test_stateless_apply_returns_new_values_and_leaves_state_unchanged():
     optimizer, variables = optimizers.Adam(0.1), weights()
     optimizer.build(variables)
     before = optimizer.get_weights()
@@ -227,7 +226,7 @@ def test_stateless_apply_gives_the_new_values_and_changes_nothing():
     jax.tree.map(np.testing.assert_array_equal, optimizer.get_weights(), before)
     optimizer.apply(gradients(), variables)
     jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), values, numbers(variables)
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), values, as_arrays(variables)
     )
     assert int(state[0]) == 1
 
@@ -236,7 +235,7 @@ def test_stateless_apply_gives_the_new_values_and_changes_nothing():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_compiled_equals_eager_with_state_made_in_the_first_trace(name):
+def test_compiled_equals_eager_with_state_created_while_tracing(name):
     options = {
         "clipnorm": 0.4,
         "use_ema": True,
@@ -246,24 +245,24 @@ def test_compiled_equals_eager_with_state_made_in_the_first_trace(name):
     eager, compiled = (
         optimizers.deserialize({"class_name": name, "config": options}) for _ in range(2)
     )
-    ours, theirs = weights(), weights()
+    eager_weights, compiled_weights = weights(), weights()
 
     @podium.function
     def step(kernel, bias):
-        compiled.apply_gradients(zip([kernel, bias], theirs, strict=True))
+        compiled.apply_gradients(zip([kernel, bias], compiled_weights, strict=True))
 
     for count in range(5):
-        eager.apply(gradients(count), ours)
+        eager.apply(gradients(count), eager_weights)
         step(*gradients(count))
     assert step.trace_count == 1 and int(eager.iterations) == int(compiled.iterations) == 2
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7),
-        numbers(theirs),
-        numbers(ours),
+        as_arrays(compiled_weights),
+        as_arrays(eager_weights),
     )
 
 
-def test_two_optimizers_in_one_step_change_their_own_variables():
+def test_two_optimizers_in_one_step_update_separate_variables():
     (kernel, bias), slow, fast = weights(), optimizers.SGD(0.1), optimizers.Adam(1.0)
 
     @podium.function
@@ -281,34 +280,36 @@ def test_two_optimizers_in_one_step_change_their_own_variables():
     assert step.trace_count == 1 and len(slow.variables) == 2 and len(fast.variables) == 4
 
 
-def test_a_schedule_free_first_trace_starts_from_the_values_before_it():
+def test_a_schedule_free_optimizer_starts_from_the_values_before_the_first_trace():
     eager, compiled = optimizers.ScheduleFreeAdamW(0.1), optimizers.ScheduleFreeAdamW(0.1)
-    ours, theirs = weights(), weights()
-    step = podium.function(lambda kernel, bias: compiled.apply([kernel, bias], theirs))
+    eager_weights, compiled_weights = weights(), weights()
+    step = podium.function(lambda kernel, bias: compiled.apply([kernel, bias], compiled_weights))
     for count in range(3):
-        eager.apply(gradients(count), ours)
+        eager.apply(gradients(count), eager_weights)
         step(*gradients(count))
     jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6), numbers(theirs), numbers(ours)
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6),
+        as_arrays(compiled_weights),
+        as_arrays(eager_weights),
     )
 
 
 # --- options
 
 
-def test_constraints_hold_after_updates():
+def test_constraints_are_applied_after_updates():
     w = Variable([1.0, 2.0], constraint=constraints.NonNeg())
     optimizers.SGD(1.0).apply([Tensor([5.0, 1.0])], [w])
     np.testing.assert_array_equal(w.numpy(), [0.0, 1.0])
 
 
-def test_accumulated_gradients_change_weights_every_nth_call_by_their_mean():
+def test_accumulated_gradients_are_applied_as_their_mean_every_nth_call():
     w, optimizer = Variable(1.0), optimizers.SGD(0.5, gradient_accumulation_steps=3)
-    seen = []
+    values = []
     for gradient in (1.0, 2.0, 6.0, 3.0):
         optimizer.apply([Tensor(gradient)], [w])
-        seen.append(float(w))
-    assert seen == [1.0, 1.0, -0.5, -0.5]
+        values.append(float(w))
+    assert values == [1.0, 1.0, -0.5, -0.5]
     assert int(optimizer.iterations) == 1 and int(optimizer._iterations) == 4
 
 
@@ -323,7 +324,7 @@ def test_a_loss_scale_factor_cancels_out():
     assert float(w) == pytest.approx(1.28)
 
 
-def test_weight_decay_leaves_out_what_is_excluded():
+def test_weight_decay_skips_excluded_variables():
     kernel, bias, scale = *weights(), Variable([1.0, 1.0], name="scale")
     optimizer = optimizers.SGD(0.5, weight_decay=0.5)
     optimizer.exclude_from_weight_decay(var_list=[scale], var_names=["bias"])
@@ -334,7 +335,7 @@ def test_weight_decay_leaves_out_what_is_excluded():
         optimizer.exclude_from_weight_decay(var_names=["kernel"])
 
 
-def test_bfloat16_variables_move_although_adams_numbers_do_not_fit_into_the_type():
+def test_bfloat16_variables_change_although_bfloat16_cannot_represent_the_moments():
     for name in ("Adam", "Nadam", "Lamb"):
         w, optimizer = Variable([1.0, 1.0], dtype="bfloat16"), optimizers.get(name)
         optimizer.learning_rate = 0.05
@@ -344,7 +345,7 @@ def test_bfloat16_variables_move_although_adams_numbers_do_not_fit_into_the_type
         np.testing.assert_allclose(w.numpy().astype("float32"), 0.85, atol=0.03)
 
 
-def test_variables_overwritten_by_their_gradients():
+def test_gradients_replace_variables_marked_overwrite_with_gradient():
     w, scale = Variable(1.0), Variable(1.0)
     scale.overwrite_with_gradient = True
     optimizer = optimizers.Adam(0.5)
@@ -356,11 +357,11 @@ def test_variables_overwritten_by_their_gradients():
     )
 
 
-# --- optimizers of users
+# --- custom optimizers
 
 
 class Momentum(optimizers.Optimizer):
-    """Written the way Keras 3 documents it."""
+    """A custom optimizer in the form that the documentation of Keras 3 shows."""
 
     def __init__(self, learning_rate=0.1, momentum=0.9, **kwargs):
         super().__init__(learning_rate=learning_rate, **kwargs)
@@ -388,38 +389,42 @@ class Momentum(optimizers.Optimizer):
 @pytest.mark.parametrize(
     "options", [{}, {"gradient_accumulation_steps": 2, "weight_decay": 0.1, "use_ema": True}]
 )
-def test_an_optimizer_written_as_keras_documents_it(options):
-    own, ours, theirs = Momentum(0.1, **options), weights(), weights()
+def test_a_custom_optimizer_in_the_form_keras_documents(options):
+    custom, custom_weights, expected = Momentum(0.1, **options), weights(), weights()
     built_in = optimizers.SGD(0.1, momentum=0.9, **options)
-    step = podium.function(lambda kernel, bias: own.apply([kernel, bias], ours))
+    step = podium.function(lambda kernel, bias: custom.apply([kernel, bias], custom_weights))
     for count in range(4):
         step(*gradients(count))
-        built_in.apply(gradients(count), theirs)
+        built_in.apply(gradients(count), expected)
     jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), numbers(ours), numbers(theirs)
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6),
+        as_arrays(custom_weights),
+        as_arrays(expected),
     )
-    assert [variable.shape for variable in own.variables] == [
+    assert [variable.shape for variable in custom.variables] == [
         variable.shape for variable in built_in.variables
     ]
     with pytest.raises(
-        ValueError, match="variables that it was not built with, and Momentum makes its state"
+        ValueError, match="variables that it was not built with, and Momentum creates its state"
     ):
-        own.apply([Tensor(1.0)], [Variable(1.0)])
+        custom.apply([Tensor(1.0)], [Variable(1.0)])
 
 
-def test_a_subclass_may_change_the_gradient_of_a_built_in_rule():
+def test_a_subclass_can_change_the_gradient_of_a_built_in_rule():
     class Doubled(optimizers.Adagrad):
         def update_step(self, gradient, variable, learning_rate):
             super().update_step(2 * gradient, variable, learning_rate)
 
-    ours, theirs = weights(), weights()
-    Doubled(0.1).apply(gradients(), ours)
-    optimizers.Adagrad(0.1).apply([2 * gradient for gradient in gradients()], theirs)
+    custom_weights, expected = weights(), weights()
+    Doubled(0.1).apply(gradients(), custom_weights)
+    optimizers.Adagrad(0.1).apply([2 * gradient for gradient in gradients()], expected)
     jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), numbers(ours), numbers(theirs)
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6),
+        as_arrays(custom_weights),
+        as_arrays(expected),
     )
 
 
-def test_a_base_without_a_rule_says_what_is_missing():
+def test_a_custom_optimizer_without_update_step_raises():
     with pytest.raises(NotImplementedError, match="Optimizer has no `update_step`"):
         optimizers.Optimizer(0.1).apply([Tensor(1.0)], [Variable(1.0)])
