@@ -42,7 +42,7 @@ CASES_PER_PROGRAM = 30
 
 
 @functools.cache
-def evaluate_cases(first):
+def evaluate_program(first):
     arrays = {name: tf.convert_to_tensor(array) for name, array in MODULE.ARRAYS.items()}
     return evaluate_cases(MODULE.CASES[first : first + CASES_PER_PROGRAM], evaluate_case, arrays)
 
@@ -50,7 +50,7 @@ def evaluate_cases(first):
 @pytest.mark.parametrize("index", range(len(MODULE.CASES)), ids=MODULE.CASES)
 def test_values_equal_tensorflow(index):
     case = MODULE.CASES[index]
-    leaves = evaluate_cases(index - index % CASES_PER_PROGRAM).get(case) or evaluate_case(
+    leaves = evaluate_program(index - index % CASES_PER_PROGRAM).get(case) or evaluate_case(
         case, MODULE.ARRAYS
     )
     expected = [RECORDED[key] for key in RECORDED if key.startswith(f"{index}.")]
