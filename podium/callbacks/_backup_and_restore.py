@@ -36,15 +36,15 @@ class BackupAndRestore(Callback):
     other arguments of callbacks are fine.
 
     Checkpoints are written to another name and renamed, with checksums. If the newest one is
-    damaged, the one before it is used, with a warning that says why. When training has ended they
+    corrupt, the one before it is used, with a warning and the reason. When training has ended they
     are deleted.
 
     Args:
         backup_dir: A directory for the checkpoints of this `fit` alone.
-        save_freq: "epoch", or a number of steps; None to save only as the other arguments say. With
+        save_freq: "epoch", or a number of steps; None to save only as the other arguments specify. With
             `steps_per_execution=k` a checkpoint is saved after the execution in which it falls due;
             "auto" fuses no more steps than that.
-        double_checkpoint: Whether to keep the previous checkpoint beside the newest.
+        double_checkpoint: Whether to keep the previous checkpoint as well as the newest.
         delete_checkpoint: Whether to delete the checkpoints when training has ended normally.
         seconds: Save also when this number of seconds has passed since the last checkpoint.
         on_sigterm: Whether to save and exit when the process receives SIGTERM, which schedulers
@@ -181,7 +181,7 @@ class BackupAndRestore(Callback):
             self._end()
 
     def on_safepoint(self, run: CheckpointableRun) -> None:
-        """Save if that is due; exit if the process was asked to."""
+        """Save if that is due; exit if the process received SIGTERM."""
         if run.stage == "begin":  # callbacks have state, such as the length of a log to append to
             self._save(run.state())
             return
@@ -193,7 +193,7 @@ class BackupAndRestore(Callback):
             self._save(run.state())
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Exit in the middle of a validation, if the process was asked to."""
+        """Exit in the middle of a validation, if the process received SIGTERM."""
         if self._signalled and self._run is not None:
             self._exit_process(self._run.interrupted_state())
 

@@ -96,7 +96,7 @@ class BatchCall:
 
         Args:
             calls: The calls, in the order of their steps.
-            length: The length of the stacked arrays; what lies behind the last step is not read.
+            length: The length of the stacked arrays; what follows the last step is not read.
         """
         num_steps = sum(call.num_batches for call in calls)
         selection = calls[0].selection
@@ -118,7 +118,7 @@ class BatchCall:
         return cls(key, [*arrays, _count_on_device(num_steps)], num_steps=num_steps)
 
     def place(self) -> BatchCall:
-        """Gather the rows of a selection, and place the batch where the current strategy wants it;
+        """Gather the rows of a selection, and place the batch as the current strategy requires;
         returns itself.
         """
         if self.selection is not None:

@@ -1,6 +1,6 @@
 """Execution: runs a step on batches of an iterator, eagerly, compiled, or k steps in one XLA call.
 
-It owns the programs of a step, one for each shape of a batch. It knows neither data sources nor
+It owns the programs of a step, one for each shape of a batch. It depends on neither data sources nor
 callbacks. Each execution is a transaction of compiled steps: see
 `podium/core/compile/_program.py`. How batches become arrays is in `_batch_call.py`.
 """
@@ -38,7 +38,7 @@ class Execution:
     Args:
         step: A function of one batch that may read and write Variables; it returns a structure of
             values.
-        steps_per_execution: The number of steps of a call that does not say how many: an int, or an
+        steps_per_execution: The default number of steps of a call: an int, or an
             object that `int()` reads at each such call.
         run_eagerly: Run the step as plain Python.
         finish: Converts the `StepValues` of a call to what the call returns.
@@ -125,7 +125,7 @@ class Execution:
         self._steps = 0
 
     def for_run(self, on_result_spec: Callable[[Tree], None] | None = None) -> Execution:
-        """Return an execution of the same step with the same programs, for one run beside others.
+        """Return an execution of the same step with the same programs, for a run during which others may run.
 
         Args:
             on_result_spec: Called once, before the first step is computed, with the shapes and

@@ -129,7 +129,7 @@ def _describe_changes(previous_key: Key, key: Key) -> tuple[str, ...]:
 
 
 def _describe_parts(key: Key) -> dict[str, str]:
-    """Return dtype and shape of the arrays of a batch, by the names that users know."""
+    """Return dtype and shape of the arrays of a batch, by the names of `fit`'s arguments."""
     treedef, *specs = key
     (batch,), _ = jax.tree.unflatten(treedef, [_Slot(number) for number in range(len(specs))])
     parts = batch if isinstance(batch, tuple) and 0 < len(batch) <= len(_PARTS) else (batch,)

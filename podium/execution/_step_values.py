@@ -13,7 +13,7 @@ from podium.core.internal import unwrap_result
 
 
 class _HasStructure(Protocol):
-    """A program: it knows the tree definition of its result."""
+    """A program: it has the tree definition of its result."""
 
     @property
     def structure(self) -> Any: ...
@@ -58,7 +58,7 @@ class StepValues:
     """The results of one execution, step by step.
 
     Args:
-        program: Where they come from; its `structure` is the tree definition of a step's result.
+        program: What computed them; its `structure` is the tree definition of a step's result.
         leaves: The leaves: of a single step, or stacked for all fused steps.
         count: How many steps the leaves hold; None for the leaves of a single step.
 

@@ -31,7 +31,7 @@ _NUM_SAMPLES = 3  # measurements, of which the shortest counts
 _TIE_FACTOR = 1.1
 _MAX_COMPILATION = 0.5  # seconds for the fused program of a quick step; the first one takes longer
 # A fused program must save as much time as it takes to compile. It is expected to save this
-# fraction of the time of a quick step, but not more than so many seconds.
+# fraction of the time of a quick step, but not more than a number of seconds.
 _SAVED_FRACTION = 0.5
 _MAX_SAVED = 5e-4
 _MANY_RUNS = 20  # short runs

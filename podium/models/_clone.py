@@ -26,7 +26,7 @@ def clone_model(
     """Copy a model: layers of the same classes and names, with new weights.
 
     The copy is not compiled. What layers share in the model, their copies share in the copy.
-    Functions (of Lambda layers, for instance) and Variables that the graph uses outside of layers
+    Functions (of Lambda layers, for example) and Variables that the graph uses outside of layers
     are not copied: both models use them.
 
     Args:

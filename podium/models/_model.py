@@ -88,7 +88,7 @@ class Model(Layer):
         **kwargs: The arguments of `Layer`, such as `name` and `trainable`.
 
     Attributes:
-        stop_training: Set it to True, in a callback for instance, and `fit` stops after the current
+        stop_training: Set it to True, for example in a callback, and `fit` stops after the current
             step.
         history: The `History` of the last `fit`.
         train_function: What `make_train_function` returned; None until it is needed.
@@ -529,7 +529,7 @@ class Model(Layer):
             A generator of NumPy arrays in the structure of the model's outputs.
 
         Raises:
-            ValueError: The data do not match the model. It is raised at once, not when the first
+            ValueError: The data do not match the model. It is raised immediately, not when the first
                 batch is requested.
 
         Example:
@@ -643,7 +643,7 @@ class Model(Layer):
         kinds: str | Sequence[str] = ("train", "test", "predict"),
     ) -> dict[str, float]:
         """Compile in advance what `fit`, `evaluate` and `predict` will run, so that their first
-        step starts at once.
+        step starts immediately.
 
         Nothing is trained: weights, the optimizer, metrics, counters and seeds do not change. A
         model that has no weights yet is built, as by its first batch. Overridden steps are compiled
@@ -651,7 +651,7 @@ class Model(Layer):
 
         Args:
             x: What `fit` will receive: arrays, or a Dataset, of which one batch is read. Or a
-                `TensorSpec` for each input: `TensorSpec((None, 8))`, where None stands for the
+                `TensorSpec` for each input: `TensorSpec((None, 8))`, where None is the
                 batch size.
             y: Targets, or their TensorSpecs; not with a Dataset.
             sample_weight: Weights, or their TensorSpecs, if `fit` will receive them.
@@ -870,7 +870,7 @@ class Model(Layer):
         return logs if return_dict else logs_to_list(logs, self.metrics_names)
 
     def _finalize_optimizer(self) -> None:
-        """Apply the accumulated gradients that are left, and averages kept beside the weights."""
+        """Apply the accumulated gradients that are left, and the averages of the weights."""
         if hasattr(self.optimizer, "flush"):
             self.optimizer.flush(self.trainable_variables)
         if hasattr(self.optimizer, "finalize_variable_values"):
@@ -948,7 +948,7 @@ class Model(Layer):
 
     @property
     def run_eagerly(self) -> bool:
-        """Whether steps run as plain Python. Setting it takes effect at once."""
+        """Whether steps run as plain Python. Setting it takes effect immediately."""
         return self._compile_state.run_eagerly
 
     @run_eagerly.setter
@@ -1014,7 +1014,7 @@ class Model(Layer):
                 `.keras` archives at exactly that path. A name without an extension needs
                 `save_format`.
             overwrite: Whether an existing file may be replaced.
-            save_format: "keras" or "h5", whatever the name ends in.
+            save_format: "keras" or "h5", for names with any ending.
             **kwargs: `include_optimizer=False` leaves the compile state out; see
                 `saving.save_model`.
         """
@@ -1194,7 +1194,7 @@ class Model(Layer):
         if index is not None:
             if not -len(layers) <= index < len(layers):
                 raise ValueError(
-                    f"get_layer(index={index}) was asked of a model with {len(layers)} layers."
+                    f"get_layer(index={index}) was called on a model with {len(layers)} layers."
                 )
             return layers[index]
         for layer in layers:

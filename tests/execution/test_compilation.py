@@ -1,6 +1,4 @@
-"""Compilation: programs kept on disk for the next process, programs made again and why, one program
-per shape.
-"""
+"""Compilation: the persistent cache, reported recompilations, one program per shape."""
 
 import os
 import pathlib
@@ -59,7 +57,7 @@ def ended(process):
     return folder, int(hits), int(misses), float(loss), complained
 
 
-def test_the_next_process_finds_every_program_and_two_at_once_do_no_harm(
+def test_processes_share_the_compilation_cache(
     tmp_path,
 ):  # and imports nothing in vain
     both = [started(PODIUM_CACHE_DIR=str(tmp_path)) for _ in range(2)]
@@ -76,7 +74,7 @@ def test_the_next_process_finds_every_program_and_two_at_once_do_no_harm(
 
 @pytest.fixture
 def no_cache_yet(monkeypatch):
-    """JAX as it is when nobody has set a cache; the tests' own is set again afterwards."""
+    """JAX without a cache; that of the tests is restored afterwards."""
     before = jax.config.jax_compilation_cache_dir
     monkeypatch.delenv("PODIUM_CACHE_DIR", raising=False)
     jax.config.update("jax_compilation_cache_dir", None)
@@ -85,7 +83,7 @@ def no_cache_yet(monkeypatch):
     jax.config.update("jax_compilation_cache_dir", before)
 
 
-def test_the_default_folder_is_the_users_own(no_cache_yet, monkeypatch, tmp_path):
+def test_the_default_cache_folder_belongs_to_the_user(no_cache_yet, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     _compilation_cache.start_compilation_cache()
     folder = pathlib.Path(podium.execution.compilation_cache())
@@ -100,14 +98,14 @@ def test_the_default_folder_is_the_users_own(no_cache_yet, monkeypatch, tmp_path
     )
 
 
-def test_the_cache_is_switched_off_in_the_environment(no_cache_yet, monkeypatch):
+def test_the_environment_disables_the_cache(no_cache_yet, monkeypatch):
     monkeypatch.setenv("PODIUM_CACHE_DIR", "off")
     _compilation_cache.start_compilation_cache()
     assert podium.execution.compilation_cache() is None
     _compilation_cache.warn_if_cache_unavailable()  # nothing to say: warnings are errors
 
 
-def test_a_folder_that_cannot_be_used_is_mentioned_once_and_training_goes_on(
+def test_an_unusable_cache_folder_is_reported_once_and_training_continues(
     no_cache_yet, monkeypatch, tmp_path
 ):
     (tmp_path / "file").write_text("no folder")
@@ -121,14 +119,14 @@ def test_a_folder_that_cannot_be_used_is_mentioned_once_and_training_goes_on(
     step(iter([np.ones(4, "float32")]))
 
 
-def test_what_the_user_has_set_through_jax_stays(monkeypatch, tmp_path):
+def test_settings_of_jax_are_not_changed(monkeypatch, tmp_path):
     before = jax.config.jax_compilation_cache_dir
     monkeypatch.setenv("PODIUM_CACHE_DIR", str(tmp_path))
     _compilation_cache.start_compilation_cache()
     assert podium.execution.compilation_cache() == before and not list(tmp_path.iterdir())
 
 
-def test_the_cache_is_moved_and_switched_off_by_a_call(tmp_path):
+def test_a_call_moves_and_disables_the_cache(tmp_path):
     before = jax.config.jax_compilation_cache_dir
     try:
         folder = podium.execution.compilation_cache(tmp_path)
@@ -153,7 +151,7 @@ def test_the_cache_is_moved_and_switched_off_by_a_call(tmp_path):
         opened.reset_cache()
 
 
-def test_a_full_cache_loses_what_was_not_used_for_longest_and_what_was_cut_off(tmp_path):
+def test_a_full_cache_evicts_the_least_recently_used_and_truncated_files(tmp_path):
     for number in range(4):
         path = tmp_path / f"{number}-cache"
         path.write_bytes(b"x" * 10)
@@ -188,7 +186,7 @@ def run(step, batches):
         step(iterator)
 
 
-def test_a_recompilation_says_which_part_changed_where_and_at_what_cost():
+def test_a_recompilation_reports_what_changed_and_what_it_cost():
     step = execution()
     run(step, rows(4, 4, 3))
     run(step, rows(4, 3, 4))
@@ -222,14 +220,14 @@ def test_a_recompilation_says_which_part_changed_where_and_at_what_cost():
         (tuple(np.ones(3, "float32") for _ in range(4)), ["x[0]", "x[1]", "x[2]", "x[3]"]),
     ],
 )
-def test_parts_of_a_batch_are_named_as_users_name_them(batch, names):
+def test_parts_of_a_batch_are_named_like_the_arguments_of_fit(batch, names):
     step = Execution(lambda data: {})
     smaller = jax.tree.map(lambda array: array[:2], batch)
     run(step, [batch, smaller])
     assert [change.split(":")[0] for change in step.recompilations[0].changes] == names
 
 
-def test_shape_after_shape_is_warned_of_once_with_the_report():
+def test_many_shapes_cause_one_warning_with_the_report():
     step = Execution(lambda x: {"sum": podium.ops.sum(x)})
     batches = [np.ones((2, length), "float32") for length in range(1, 8)]
     with pytest.warns(
@@ -240,7 +238,7 @@ def test_shape_after_shape_is_warned_of_once_with_the_report():
     assert len(seen) == 1 and step.trace_count == 7
 
 
-def test_last_smaller_batches_are_not_warned_of():
+def test_smaller_last_batches_cause_no_warning():
     step = Execution(lambda x: {"sum": podium.ops.sum(x)})
     batches = [np.ones((size, length), "float32") for length in range(1, 5) for size in (3, 3, 2)]
     run(step, batches)  # four lengths, each with a smaller last batch; warnings are errors here
@@ -266,7 +264,7 @@ def fitted(steps_per_execution, epochs=3):
 
 
 @pytest.mark.parametrize("steps_per_execution", [1, 2, 3, 8, "auto"])
-def test_the_last_smaller_batch_costs_one_more_program_and_no_epoch_costs_any(steps_per_execution):
+def test_the_smaller_last_batch_needs_one_more_program(steps_per_execution):
     model, traced = fitted(steps_per_execution)
     assert (
         model.train_function.trace_count == 2
@@ -279,7 +277,7 @@ def test_the_last_smaller_batch_costs_one_more_program_and_no_epoch_costs_any(st
     ]
 
 
-def test_automatic_fusing_adds_one_program_for_rows_and_none_per_epoch(monkeypatch):
+def test_automatic_fusing_adds_one_program(monkeypatch):
     monkeypatch.setattr(_steps_autotuner.StepsAutotuner, "_pays_off", lambda *_: True)
     monkeypatch.setattr(_steps_autotuner, "_QUICK_STEP", 10.0)
     model, _ = fitted("auto", epochs=4)

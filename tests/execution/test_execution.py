@@ -1,6 +1,4 @@
-"""Executions: eager, compiled and fused give the same, and a program serves every length of a
-group.
-"""
+"""Executions: eager, compiled and fused steps are equal; one program serves groups of any length."""
 
 import numpy as np
 import pytest
@@ -73,7 +71,7 @@ def test_one_program_per_shape():
     assert len(runs) == 4  # twice per program: to find the Variables, and to trace
 
 
-def test_short_group_needs_no_program_of_its_own():
+def test_short_group_needs_no_other_program():
     step, _, _ = linear_step()
     execution = Execution(step, 3)
     run_all(execution, batches([4] * 7))
@@ -105,7 +103,7 @@ def test_failing_step_leaves_the_variables_of_the_last_completed_one():
     assert float(weight) == 4.0
 
 
-def test_batches_that_are_no_numbers_are_refused():
+def test_batches_of_strings_raise():
     with pytest.raises(TypeError, match="strings"):
         Execution(lambda x: {})(iter([np.array(["a", "b"])]))
 

@@ -1,4 +1,4 @@
-"""Promises about bits hold for the programs that users get, too: other tests compile quickly
+"""Results are identical for the optimized programs of users, too: other tests compile quickly
 instead (`tests/conftest.py`).
 """
 
@@ -13,12 +13,12 @@ ROOT = pathlib.Path(__file__).parents[2]
 PROMISES = (
     "tests/execution/test_execution.py::test_fused_steps_equal_single_steps_bit_for_bit",
     "tests/models/test_fit.py::test_fused_steps_give_identical_weights_and_logs",
-    "tests/models/test_interrupts.py::test_fifty_interrupts_leave_the_model_at_a_completed_step",
+    "tests/models/test_interrupts.py::test_model_holds_a_completed_step_after_each_of_fifty_interrupts",
 )
 
 
 @pytest.mark.slow
-def test_promises_about_bits_hold_for_optimized_programs():
+def test_results_are_identical_for_optimized_programs():
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:xdist", *PROMISES],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Memory that a step frees stays with the process, unless the user has told the C library
+"""Memory that a step frees stays with the process, unless the user has configured the C library
 otherwise.
 """
 
@@ -35,7 +35,7 @@ print(min(faults_of_a_piece() for _ in range(5)) < 100)  # of 4096 pages
 @pytest.mark.parametrize(
     ("setting", "kept"), [({}, "True"), ({"MALLOC_TRIM_THRESHOLD_": "131072"}, "False")]
 )
-def test_a_piece_that_was_freed_is_handed_out_again_without_the_kernel(setting, kept):
+def test_freed_memory_is_reused_without_the_kernel(setting, kept):
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""clone_model: the same architecture with weights of its own."""
+"""clone_model: the same architecture with new weights."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def check_copy(model, copy, *inputs):
 ONES = np.ones((2, 3), "float32")
 
 
-def test_sequential_starts_anew():
+def test_clone_of_a_sequential_has_new_weights():
     model = podium.Sequential(
         [
             podium.Input((3,), name="x"),
@@ -53,7 +53,7 @@ def test_sequential_without_an_input():
     check_copy(model, copy, ONES)
 
 
-def test_graph_with_shared_and_nested_layers_operations_and_several_ends():
+def test_graph_with_shared_and_nested_layers_operations_and_several_outputs():
     shared = layers.Dense(3, name="shared")
     inner_input = podium.Input((3,))
     inner = podium.Model(
@@ -71,7 +71,7 @@ def test_graph_with_shared_and_nested_layers_operations_and_several_ends():
     check_copy(model, copy, ONES, -ONES)
 
 
-def test_subclass_made_from_a_graph_keeps_its_class():
+def test_subclass_created_from_a_graph_keeps_its_class():
     class Own(podium.Model):
         def train_step(self, data):
             return {"loss": 0.0}
@@ -81,7 +81,7 @@ def test_subclass_made_from_a_graph_keeps_its_class():
     check_copy(model, clone_model(model), ONES)
 
 
-def test_functions_are_shared_whatever_a_config_can_say():
+def test_functions_are_shared_even_if_a_config_cannot_hold_them():
     def twice(x):
         return 2.0 * x
 
@@ -93,7 +93,7 @@ def test_functions_are_shared_whatever_a_config_can_say():
     check_copy(model, copy, ONES)
 
 
-def test_own_layers_need_no_registration():
+def test_custom_layers_need_no_registration():
     class Scale(layers.Layer):
         def __init__(self, factor):
             super().__init__()
@@ -118,7 +118,7 @@ def test_layers_inside_layers_are_copied_too():
     check_copy(model, copy, np.ones((2, 4, 3), "float32"))
 
 
-def test_clone_function_makes_or_shares_layers():
+def test_clone_function_creates_or_shares_layers():
     model = podium.Sequential(
         [podium.Input((3,)), layers.Dense(4, name="a"), layers.Dense(1, name="b")]
     )

@@ -1,4 +1,4 @@
-"""A model that is dropped leaves nothing behind, however it was trained."""
+"""Deleted models are freed completely, however they were trained."""
 
 import collections
 import gc
@@ -32,7 +32,7 @@ def objects():
     return collections.Counter(type(one).__name__ for one in gc.get_objects())
 
 
-def test_models_that_are_dropped_leave_no_objects():
+def test_deleted_models_leave_no_objects():
     for _ in range(3):
         train_and_drop()  # what is cached once for all models
     before = objects()

@@ -1,4 +1,4 @@
-"""The conductor: what fit, evaluate and predict compute, log and leave behind."""
+"""fit, evaluate and predict: what they compute, log and leave in the model."""
 
 import numpy as np
 import pytest
@@ -97,7 +97,7 @@ def test_log_keys_are_what_the_step_returned():
     assert list(history.history) == ["raw", "tracked"]
 
 
-def test_evaluate_returns_what_validation_logs_say():
+def test_evaluate_returns_the_values_that_validation_logs():
     model = mlp(optimizer="sgd", loss="mse", metrics=["mae"])
     x, y = xy()
     history = model.fit(x, y, validation_data=(x[:9], y[:9]), verbose=0)
@@ -228,7 +228,7 @@ def test_step_is_traced_once_per_input_shape():
     assert model.train_function.trace_count == 2
 
 
-# --- what fit is given
+# --- arguments of fit
 
 
 def test_sample_weight_and_class_weight_agree():
@@ -268,7 +268,7 @@ def test_data_reaches_the_step_as_keras_packs_it():
     assert len(seen[-1]) == 3
 
 
-def test_validation_split_takes_the_end():
+def test_validation_split_uses_the_end_of_the_arrays():
     model = mlp(optimizer=optimizers.SGD(0.0), loss="mse")
     x, y = xy(20)
     history = model.fit(x, y, validation_split=0.25, verbose=0)
@@ -303,12 +303,12 @@ def test_validation_freq(frequency, expected):
     assert len(tests) == (8 if frequency == "4 steps" else expected)
 
 
-def test_initial_epoch_counts_from_there():
+def test_fit_starts_at_the_initial_epoch():
     history = mlp(optimizer="sgd", loss="mse").fit(*xy(8), initial_epoch=2, epochs=5, verbose=0)
     assert history.epoch == [2, 3, 4]
 
 
-def test_stop_training_stops_after_the_running_step():
+def test_stop_training_stops_after_the_current_step():
     class Stops(callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             if batch == 2:
@@ -385,7 +385,7 @@ def test_accuracy_is_resolved_by_shape():
     assert list(binary.fit(x, labels > 0, verbose=0).history) == ["loss", "acc"]
 
 
-def test_weighted_metrics_see_the_weights():
+def test_weighted_metrics_use_the_sample_weights():
     model = podium.Sequential([podium.Input((1,)), layers.Dense(1, kernel_initializer="zeros")])
     model.compile(loss="mse", metrics=["mae"], weighted_metrics=["mae"])
     found = model.evaluate(
@@ -403,7 +403,7 @@ def test_weighted_metrics_see_the_weights():
 module_level_tracker = metrics.Mean(name="loss")
 
 
-def test_module_level_metrics_are_found_threaded_and_reset():
+def test_module_level_metrics_are_tracked_and_reset():
     class Custom(podium.Model):
         def train_step(self, data):
             x, y = data
@@ -473,7 +473,7 @@ def test_random_draws_differ_from_step_to_step():
     assert len(set(draws)) == 6
 
 
-def test_metrics_kept_as_attributes_are_reset_between_epochs():
+def test_metrics_stored_as_attributes_are_reset_between_epochs():
     model = RawLoss()
     model.compile(optimizers.SGD(0.0))
     history = model.fit(*xy(16), batch_size=4, epochs=2, shuffle=False, verbose=0).history[
@@ -546,7 +546,7 @@ def test_frozen_after_compile_warns_and_changes_nothing():
     np.testing.assert_array_equal(before, model.layers[0].get_weights()[0])
 
 
-def test_one_dimensional_inputs_get_a_second_dimension():
+def test_one_dimensional_inputs_get_a_feature_axis():
     class Line(podium.Model):
         def __init__(self):
             super().__init__()
@@ -561,7 +561,7 @@ def test_one_dimensional_inputs_get_a_second_dimension():
     assert model.predict(np.arange(3.0), verbose=0).shape == (3, 1)
 
 
-def test_predict_puts_batches_together():
+def test_predict_concatenates_batches():
     model = mlp()
     x, _ = xy(11)
     together = model.predict(x, verbose=0)
@@ -579,7 +579,7 @@ def test_predict_puts_batches_together():
 # --- things that must not be
 
 
-def test_uncompiled_model_is_refused():
+def test_fit_of_an_uncompiled_model_raises():
     for method in ("fit", "evaluate", "train_on_batch", "test_on_batch"):
         with pytest.raises(
             RuntimeError, match="You must compile your model before training/testing"
@@ -607,7 +607,7 @@ def test_step_must_return_a_dictionary(returned, message):
         model.fit(np.zeros((4, 1)), verbose=0)
 
 
-def test_fit_inside_compiled_code_is_refused():
+def test_fit_inside_compiled_code_raises():
     import jax
 
     model = mlp(optimizer="sgd", loss="mse")
@@ -618,7 +618,7 @@ def test_fit_inside_compiled_code_is_refused():
         jax.jit(lambda v: model.evaluate(x, y))(np.ones(1, "float32"))
 
 
-def test_fit_inside_fit_is_refused():
+def test_fit_inside_fit_raises():
     model = mlp(optimizer="sgd", loss="mse")
 
     class Fits(callbacks.Callback):
@@ -630,7 +630,7 @@ def test_fit_inside_fit_is_refused():
     model.fit(*xy(8), verbose=0)
 
 
-def test_failed_compile_leaves_the_model_as_it_was():
+def test_failed_compile_does_not_change_the_model():
     model = mlp(optimizer="sgd", loss="mse")
     kept = model.optimizer
     with pytest.raises(ValueError, match="'adam'"):
@@ -667,7 +667,7 @@ def test_at_most_five_frames_of_podium_are_above_a_step_while_it_runs_or_is_trac
 
 
 @pytest.mark.parametrize("eager", [True, False])
-def test_few_frames_of_ours_stand_above_a_step(eager):
+def test_traceback_shows_two_frames_of_podium_above_a_step(eager):
     import traceback
 
     class Fails(podium.Model):
@@ -683,15 +683,15 @@ def test_few_frames_of_ours_stand_above_a_step(eager):
     assert [frame.name for frame in above] == ["fit", "run"]
 
 
-def test_a_batch_size_for_arrays_does_not_concern_a_dataset_for_validation():
+def test_batch_size_for_arrays_does_not_apply_to_a_validation_dataset():
     model = podium.Sequential([podium.Input((1,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse")
     x, y = np.ones((8, 1), "float32"), np.zeros((8, 1), "float32")
     counts = []
-    tell = podium.callbacks.LambdaCallback(
+    record = podium.callbacks.LambdaCallback(
         on_test_batch_end=lambda batch, logs: counts.append(batch)
     )
     batches = podium.data.Dataset.from_tensor_slices((x, y)).batch(2)
-    model.fit(x, y, batch_size=4, validation_data=batches, verbose=0, callbacks=tell)
-    model.fit(x, y, batch_size=4, validation_data=(x, y), verbose=0, callbacks=tell)
+    model.fit(x, y, batch_size=4, validation_data=batches, verbose=0, callbacks=record)
+    model.fit(x, y, batch_size=4, validation_data=(x, y), verbose=0, callbacks=record)
     assert counts == [0, 1, 2, 3, 0, 1]

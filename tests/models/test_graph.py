@@ -1,6 +1,4 @@
-"""Functional graphs: inputs, outputs, sharing, nesting, raw operations, and wrong connections
-explained.
-"""
+"""Functional graphs: inputs, outputs, sharing, nesting, operations, and wrong connections."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -31,7 +29,7 @@ def test_several_inputs_and_outputs_in_dictionaries():
         model({"A": x, "b": y})
 
 
-def test_lists_of_inputs_may_be_given_by_name():
+def test_lists_of_inputs_may_be_passed_by_name():
     a, b = podium.Input((3,), name="a"), podium.Input((3,), name="b")
     model = podium.Model([a, b], a - b)
     x, y = draw(2, 3), draw(2, 3)
@@ -100,7 +98,7 @@ def test_unused_branches_are_left_out():
     assert model.layers[-1] is used and len(model.weights) == 2
 
 
-def test_wrong_connections_are_explained():
+def test_wrong_connections_raise():
     a, b = podium.Input((3,), name="a"), podium.Input((3,), name="b")
     with pytest.raises(
         ValueError,
@@ -125,7 +123,7 @@ def test_wrong_connections_are_explained():
         jnp.sum(a)
 
 
-def test_last_dimension_of_one_is_added_or_dropped():
+def test_last_axis_of_size_one_is_added_or_removed():
     x = podium.Input((1,))
     model = podium.Model(x, x * 2)
     assert model(np.ones(4, "float32")).shape == (4, 1)
@@ -133,7 +131,7 @@ def test_last_dimension_of_one_is_added_or_dropped():
     assert podium.Model(y, y * 2)(np.ones((4, 3, 1), "float32")).shape == (4, 3)
 
 
-def test_input_takes_an_int_and_refuses_nonsense():
+def test_input_accepts_an_int_and_raises_for_invalid_shapes():
     assert podium.Input(3).shape == (None, 3) and podium.Input(batch_shape=(2, 3)).shape == (2, 3)
     assert podium.Input((None, 3), batch_size=4, dtype="int32").dtype == np.int32
     for wrong, words in (
@@ -161,7 +159,7 @@ def test_a_graph_in_a_function_is_one_program():
     assert compiled.trace_count == 1
 
 
-def test_subclass_of_model_made_from_inputs_and_outputs():
+def test_subclass_of_model_created_from_inputs_and_outputs():
     class Custom(podium.Model):
         def train_step(self, data):
             return data
@@ -173,7 +171,7 @@ def test_subclass_of_model_made_from_inputs_and_outputs():
     assert named.name == "named"
 
 
-def test_a_subclass_without_call_may_hold_models():
+def test_a_subclass_without_call_may_contain_models():
     class Gan(podium.Model):
         def __init__(self, parts):
             super().__init__()

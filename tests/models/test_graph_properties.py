@@ -1,4 +1,4 @@
-"""Random small functional graphs against the same computation written out on arrays."""
+"""Random small functional graphs against the same computation on arrays."""
 
 import jax
 import jax.numpy as jnp
@@ -82,7 +82,7 @@ def by_hand(program, inputs, weights, inner):
 
 @settings(max_examples=40)
 @given(st.lists(step, min_size=1, max_size=7), st.integers(1, 3), st.booleans())
-def test_random_graphs_equal_the_computation_written_out(program, count, compiled):
+def test_random_graphs_equal_the_explicit_computation(program, count, compiled):
     inputs = [podium.Input((WIDTH,)) for _ in range(2)]
     shared = [layers.Dense(WIDTH) for _ in range(3)]
     inner = podium.Sequential([podium.Input((WIDTH,)), layers.Dense(WIDTH, activation="tanh")])

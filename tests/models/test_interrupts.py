@@ -1,6 +1,4 @@
-"""Ctrl-C at any moment of `fit`: the model stands at the last completed step and goes on from
-there.
-"""
+"""Ctrl-C at any moment of `fit`: the model holds the last completed step, and training continues."""
 
 import os
 import random
@@ -54,9 +52,9 @@ class Trajectory(callbacks.Callback):
 # catch it there.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("ctrl_c")
-def test_fifty_interrupts_leave_the_model_at_a_completed_step():
+def test_model_holds_a_completed_step_after_each_of_fifty_interrupts():
     """The state is that after as many whole steps as the optimizer has counted, bit for bit, and
-    training goes on.
+    training continues.
     """
     reference = Trajectory()
     model = fresh_model()
@@ -97,7 +95,7 @@ def test_fifty_interrupts_leave_the_model_at_a_completed_step():
     assert np.isfinite(model.evaluate(X[:8], Y[:8], verbose=0))
 
 
-def test_history_keeps_what_was_logged_before_an_interrupt():
+def test_history_keeps_the_logs_before_an_interrupt():
     class Interrupts(callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             if self.model.history.epoch == [0, 1] and batch == 2:
@@ -110,7 +108,7 @@ def test_history_keeps_what_was_logged_before_an_interrupt():
     assert int(model._train_counter.numpy()) == 23
 
 
-def test_nothing_remains_after_fit():
+def test_no_threads_or_files_remain_after_fit():
     """Promise: no thread, no process, no open file after `fit` returns or raises."""
     script = """
         import os, threading

@@ -1,6 +1,4 @@
-"""predict and predict_iter: outputs are written once where they stay, into arrays of ours, sinks of
-the user's, or nowhere.
-"""
+"""predict and predict_iter: outputs are copied once, to new arrays, to `out`, or not at all."""
 
 import contextlib
 import gc
@@ -146,7 +144,7 @@ def test_outputs_are_those_of_the_batches_bit_for_bit(source, k, eager_to_fuse, 
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("k", [1, 3, "auto"])
-def test_predict_iter_gives_the_same_batch_by_batch(source, k, eager_to_fuse):
+def test_predict_iter_yields_the_same_outputs_batch_by_batch(source, k, eager_to_fuse):
     reference, model = several(), several(k)
     expected = [reference.predict_on_batch(batch) for batch in batches()]
     for steps in (None, 4, 1):
@@ -158,7 +156,7 @@ def test_predict_iter_gives_the_same_batch_by_batch(source, k, eager_to_fuse):
     assert model.steps_per_execution == k
 
 
-def test_eager_steps_and_functions_of_the_users_own():
+def test_eager_steps_and_custom_predict_functions():
     expected = dense().predict(X, 8, verbose=0)
     np.testing.assert_allclose(
         dense(run_eagerly=True).predict(X, 8, verbose=0), expected, rtol=1e-6
@@ -174,7 +172,7 @@ def test_eager_steps_and_functions_of_the_users_own():
     assert [part.shape for part in model.predict_iter(X, 8)] == [(size, 2) for size in SIZES]
 
 
-def test_known_sizes_are_allocated_once_and_returned_as_they_are(monkeypatch):
+def test_known_sizes_are_allocated_once_and_returned_without_a_copy(monkeypatch):
     made = []
     original = np.empty
 
@@ -192,14 +190,14 @@ def test_known_sizes_are_allocated_once_and_returned_as_they_are(monkeypatch):
         made.clear()
 
 
-def test_a_guess_that_was_too_large_is_cut(chunks):
+def test_an_estimate_that_was_too_large_is_truncated(chunks):
     found = dense().predict(Numbered(), verbose=0)
     assert found.shape == (41, 2) and found.flags.owndata
     with pytest.warns(UserWarning, match="ran out of data"):
         assert dense().predict(generator(), steps=9, verbose=0).shape == (41, 2)
 
 
-def test_a_guess_that_memory_cannot_hold_is_dropped():
+def test_an_estimate_that_does_not_fit_in_memory_is_ignored():
     rows = _output_rows.NewRows((2,), "float32", 2**60)
     rows.add(np.ones((3, 2), "float32"))
     np.testing.assert_array_equal(rows.result(), np.ones((3, 2)))
@@ -208,7 +206,7 @@ def test_a_guess_that_memory_cannot_hold_is_dropped():
 
 
 @pytest.mark.parametrize("row", [(), (3,), (2, 0)])
-def test_rows_of_any_shape_go_through_chunks(row, chunks):
+def test_rows_of_any_shape_are_stored_in_chunks(row, chunks):
     rows, parts = _output_rows.NewRows(row, "int32"), []
     for size in (1, 30, 0, 7, 50):
         parts.append(np.random.default_rng(size).integers(0, 99, (size, *row), "int32"))
@@ -216,7 +214,7 @@ def test_rows_of_any_shape_go_through_chunks(row, chunks):
     np.testing.assert_array_equal(rows.result(), np.concatenate(parts))
 
 
-def test_types_that_differ_between_batches_become_one_that_holds_both():
+def test_dtypes_that_differ_between_batches_are_promoted():
     rows = _output_rows.NewRows((), "int32", 3)
     rows.add(np.array([1, 2], "int32"))
     rows.add(np.array([0.5], "float32"))
@@ -224,7 +222,7 @@ def test_types_that_differ_between_batches_become_one_that_holds_both():
     assert found.dtype == "float64" and found.tolist() == [1, 2, 0.5]
 
 
-def test_outputs_whose_rows_differ_are_refused():
+def test_outputs_with_rows_of_different_shapes_raise():
     class Sums(podium.Model):
         def predict_step(self, data):
             return podium.ops.transpose(data)
@@ -237,7 +235,7 @@ def test_outputs_whose_rows_differ_are_refused():
     assert [part.shape for part in Sums().predict_iter(X, 8)] == [(3, size) for size in SIZES]
 
 
-def test_structures_that_differ_are_refused():
+def test_outputs_of_different_structures_raise():
     class Changes(podium.Model):
         def predict_step(self, data):
             return [data] if data.shape[0] == 8 else {"x": data}
@@ -283,22 +281,22 @@ class Events(callbacks.Callback):
         self.events.append("end")
 
 
-def test_callbacks_hear_the_same_events_as_ever():
+def test_callbacks_are_called_for_the_same_events():
     single = [
         event for step, size in enumerate(SIZES) for event in (step, (step, ["outputs"], (size, 2)))
     ]
     fused = [0, (3, ["outputs"], (32, 2)), 4, (5, ["outputs"], (9, 2))]
     for k, expected in ((1, single), ("auto", single), (4, fused)):
         model = dense(k)
-        heard, also = Events(), Events()
-        model.predict(X, 8, verbose=0, callbacks=heard)
-        assert heard.events == ["begin", *expected, "end"]
-        for _ in model.predict_iter(X, 8, callbacks=also):
+        recorded, recorded_by_iter = Events(), Events()
+        model.predict(X, 8, verbose=0, callbacks=recorded)
+        assert recorded.events == ["begin", *expected, "end"]
+        for _ in model.predict_iter(X, 8, callbacks=recorded_by_iter):
             pass
-        assert also.events == heard.events
+        assert recorded_by_iter.events == recorded.events
 
 
-def test_a_bar_alone_does_not_have_the_outputs_fetched(monkeypatch, capsys):
+def test_the_progress_bar_alone_does_not_copy_the_outputs(monkeypatch, capsys):
     monkeypatch.setattr(_run_batches, "concatenate_outputs", None)
     assert dense(4).predict(X, 8, verbose=1).shape == (41, 2)
     assert "6/6" in capsys.readouterr().out
@@ -372,7 +370,7 @@ def test_out_has_the_structure_of_the_outputs():
     ],
     ids=["short", "wide", "number", "narrow", "whole", "read only", "list", "jax"],
 )
-def test_an_out_that_does_not_fit_is_refused_before_anything_is_computed(out, kind, message):
+def test_an_out_that_does_not_match_raises_before_anything_is_computed(out, kind, message):
     model = dense()
     with pytest.raises(kind, match=message):
         model.predict(X, 8, verbose=0, out=out)
@@ -383,14 +381,14 @@ def test_an_out_that_does_not_fit_is_refused_before_anything_is_computed(out, ki
     assert int(model._predict_counter.numpy()) == 0
 
 
-def test_an_out_of_another_structure_is_refused():
+def test_an_out_of_another_structure_raises():
     with pytest.raises(
         ValueError, match=r"`out` is .*, and the outputs are .*in the structure of the outputs"
     ):
         several().predict(X, 8, verbose=0, out={"rows": np.zeros((41, 4), "float32")})
 
 
-def test_an_out_that_turns_out_too_short_is_refused_then():
+def test_an_out_that_is_too_short_raises_when_it_is_full():
     out = np.zeros((20, 2), "float32")
     with pytest.raises(
         ValueError, match=r"`out` has 20 rows of shape \(2,\).*shape \(8, 2\) after 16 rows"
@@ -403,7 +401,7 @@ def test_an_out_that_turns_out_too_short_is_refused_then():
 
 
 @pytest.mark.parametrize("source", ["arrays", "by number"])
-def test_outputs_that_will_not_fit_are_warned_of_before_they_are_computed(source, monkeypatch):
+def test_a_warning_precedes_outputs_that_do_not_fit_in_memory(source, monkeypatch):
     monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 300)
     model, at = dense(), []
     show = warnings.showwarning
@@ -422,7 +420,7 @@ def test_outputs_that_will_not_fit_are_warned_of_before_they_are_computed(source
     assert "model.predict_iter(x)" in message and "out=" in message
 
 
-def test_nothing_is_warned_of_that_fits_or_goes_elsewhere(monkeypatch):
+def test_no_warning_for_outputs_that_fit_or_are_written_to_out(monkeypatch):
     monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 41 * 8)
     dense().predict(X, 8, verbose=0)
     monkeypatch.setattr(_memory_estimate, "available_memory", lambda: 0)
@@ -433,7 +431,7 @@ def test_nothing_is_warned_of_that_fits_or_goes_elsewhere(monkeypatch):
     dense().predict(X, 8, verbose=0)
 
 
-def test_sizes_are_written_for_people():
+def test_sizes_are_formatted_with_units():
     written = [
         _memory_estimate._format_bytes(size)
         for size in (0, 1000, 2048, 3 * 2**29, 5 * 2**40, 2**53)
@@ -441,7 +439,7 @@ def test_sizes_are_written_for_people():
     assert written == ["0 bytes", "1000 bytes", "2.0 KiB", "1.5 GiB", "5.0 TiB", "8192.0 TiB"]
 
 
-def test_memory_is_known_with_and_without_proc(monkeypatch):
+def test_available_memory_with_and_without_proc(monkeypatch):
     assert _memory_estimate.available_memory() > 2**20
 
     def refuse(*_, **__):
@@ -475,10 +473,10 @@ class Slow:
 @pytest.mark.parametrize(
     "how", ["close", "drop", "closing", "break", "exhaust", "error", "unbegun"]
 )
-def test_what_reads_ends_with_the_generator(how):
-    source, heard = Slow(20 if how == "exhaust" else None), Events()
+def test_data_are_closed_with_the_generator(how):
+    source, recorded = Slow(20 if how == "exhaust" else None), Events()
     model = dense()
-    outputs = model.predict_iter(source, callbacks=heard)
+    outputs = model.predict_iter(source, callbacks=recorded)
     if how == "unbegun":
         outputs.close()
     elif how == "exhaust":
@@ -497,7 +495,7 @@ def test_what_reads_ends_with_the_generator(how):
                 outputs.close()
     del outputs
     assert not reading_threads() and source.closed == 1
-    assert heard.events[-1:] == ([] if how == "unbegun" else ["end"])
+    assert recorded.events[-1:] == ([] if how == "unbegun" else ["end"])
     assert model.predict(X, 8, verbose=0).shape == (41, 2)
 
 
@@ -527,7 +525,7 @@ class Without(podium.utils.PyDataset):
     ],
     ids=["generator", "repeat", "dataset", "by number"],
 )
-def test_data_without_an_end_are_walked_for_as_long_as_asked(make, monkeypatch):
+def test_endless_data_are_read_as_far_as_requested(make, monkeypatch):
     monkeypatch.setattr(
         podium.data._data_handler, "_MANY_STEPS", 5
     )  # would warn of other runs here
@@ -537,7 +535,7 @@ def test_data_without_an_end_are_walked_for_as_long_as_asked(make, monkeypatch):
         dense().predict(make(), verbose=0)
 
 
-def test_a_generator_of_the_users_keeps_what_was_not_asked_for(eager_to_fuse):
+def test_a_generator_keeps_the_batches_that_were_not_requested(eager_to_fuse):
     source = iter([(X[:8],)] * 20)
     with contextlib.closing(dense("auto").predict_iter(source)) as outputs:
         next(outputs), next(outputs)
@@ -547,7 +545,7 @@ def test_a_generator_of_the_users_keeps_what_was_not_asked_for(eager_to_fuse):
     )  # one may have been looked at, to know whether there are more
 
 
-def test_the_model_is_free_between_batches():
+def test_the_model_can_be_used_between_batches():
     model = dense(3, optimizer="sgd", loss="mse")
     one, other = model.predict_iter(X, 4), model.predict_iter(X, 20)
     first, second = next(one), next(other)

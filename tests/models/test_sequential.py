@@ -1,4 +1,4 @@
-"""Sequential: deferred and immediate building, add and pop, Keras 2's input_shape, refusals."""
+"""Sequential: deferred and immediate building, add and pop, Keras 2's input_shape, errors."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from podium import layers
 X = np.ones((2, 3), "float32")
 
 
-def test_building_waits_for_the_first_call_without_an_input():
+def test_without_an_input_the_first_call_builds():
     model = podium.Sequential([layers.Dense(4), layers.Dense(1)])
     assert not model.built and model.weights == []
     assert model(X).shape == (2, 1) and len(model.weights) == 4
     assert model(np.ones((5, 3), "float32")).shape == (5, 1)
 
 
-def test_an_input_first_builds_at_once():
+def test_an_input_as_first_layer_builds_immediately():
     model = podium.Sequential([podium.Input((3,)), layers.Dense(4)])
     model.add(layers.Dense(2))
     assert model.output_shape == (None, 2) and len(model.layers) == 2
@@ -38,7 +38,7 @@ def test_build_takes_a_shape():
     assert model.count_params() == 16 and model.output_shape == (None, 4)
 
 
-def test_refusals():
+def test_invalid_layers_raise():
     shared = layers.Dense(1)
     model = podium.Sequential([shared])
     with pytest.raises(ValueError, match="is in Sequential model 'sequential' already"):
@@ -59,7 +59,7 @@ def test_models_inside_sequential():
     assert model(X).shape == (2, 1) and len(model.weights) == 4
 
 
-def test_gradients_by_inner_outputs():
+def test_gradients_with_respect_to_inner_outputs():
     model = podium.Sequential(
         [podium.Input((3,)), layers.Dense(4, activation="tanh", name="h"), layers.Dense(1)]
     )
@@ -103,7 +103,7 @@ def test_summary_is_a_table_with_totals(capsys):
         model.summary(layer_range=["nope", "dense"])
 
 
-def test_configs_make_the_model_again():
+def test_configs_recreate_the_model():
     model = podium.Sequential(
         [podium.Input((3,)), layers.Dense(4, activation="relu"), layers.Dense(1)], name="net"
     )

@@ -1,4 +1,4 @@
-"""What a steady step costs in Python: few calls of ours, and no more for more Variables."""
+"""The Python cost of a steady step: few calls, independent of the number of Variables."""
 
 import collections
 import gc

@@ -1,5 +1,5 @@
-"""steps_per_execution="auto": quick steps are fused when nobody listens to single batches, and
-nothing else changes.
+"""steps_per_execution="auto": quick steps are fused if no callback needs single batches; results
+are the same.
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def fit(model, **options):
     return model.fit(X, Y, batch_size=4, epochs=4, validation_data=(X, Y), verbose=0, **options)
 
 
-def test_fused_steps_give_the_bits_and_the_logs_of_single_ones(eager_to_fuse, monkeypatch):
+def test_fused_steps_give_the_weights_and_logs_of_single_steps(eager_to_fuse, monkeypatch):
     single = network(1)
     history = fit(single).history
     auto, histories = network(), []
@@ -80,9 +80,7 @@ def test_the_next_run_starts_with_the_settled_number(eager_to_fuse, monkeypatch)
     ]
 
 
-def test_groups_of_a_given_number_share_an_execution_when_nobody_listens(
-    eager_to_fuse, monkeypatch
-):
+def test_groups_of_steps_share_an_execution_without_batch_callbacks(eager_to_fuse, monkeypatch):
     single = network(1)
     history = fit(single).history
     grouped, histories = network(2), []
@@ -93,24 +91,24 @@ def test_groups_of_a_given_number_share_an_execution_when_nobody_listens(
     assert histories[0] == history and int(grouped.steps_per_execution) == 2
     for one, other in zip(grouped.get_weights(), single.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
-    heard = []
-    listener = podium.callbacks.LambdaCallback(
-        on_train_batch_end=lambda batch, logs: heard.append(batch)
+    batches = []
+    callback = podium.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: batches.append(batch)
     )
-    fit(grouped, callbacks=[listener])
-    assert heard[:6] == [1, 3, 5, 7, 9, 10]
+    fit(grouped, callbacks=[callback])
+    assert batches[:6] == [1, 3, 5, 7, 9, 10]
 
 
-def test_whoever_listens_to_batches_hears_each(eager_to_fuse):
-    heard = []
+def test_batch_callbacks_are_called_for_each_batch(eager_to_fuse):
+    batches = []
 
-    class Listens(podium.callbacks.Callback):
+    class RecordBatches(podium.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
-            heard.append(batch)
+            batches.append(batch)
 
     model = network()
-    fit(model, callbacks=Listens())
-    assert heard == [*range(11)] * 4 and not model.train_function.step_timings
+    fit(model, callbacks=RecordBatches())
+    assert batches == [*range(11)] * 4 and not model.train_function.step_timings
 
 
 def test_slow_steps_stay_single_and_nothing_more_is_compiled(monkeypatch):
@@ -179,7 +177,7 @@ def decisions_for(seconds, most=None, size=4, steps_in_epoch=None):
         ([1e-3, 2e-3, 3e-3, 1.2e-3], [8, 0, 8, 1]),
     ],
 )
-def test_fusing_that_loses_is_given_up(seconds, decisions):
+def test_fusing_that_is_slower_is_abandoned(seconds, decisions):
     assert decisions_for(seconds, steps_in_epoch=8) == decisions
 
 
@@ -192,17 +190,17 @@ def test_steps_that_seem_slow_on_a_busy_machine_are_measured_again_in_the_next_r
     ("seconds", "most", "size", "expected"),
     [(1e-3, None, 4, 80), (1e-5, None, 4, 512), (1e-5, 7, 4, 7), (1e-4, None, 2**21, 4)],
 )
-def test_how_many_steps_an_execution_takes(seconds, most, size, expected):
+def test_number_of_steps_of_an_execution(seconds, most, size, expected):
     assert decisions_for([seconds], most, size) == [expected]
 
 
-def test_a_validation_in_steps_is_not_jumped_over(eager_to_fuse, monkeypatch):
+def test_executions_end_where_a_validation_is_due(eager_to_fuse, monkeypatch):
     model = network()
     taken = sizes(model, monkeypatch, lambda model: fit(model, validation_freq="3 steps"))
     assert max(taken) == 3
 
 
-def test_evaluate_and_predict_are_fused_too_and_equal(eager_to_fuse):
+def test_evaluate_and_predict_are_fused_with_equal_results(eager_to_fuse):
     single, auto = network(1), network()
     for _ in range(10):
         assert auto.evaluate(X, Y, batch_size=4, verbose=0) == single.evaluate(

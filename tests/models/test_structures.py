@@ -1,4 +1,4 @@
-"""Outputs, targets, losses and metrics in every structure; what a review of the conductor found."""
+"""Outputs, targets, losses and metrics in every structure."""
 
 import gc
 
@@ -23,7 +23,7 @@ def two_outputs(keys=("z", "b"), widths=(1, 1)):
     )
 
 
-def test_outputs_in_a_dictionary_keep_their_own_targets():
+def test_outputs_in_a_dictionary_are_matched_with_their_targets():
     model = two_outputs()
     model.compile(
         optimizers.SGD(0.1), {"z": "mse", "b": "mse"}, metrics={"z": ["mae"], "b": ["mae"]}
@@ -77,7 +77,7 @@ def test_nested_outputs():
         model.compile("sgd", {"w": "mse"})
 
 
-def test_sample_weights_by_name_weigh_their_own_output():
+def test_sample_weights_by_name_apply_to_their_output():
     x = podium.Input((4,))
     model = podium.Model(x, [layers.Dense(1, name="a")(x), layers.Dense(1, name="b")(x)])
     model.compile(loss="mse")
@@ -91,7 +91,7 @@ def test_sample_weights_by_name_weigh_their_own_output():
         model.evaluate(X, [Y, Y], sample_weight={"c": np.ones(20)}, verbose=0)
 
 
-def test_symbolic_loss_of_a_functional_model_counts():
+def test_symbolic_loss_of_a_functional_model_is_added():
     x = podium.Input((4,))
     out = layers.Dense(1)(x)
     model = podium.Model(x, out)
@@ -137,7 +137,7 @@ def test_a_step_in_the_style_of_keras_3():
         assert found[name] == pytest.approx(expected[name], rel=1e-6)
 
 
-def test_figures_computed_from_results_are_figures_of_the_epoch():
+def test_values_computed_from_results_are_values_of_the_epoch():
     class Root(podium.Model):
         def __init__(self):
             super().__init__()
@@ -156,7 +156,7 @@ def test_figures_computed_from_results_are_figures_of_the_epoch():
         assert history["half"] == [pytest.approx((Y**2).mean() / 2, rel=1e-5)]
 
 
-def test_two_metrics_of_one_name_are_refused():
+def test_two_metrics_of_one_name_raise():
     model = podium.Sequential([podium.Input((4,)), layers.Dense(1)])
     with pytest.raises(ValueError, match="the name 'loss'"):
         model.compile("sgd", "mse", metrics=[metrics.MeanAbsoluteError(name="loss")])
@@ -182,7 +182,7 @@ def test_metric_objects_keep_their_log_names_when_compiled_again():
             assert keys == expected[1 if given == [metric] else 0 if isinstance(given, dict) else 2]
 
 
-def test_labels_out_of_range_are_refused_at_any_rank():
+def test_labels_out_of_range_raise_at_any_rank():
     x = podium.Input((3, 4))
     model = podium.Model(x, layers.Dense(5, activation="softmax")(x))
     model.compile("sgd", "sparse_categorical_crossentropy")
@@ -225,7 +225,7 @@ def test_predict_step_may_return_numbers():
         assert found["rows"].tolist() == [8, 8, 4] and found["three"].tolist() == [3, 3, 3]
 
 
-def test_predict_hooks_see_every_batch_of_a_group():
+def test_predict_hooks_receive_every_batch_of_an_execution():
     class Sizes(callbacks.Callback):
         def __init__(self):
             super().__init__()
@@ -253,7 +253,7 @@ def test_loss_weights_may_be_numpy_numbers_and_variables():
     assert second["loss"] == pytest.approx(0.5 * second["a_loss"], rel=1e-5)
 
 
-def test_lists_of_numbers_are_targets_too():
+def test_lists_of_numbers_are_accepted_as_targets():
     model = podium.Sequential([podium.Input((4,)), layers.Dense(1)])
     model.compile(loss="mse")
     assert model.evaluate(X.tolist(), Y[:, 0].tolist(), verbose=0) == pytest.approx(
@@ -261,7 +261,7 @@ def test_lists_of_numbers_are_targets_too():
     )
 
 
-def test_stop_iteration_of_a_callback_is_not_the_end_of_the_data():
+def test_stop_iteration_in_a_callback_does_not_end_the_data():
     class Stops(callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
             next(iter([]))
@@ -272,14 +272,14 @@ def test_stop_iteration_of_a_callback_is_not_the_end_of_the_data():
         model.fit(X, Y, verbose=0, callbacks=Stops())
 
 
-def test_short_last_execution_needs_no_program_of_its_own():
+def test_short_last_execution_needs_no_other_program():
     model = podium.Sequential([podium.Input((4,)), layers.Dense(1)])
     model.compile("sgd", "mse", steps_per_execution=3)
     model.fit(X[:16], Y[:16], batch_size=2, epochs=2, verbose=0)  # 8 batches: 3, 3, 2
     assert model.train_function.trace_count == 1
 
 
-def test_repeated_fits_leave_nothing_behind():
+def test_repeated_fits_do_not_leak():
     model = podium.Sequential([podium.Input((4,)), layers.Dense(1)])
     model.compile("sgd", "mse")
     for _ in range(3):
@@ -295,7 +295,7 @@ def test_repeated_fits_leave_nothing_behind():
     assert stores() <= before
 
 
-def test_eager_steps_see_dictionaries_in_order():
+def test_eager_steps_receive_dictionaries_in_order():
     seen = []
 
     class Looks(podium.Model):

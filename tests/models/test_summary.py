@@ -1,10 +1,10 @@
-"""The table of a model: what is known of the models inside it."""
+"""The summary of a model: what it shows of models inside."""
 
 import podium
 from podium import layers
 
 
-def test_summary_knows_the_shapes_of_models_inside_a_subclass():
+def test_summary_shows_the_shapes_of_models_inside_a_subclass():
     class Pair(podium.Model):
         def __init__(self):
             super().__init__()

@@ -1,4 +1,4 @@
-"""Compiling ahead: nothing changes, and the first step compiles nothing."""
+"""Compiling in advance: no state changes, and the first step compiles nothing."""
 
 import jax
 import numpy as np
@@ -75,7 +75,7 @@ class Compiled:
 
 @pytest.mark.parametrize("cls", [podium.Sequential, Clipped])
 @pytest.mark.parametrize("fused", ["auto", 2])
-def test_a_fit_after_a_warm_up_compiles_nothing_and_gives_the_same_bits(cls, fused):
+def test_fit_after_warm_up_compiles_nothing_and_gives_the_same_weights(cls, fused):
     plain = model_with_state(cls, steps_per_execution=fused)
     with Compiled() as compiled:
         expected = plain.fit(X, Y, batch_size=4, epochs=2, verbose=0).history
@@ -98,7 +98,7 @@ def test_a_fit_after_a_warm_up_compiles_nothing_and_gives_the_same_bits(cls, fus
     assert len(model.train_function.recompilations) == 0  # they were asked for
 
 
-def test_nothing_changes_bit_for_bit():
+def test_warm_up_changes_no_state():
     model = model_with_state()
     model.fit(X, Y, batch_size=4, verbose=0)
     before, seed = (
@@ -130,7 +130,7 @@ def test_nothing_changes_bit_for_bit():
     ],
     ids=["specs", "specs_with_a_batch_size", "jax_specs", "dataset"],
 )
-def test_shapes_are_taken_from_specs_and_datasets(arguments):
+def test_shapes_from_specs_and_datasets(arguments):
     model = model_with_state()
     model.warm_up(**arguments, kinds=("train",))
     assert model.train_function.trace_count == 1 and model.test_function is None
@@ -139,7 +139,7 @@ def test_shapes_are_taken_from_specs_and_datasets(arguments):
     assert compiled.names == [] and model.train_function.trace_count == 1
 
 
-def test_a_model_without_weights_gets_those_that_its_first_batch_would_give_it():
+def test_warm_up_builds_a_model_like_its_first_batch():
     class Late(podium.Model):
         def __init__(self):
             super().__init__()
@@ -170,7 +170,7 @@ def test_a_model_without_weights_gets_those_that_its_first_batch_would_give_it()
     assert losses[0] == losses[1]
 
 
-def test_wrong_calls_are_explained():
+def test_invalid_arguments_raise():
     model = model_with_state()
     with pytest.raises(ValueError, match=r"all but the first.*TensorSpec\(\(None, 8\)\)"):
         model.warm_up(podium.TensorSpec((None, None)), SPECS[1])
@@ -184,7 +184,7 @@ def test_wrong_calls_are_explained():
         podium.Sequential([podium.Input((4,)), podium.layers.Dense(1)]).warm_up(*SPECS)
 
 
-def test_eager_steps_have_nothing_to_compile():
+def test_eager_steps_are_not_compiled():
     model = model_with_state(run_eagerly=True)
     model.warm_up(*SPECS)
     assert model.train_function.trace_count == 0

@@ -19,7 +19,7 @@ def compile_config(model: Model) -> Config | None:
     """
     arguments = dict(model._compile_state.arguments)
     if arguments.get("steps_per_execution") == "auto":
-        del arguments["steps_per_execution"]  # the default, and a value that Keras does not know
+        del arguments["steps_per_execution"]  # the default, and a value that Keras does not support
     if not arguments:
         return None
     try:

@@ -1,4 +1,4 @@
-"""CompileState: what `compile` gives a model: optimizer, losses, metrics and settings.
+"""CompileState: what `compile` creates for a model: optimizer, losses, metrics and settings.
 
 A model has one, which `compile` replaces as a whole: a wrong argument leaves the old one. What
 happens with data is in `_model.py`.

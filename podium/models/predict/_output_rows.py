@@ -171,7 +171,7 @@ class OutRows:
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any] | None:
-    """Return a dtype as NumPy's, or None for that of a library with dtypes of its own."""
+    """Return a dtype as NumPy's, or None if NumPy has no such dtype."""
     try:
         numpy_dtype: np.dtype[Any] = np.dtype(dtype)
     except TypeError:

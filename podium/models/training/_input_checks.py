@@ -1,7 +1,7 @@
 """Checks of the first batch and of the labels against the model, before anything is traced.
 
-What only the losses can know, such as the shapes of targets, they check while a step is traced,
-which is before anything is compiled too.
+The shapes of targets are checked by the losses while a step is traced, which is before anything is
+compiled too.
 """
 
 from __future__ import annotations

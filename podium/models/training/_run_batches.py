@@ -65,10 +65,10 @@ def run_batches(
 
 def _logs(callbacks: CallbackList, values: Any) -> dict[str, Any]:
     """Return the logs of an execution of `predict`: its outputs, if a callback may read them."""
-    wanted = callbacks.implements("on_predict_batch_end") and any(
+    needs_outputs = callbacks.implements("on_predict_batch_end") and any(
         type(callback) is not ProgbarLogger for callback in callbacks
     )
-    return {"outputs": concatenate_outputs(values)} if wanted else {}
+    return {"outputs": concatenate_outputs(values)} if needs_outputs else {}
 
 
 def make_autotuner(

@@ -162,7 +162,7 @@ class TrainingRun:
         self._restore_callbacks(state["callbacks"], source)
         self._validator.set_state(state["validation"])
         self._data.seek(state["position"], ended=state["ended"])
-        set_random_state(state["random"])  # last: what came before may have drawn random numbers
+        set_random_state(state["random"])  # last: the calls above may have drawn random numbers
         self._num_steps = state["taken"]
         self.stage = "epoch_end" if state["ended"] else "steps"
         if state["ended"]:
