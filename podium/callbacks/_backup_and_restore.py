@@ -41,9 +41,9 @@ class BackupAndRestore(Callback):
 
     Args:
         backup_dir: A directory for the checkpoints of this `fit` alone.
-        save_freq: "epoch", or a number of steps; None to save only as the other arguments specify. With
-            `steps_per_execution=k` a checkpoint is saved after the execution in which it falls due;
-            "auto" fuses no more steps than that.
+        save_freq: "epoch", or a number of steps; None to save only as the other arguments specify.
+            With `steps_per_execution=k` a checkpoint is saved after the execution in which it falls
+            due; "auto" fuses no more steps than that.
         double_checkpoint: Whether to keep the previous checkpoint as well as the newest.
         delete_checkpoint: Whether to delete the checkpoints when training has ended normally.
         seconds: Save also when this number of seconds has passed since the last checkpoint.

@@ -1,7 +1,7 @@
 """Execution: runs a step on batches of an iterator, eagerly, compiled, or k steps in one XLA call.
 
-It owns the programs of a step, one for each shape of a batch. It depends on neither data sources nor
-callbacks. Each execution is a transaction of compiled steps: see
+It owns the programs of a step, one for each shape of a batch. It depends on neither data sources
+nor callbacks. Each execution is a transaction of compiled steps: see
 `podium/core/compile/_program.py`. How batches become arrays is in `_batch_call.py`.
 """
 
@@ -125,7 +125,7 @@ class Execution:
         self._steps = 0
 
     def for_run(self, on_result_spec: Callable[[Tree], None] | None = None) -> Execution:
-        """Return an execution of the same step with the same programs, for a run during which others may run.
+        """Return an execution of the same step with the same programs, for one of several runs.
 
         Args:
             on_result_spec: Called once, before the first step is computed, with the shapes and

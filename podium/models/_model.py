@@ -529,8 +529,8 @@ class Model(Layer):
             A generator of NumPy arrays in the structure of the model's outputs.
 
         Raises:
-            ValueError: The data do not match the model. It is raised immediately, not when the first
-                batch is requested.
+            ValueError: The data do not match the model. It is raised immediately, not with the
+                first batch.
 
         Example:
             >>> dense = podium.layers.Dense(1, kernel_initializer="ones")

@@ -1,4 +1,4 @@
-"""Executions: eager, compiled and fused steps are equal; one program serves groups of any length."""
+"""Executions: eager, compiled and fused steps are equal; one program serves all group lengths."""
 
 import numpy as np
 import pytest

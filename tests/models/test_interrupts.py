@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of `fit`: the model holds the last completed step, and training continues."""
+"""Ctrl-C at any moment of `fit`: the model holds the last completed step and can be trained on."""
 
 import os
 import random
