@@ -1,4 +1,4 @@
-"""The vocabulary that everything else is built on: Tensor, Variable, GradientTape and function."""
+"""The foundation of all packages: Tensor, Variable, GradientTape and function."""
 
 from podium.core._backend_settings import epsilon as epsilon
 from podium.core._backend_settings import floatx as floatx

@@ -196,10 +196,10 @@ def add_node(fn: AnyFunction, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
             f"`{name}` cannot take symbolic inputs of shape {shapes}: {error}"
         ) from error
     # NumPy arrays are copied: a graph outlives the call, and the caller may reuse them.
-    args, kwargs = map_structure(
+    node_args, node_kwargs = map_structure(
         lambda leaf: np.array(leaf) if isinstance(leaf, np.ndarray) else leaf, (args, kwargs)
     )
-    Node(lift(fn), args, kwargs, outputs)
+    Node(lift(fn), node_args, node_kwargs, outputs)
     return outputs
 
 

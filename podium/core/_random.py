@@ -19,6 +19,7 @@ import numpy as np
 from podium._typing import Config, Shape
 from podium.core._context import context, override
 from podium.core._names import auto_name
+from podium.core._validation import check_int
 from podium.core.tensor._variable import Variable
 
 _KEY_TYPE = "threefry2x32"  # two uint32 of state, on every device
@@ -45,15 +46,12 @@ class SeedGenerator:
 
     def __init__(self, seed: int | None = None, name: str | None = None, **kwargs: Any):
         if kwargs.pop("backend", None) or kwargs:
-            raise ValueError(f"SeedGenerator does not know the arguments {sorted(kwargs)}.")
-        if seed is None:
-            seed = make_default_seed()
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-            raise TypeError(f"seed={seed!r} was given; an int was expected.")
+            raise ValueError(f"SeedGenerator was given the unknown arguments {sorted(kwargs)}.")
+        seed = make_default_seed() if seed is None else check_int("seed", seed, minimum=None)
         self.name = name or auto_name("seed_generator")
-        self._initial_seed = int(seed)
+        self._initial_seed = seed
         self.state = Variable(
-            np.array([int(seed) % 2**32, 0], dtype=np.uint32),
+            np.array([seed % 2**32, 0], dtype=np.uint32),
             trainable=False,
             name=f"{self.name}_state",
             aggregation="only_first_replica",
@@ -213,13 +211,12 @@ def set_random_seed(seed: int) -> None:
         >>> float(a) == float(podium.random.normal(()))
         True
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise TypeError(f"seed={seed!r} was given; an int was expected.")
+    seed = check_int("seed", seed, minimum=None)
     python_random.seed(seed)
-    np.random.seed(int(seed) % 2**32)
+    np.random.seed(seed % 2**32)
     _Global.seed_count += 1
     if _Global.generator is None:
-        _Global.generator = SeedGenerator(int(seed), name="global_seed_generator")
+        _Global.generator = SeedGenerator(seed, name="global_seed_generator")
     else:  # compiled functions may use its Variable already, so only the value is replaced
-        _Global.generator._initial_seed = int(seed)
-        _Global.generator.state.assign(np.array([int(seed) % 2**32, 0], dtype=np.uint32))
+        _Global.generator._initial_seed = seed
+        _Global.generator.state.assign(np.array([seed % 2**32, 0], dtype=np.uint32))

@@ -88,7 +88,7 @@ def get_custom_objects() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def custom_object_scope(objects: Mapping[str, Any]) -> Iterator[None]:
-    """Let strings and configs name your own objects inside a `with` block.
+    """Make objects available to strings and configs by name inside a `with` block.
 
     Example:
         >>> with podium.saving.custom_object_scope({"twice": lambda x: 2 * x}):

@@ -68,7 +68,7 @@ class Execution:
         self._programs: dict[Key, Program] = {}
         self._stack_lengths: dict[Key, int] = {}  # of the batches of fused steps
         self._compilations = Compilations()
-        self._in_flight: deque[jax.Array] = deque()  # a result of each execution that may still run
+        self._in_flight: deque[Any] = deque()  # a result of each execution that may still run
         self._on_result_spec: Callable[[Tree], None] | None = None
         self.latest_key: Key = ()  # of the latest batch
         self._run_number = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeGuard
+from typing import Any, Self, TypeGuard, overload
 
 import jax
 import jax.numpy as jnp
@@ -88,6 +88,33 @@ class GradientTape(TapeBase):
         """Discard the recorded operations and the watched values."""
         self.entries, self._tracked, self._variables = [], {}, {}
         self._used = False
+
+    @overload
+    def gradient(
+        self,
+        target: Tree,
+        sources: Value,
+        output_gradients: Tree = None,
+        unconnected_gradients: str = "none",
+    ) -> Tensor: ...
+
+    @overload
+    def gradient(
+        self,
+        target: Tree,
+        sources: list[Variable] | list[Tensor] | list[Value],
+        output_gradients: Tree = None,
+        unconnected_gradients: str = "none",
+    ) -> list[Tensor]: ...
+
+    @overload
+    def gradient(
+        self,
+        target: Tree,
+        sources: Tree,
+        output_gradients: Tree = None,
+        unconnected_gradients: str = "none",
+    ) -> Tree: ...
 
     def gradient(
         self,

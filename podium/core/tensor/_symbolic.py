@@ -119,7 +119,7 @@ class Node:
         self,
         run: AnyFunction,
         args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        kwargs: dict[str, Any],
         outputs: Tree,
         layer: Any = None,
     ):
