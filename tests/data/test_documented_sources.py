@@ -273,7 +273,7 @@ def memory_of(source):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_batch_is_a_copy_if_its_memory_is_shared(name, tmp_path):
-    """A 0 in the table means that the source makes arrays for each batch; otherwise it is a copy."""
+    """A 0 in the table means that the source makes new arrays; otherwise a batch is a copy."""
     arguments, size = make_source(name, tmp_path)
     with DataHandler(**arguments, **size) as data:
         batch = data.peek()

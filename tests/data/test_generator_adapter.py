@@ -1,5 +1,5 @@
-"""Generators and iterators are read exactly as often as their batches are used; their exceptions are
-raised unchanged.
+"""Generators and iterators are read exactly as often as their batches are used; their exceptions
+are raised unchanged.
 """
 
 import itertools
