@@ -71,8 +71,8 @@ bench-distribute: $(INSTALLED)
 bench-saving: $(INSTALLED)
 	$(RUN) benchmarks/saving.py
 
-# Compared with Keras 3, tf_keras and Lightning, which are installed in environments under .peers;
-# writes benchmarks/results.md.
+# Compared with Keras 3, tf_keras and Lightning, which are installed in environments under
+# .benchmark-envs; writes benchmarks/results.md.
 bench: $(INSTALLED)
 	$(RUN) benchmarks/run.py --check
 	$(RUN) benchmarks/run.py

@@ -10,21 +10,20 @@ import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
-from twins_jax import TWINS, ByHand
+from jax_workloads import JAX_WORKLOADS, JaxTrainer
 from workloads import WORKLOADS
 
 import podium
 
 TOLERANCE = 1e-5
-LOOSER = {
-    "residual": 1e-3
-}  # Adam makes whole steps of gradients near zero, such as those of a ReLU that rounding turns on
-STEPS = 4  # and a smaller one at the end, of each of two epochs
+# Adam takes full steps for gradients near zero, such as those of a ReLU that rounding activates.
+LARGER_TOLERANCES = {"residual": 1e-3}
+STEPS = 4  # full batches in each of two epochs, before a smaller one
 
 
 def differences(name: str, scan: bool) -> tuple[float, float]:
-    """Train both; return the largest difference between weights, and between losses and metrics
-    (relative).
+    """Train both; return the largest difference of weights, and the relative one of losses and
+    metrics.
     """
     workload = WORKLOADS[name]
     samples = STEPS * workload.batch + (workload.batch // 2 if workload.kind == "fit" else 0)
@@ -34,36 +33,37 @@ def differences(name: str, scan: bool) -> tuple[float, float]:
     weights, state = (
         [w.numpy() for w in part] for part in (model.trainable_weights, model.non_trainable_weights)
     )
-    twin = ByHand(name, scan, workload, weights, state)
+    trainer = JaxTrainer(name, scan, workload, weights, state)
     if workload.kind == "predict":
-        ours, theirs = workload.run(model, workload.data()), twin.run()
-        return float(np.max(np.abs(ours - theirs))), 0.0
+        outputs, expected = workload.run(model, workload.data()), trainer.run()
+        return float(np.max(np.abs(outputs - expected))), 0.0
     history = workload.run(model, workload.data()).history
-    twin.run()
-    ours = np.stack(list(history.values()), axis=1)
-    found = [*model.trainable_weights, *model.non_trainable_weights]
-    wanted = [*twin.carry[0], *twin.carry[1]]
-    apart = max(
-        float(np.max(np.abs(a.numpy() - np.asarray(b)))) for a, b in zip(found, wanted, strict=True)
+    trainer.run()
+    losses = np.stack(list(history.values()), axis=1)
+    trained_weights = [*model.trainable_weights, *model.non_trainable_weights]
+    expected_weights = [*trainer.carry[0], *trainer.carry[1]]
+    weight_difference = max(
+        float(np.max(np.abs(weight.numpy() - np.asarray(expected))))
+        for weight, expected in zip(trained_weights, expected_weights, strict=True)
     )
-    return apart, float(np.max(np.abs(ours / np.stack(twin.history) - 1)))
+    return weight_difference, float(np.max(np.abs(losses / np.stack(trainer.history) - 1)))
 
 
 def main(names: Iterable[str]) -> None:
-    """Print a table, and end with an error if something differs."""
+    """Print a table, and end with an error if a result differs."""
     print(
         "| Podium and plain JAX | weights differ by | losses differ by | |\n| --- | ---: | "
         "---: | --- |"
     )
-    wrong = []
-    for name in [name for name in names if name in TWINS]:
-        for scan in (False, True) if TWINS[name].scan else (False,):
+    failed = []
+    for name in [name for name in names if name in JAX_WORKLOADS]:
+        for scan in (False, True) if JAX_WORKLOADS[name].scan else (False,):
             weights, losses = differences(name, scan)
-            same = weights <= LOOSER.get(name, TOLERANCE) and losses <= 1e-4
-            wrong += [] if same else [name]
+            same = weights <= LARGER_TOLERANCES.get(name, TOLERANCE) and losses <= 1e-4
+            failed += [] if same else [name]
             print(
                 f"| {name}, {'scan' if scan else 'loop'} | {weights:.1e} | {losses:.1e} | "
-                f"{'same' if same else 'WRONG'} |"
+                f"{'same' if same else 'DIFFERENT'} |"
             )
-    if wrong:
-        raise SystemExit(f"These twins compute something else: {', '.join(wrong)}")
+    if failed:
+        raise SystemExit(f"These JAX workloads compute something else: {', '.join(failed)}")

@@ -40,7 +40,7 @@ class Idle(podium.Model):
 
 
 def iterate_batches(x: Any, y: Any) -> Iterable:
-    """Iterate over arrays in a plain loop of slices."""
+    """Iterate over slices of arrays."""
     return ((np.array(x[at : at + BATCH]), np.array(y[at : at + BATCH])) for at in STARTS)
 
 
@@ -55,20 +55,20 @@ class IndexedBatches(podium.utils.PyDataset):
         return X[at : at + BATCH], Y[at : at + BATCH]
 
 
-def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], Iterable]]]:
+def make_sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], Iterable]]]:
     """Return for each kind: the arguments of `fit`, and a bare loop over the same source."""
     arrays = {"batch_size": BATCH, "shuffle": False}
-    found: dict[str, tuple[Callable[[], dict], Callable[[], Iterable]]] = {}
-    found["NumPy arrays"] = (lambda: {"x": X, "y": Y, **arrays}, lambda: iterate_batches(X, Y))
+    by_name: dict[str, tuple[Callable[[], dict], Callable[[], Iterable]]] = {}
+    by_name["NumPy arrays"] = (lambda: {"x": X, "y": Y, **arrays}, lambda: iterate_batches(X, Y))
 
     order = np.random.default_rng(0).permutation(SAMPLES)
-    found["NumPy arrays, shuffled"] = (
+    by_name["NumPy arrays, shuffled"] = (
         lambda: {"x": X, "y": Y, "batch_size": BATCH},
         lambda: ((X[order[at : at + BATCH]], Y[order[at : at + BATCH]]) for at in STARTS),
     )
     np.save(folder / "x.npy", X)
     mapped = np.load(folder / "x.npy", mmap_mode="r")
-    found["np.memmap"] = (
+    by_name["np.memmap"] = (
         lambda: {"x": mapped, "y": Y, **arrays},
         lambda: iterate_batches(mapped, Y),
     )
@@ -77,30 +77,30 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
 
     file = h5py.File(folder / "x.h5", "w")
     stored = file.create_dataset("x", data=X)
-    found["HDF5"] = (lambda: {"x": stored, "y": Y, **arrays}, lambda: iterate_batches(stored, Y))
+    by_name["HDF5"] = (lambda: {"x": stored, "y": Y, **arrays}, lambda: iterate_batches(stored, Y))
 
     import scipy.sparse
 
     sparse = scipy.sparse.random(SAMPLES, WIDTH, 0.05, "csr", dtype="float32", random_state=0)
-    found["SciPy sparse"] = (
+    by_name["SciPy sparse"] = (
         lambda: {"x": sparse, "y": Y, **arrays},
         lambda: ((sparse[at : at + BATCH].toarray(), Y[at : at + BATCH]) for at in STARTS),
     )
     slices = Dataset.from_tensor_slices((X, Y)).batch(BATCH)
-    found["Dataset of arrays"] = (lambda: {"x": slices}, lambda: slices.as_numpy_iterator())
+    by_name["Dataset of arrays"] = (lambda: {"x": slices}, lambda: slices.as_numpy_iterator())
     doubled = slices.map(lambda x, y: (x * 2.0, y))
-    found["Dataset with map"] = (lambda: {"x": doubled}, lambda: doubled.as_numpy_iterator())
-    found["generator"] = (lambda: {"x": iterate_batches(X, Y)}, lambda: iterate_batches(X, Y))
-    numbered = IndexedBatches()
-    found["PyDataset"] = (
-        lambda: {"x": numbered, "shuffle": False},
-        lambda: (numbered[i] for i in range(len(numbered))),
+    by_name["Dataset with map"] = (lambda: {"x": doubled}, lambda: doubled.as_numpy_iterator())
+    by_name["generator"] = (lambda: {"x": iterate_batches(X, Y)}, lambda: iterate_batches(X, Y))
+    indexed = IndexedBatches()
+    by_name["PyDataset"] = (
+        lambda: {"x": indexed, "shuffle": False},
+        lambda: (indexed[i] for i in range(len(indexed))),
     )
     if is_installed("pandas"):
         import pandas
 
         frame = pandas.DataFrame(X)
-        found["pandas"] = (
+        by_name["pandas"] = (
             lambda: {"x": frame, "y": Y, **arrays},
             lambda: ((frame.iloc[at : at + BATCH].to_numpy(), Y[at : at + BATCH]) for at in STARTS),
         )
@@ -111,18 +111,18 @@ def sources(folder: Path) -> dict[str, tuple[Callable[[], dict], Callable[[], It
         loader = DataLoader(
             TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)), batch_size=BATCH
         )
-        found["torch DataLoader"] = (lambda: {"x": loader}, lambda: loader)
+        by_name["torch DataLoader"] = (lambda: {"x": loader}, lambda: loader)
     if is_installed("tensorflow"):
         import tensorflow
 
         pipeline = tensorflow.data.Dataset.from_tensor_slices((X, Y)).batch(BATCH)
-        found["tf.data"] = (lambda: {"x": pipeline}, lambda: pipeline.as_numpy_iterator())
+        by_name["tf.data"] = (lambda: {"x": pipeline}, lambda: pipeline.as_numpy_iterator())
     if is_installed("grain"):
         import grain
 
         grains = grain.MapDataset.source(list(zip(X, Y, strict=True))).batch(BATCH)
-        found["Grain"] = (lambda: {"x": grains}, lambda: (grains[i] for i in range(len(grains))))
-    return found
+        by_name["Grain"] = (lambda: {"x": grains}, lambda: (grains[i] for i in range(len(grains))))
+    return by_name
 
 
 def is_installed(package: str) -> bool:
@@ -130,7 +130,7 @@ def is_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def speeds(folder: Path) -> None:
+def print_throughput(folder: Path) -> None:
     """Print samples per second for each source."""
     print(
         f"## Samples per second into a step that does nothing ({SAMPLES} x {WIDTH} float32, "
@@ -140,7 +140,7 @@ def speeds(folder: Path) -> None:
         "| source | bare loop | `fit` | ratio | `fit`, k=16 | ratio |\n| --- | ---: | ---: "
         "| ---: | ---: | ---: |"
     )
-    for name, (arguments, bare) in sources(folder).items():
+    for name, (arguments, bare) in make_sources(folder).items():
         models = {}
         for k in (1, 16):
             models[k] = Idle()
@@ -181,7 +181,7 @@ def exhaust(batches: Iterable) -> None:
 _TRAIN_ON_A_FILE = """
 import sys, threading, time
 import numpy as np, podium
-def anonymous():
+def private_bytes():
     lines = open("/proc/self/status")
     return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) * 1024
 budget = int(sys.argv[2])
@@ -191,10 +191,10 @@ model = podium.Sequential([podium.Input((x.shape[1],)), podium.layers.Dense(1)])
 model.compile("sgd", "mse")
 y = np.zeros((len(x), 1), "float32")
 model.fit(x[:512], y[:512], batch_size=256, verbose=0)
-before, peak, done = anonymous(), [0], threading.Event()
+before, peak, done = private_bytes(), [0], threading.Event()
 def watch():
     while not done.wait(0.005):
-        peak[0] = max(peak[0], anonymous())
+        peak[0] = max(peak[0], private_bytes())
 watcher = threading.Thread(target=watch); watcher.start()
 model.fit(x, y, batch_size=256, epochs=2, verbose=0)
 done.set(); watcher.join()
@@ -202,7 +202,7 @@ print(x.nbytes, peak[0] - before)
 """
 
 
-def memory(folder: Path) -> None:
+def print_memory(folder: Path) -> None:
     """Print the peak memory while training on a file ten times as large as the budget."""
     budget = 32 * 2**20
     rows = 10 * budget // (256 * 4)
@@ -213,19 +213,19 @@ def memory(folder: Path) -> None:
         )
     del file
     command = [sys.executable, "-c", _TRAIN_ON_A_FILE, str(folder / "large.npy"), str(budget)]
-    size, grown = map(
+    size, growth = map(
         int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     )
     print("\n## Memory while training on a memory-mapped file, shuffled, two epochs\n")
     print(
-        "| file | budget for the device | growth of the process's own memory |\n| ---: | "
+        "| file | budget for the device | growth of the process's private memory |\n| ---: | "
         "---: | ---: |"
     )
-    print(f"| {size / 2**20:.0f} MiB | {budget / 2**20:.0f} MiB | {grown / 2**20:.1f} MiB |")
+    print(f"| {size / 2**20:.0f} MiB | {budget / 2**20:.0f} MiB | {growth / 2**20:.1f} MiB |")
 
 
 if __name__ == "__main__":
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
-        speeds(Path(folder))
-        memory(Path(folder))
+        print_throughput(Path(folder))
+        print_memory(Path(folder))

@@ -34,7 +34,7 @@ import numpy as np
 import podium
 from podium import layers
 
-WANTED = 0.02
+MAX_OVERHEAD = 0.02
 ROUNDS = 3000
 CONTROL = "no strategy, again"
 STRATEGIES: dict[str, Callable] = {
@@ -45,7 +45,7 @@ STRATEGIES: dict[str, Callable] = {
 }
 
 
-def data_of(width, batch_size, steps):
+def make_data(width, batch_size, steps):
     """Return inputs and targets of `steps` batches."""
     rng = np.random.default_rng(0)
     return tuple(
@@ -53,7 +53,7 @@ def data_of(width, batch_size, steps):
     )
 
 
-def model_in(strategy, width=256):
+def make_model(strategy, width=256):
     """Return a compiled model, single steps, made in the strategy's scope."""
     podium.utils.set_random_seed(0)
     with strategy.scope():
@@ -63,14 +63,14 @@ def model_in(strategy, width=256):
     return model
 
 
-class OneByOne(podium.callbacks.Callback):
-    """Lets `fit`, in a thread of its own, take a step whenever it is asked to, and takes the time
-    from asking to the result.
+class StepControl(podium.callbacks.Callback):
+    """Runs the steps of a `fit` in another thread one at a time, on request, and measures the time
+    from the request to the result.
     """
 
     def __init__(self):
         super().__init__()
-        self.asked, self.done = threading.Semaphore(0), threading.Semaphore(0)
+        self.requested, self.done = threading.Semaphore(0), threading.Semaphore(0)
         self.seconds = self.start = 0.0
 
     def on_train_begin(self, logs=None):
@@ -83,22 +83,22 @@ class OneByOne(podium.callbacks.Callback):
         self.wait()
 
     def wait(self):
-        self.asked.acquire()
+        self.requested.acquire()
         self.start = time.perf_counter()
 
-    def take(self):
-        """Have a step taken; return how long it took."""
-        self.asked.release()
+    def run_step(self):
+        """Run a step; return its seconds."""
+        self.requested.release()
         self.done.acquire()
         return self.seconds
 
 
 @contextlib.contextmanager
-def by_fit(strategy, width, batch_size):
-    """Give a function that takes a step of a `fit`, and returns its seconds."""
-    model = model_in(strategy, width)
-    x, y = data_of(width, batch_size, 100)
-    steps = OneByOne()
+def steps_of_fit(strategy, width, batch_size):
+    """Yield a function that runs a step of a `fit` and returns its seconds."""
+    model = make_model(strategy, width)
+    x, y = make_data(width, batch_size, 100)
+    steps = StepControl()
     arguments = {
         "batch_size": batch_size,
         "epochs": 10**6,
@@ -108,21 +108,19 @@ def by_fit(strategy, width, batch_size):
     }
     running = threading.Thread(target=model.fit, args=(x, y), kwargs=arguments, daemon=True)
     running.start()
-    yield steps.take
+    yield steps.run_step
     model.stop_training = True
-    steps.asked.release()
-    steps.asked.release()
+    steps.requested.release()
+    steps.requested.release()
     running.join()
 
 
 @contextlib.contextmanager
-def by_loop(strategy, width, batch_size):
-    """Give the same for a loop of one's own: a distributed dataset, and `run` in a compiled
-    function.
-    """
-    model = model_in(strategy, width)
+def steps_of_custom_loop(strategy, width, batch_size):
+    """Yield the same for a custom loop: a distributed dataset, and `run` in a compiled function."""
+    model = make_model(strategy, width)
     data = (
-        podium.data.Dataset.from_tensor_slices(data_of(width, batch_size, 100))
+        podium.data.Dataset.from_tensor_slices(make_data(width, batch_size, 100))
         .batch(batch_size)
         .repeat()
     )
@@ -140,134 +138,134 @@ def by_loop(strategy, width, batch_size):
     def train(inputs):
         return strategy.reduce("sum", strategy.run(step, args=(inputs,)))
 
-    def take():
+    def run_step():
         start = time.perf_counter()
         float(train(next(batches)))
         return time.perf_counter() - start
 
-    yield take
+    yield run_step
 
 
-def interval(values):
+def median_with_interval(values):
     """Return the median of values and its 95% confidence interval."""
     ordered, count = sorted(values), len(values)
-    place, below = 0, 1
-    while (
-        40 * below < 2**count
-    ):  # ranks by the binomial distribution: right for any shape of the noise
-        place += 1
-        below += math.comb(count, place)
-    return statistics.median(ordered), ordered[max(place - 1, 0)], ordered[count - max(place, 1)]
+    # Ranks by the binomial distribution: valid for any distribution of the noise.
+    rank, cumulative = 0, 1
+    while 40 * cumulative < 2**count:
+        rank += 1
+        cumulative += math.comb(count, rank)
+    return statistics.median(ordered), ordered[max(rank - 1, 0)], ordered[count - max(rank, 1)]
 
 
-def in_turns(takes):
-    """Take steps in turns, and return pairs (without, with) for all but the first."""
-    first, *others = takes
-    for take in takes.values():
+def interleave_steps(step_functions):
+    """Run steps alternately, and return pairs (without, with) for all but the first."""
+    first, *compared = step_functions
+    for run_step in step_functions.values():
         for _ in range(10):
-            take()  # compiles
-    found = {name: [] for name in others}
+            run_step()  # compiles
+    times = {name: [] for name in compared}
     gc.collect()
     gc.disable()
     try:
         for number in range(ROUNDS):
-            shift = number % len(
-                takes
-            )  # all take as many steps, and each place as often: caches favour none
-            order = [*takes][shift:] + [*takes][:shift]
+            # Each function runs equally often at each position, so that caches favor none.
+            shift = number % len(step_functions)
+            order = [*step_functions][shift:] + [*step_functions][:shift]
             seconds = {
-                name: takes[name]() for name in (order if number % 8 < 4 else reversed(order))
+                name: step_functions[name]()
+                for name in (order if number % 8 < 4 else reversed(order))
             }
             without = (seconds[first] + seconds[CONTROL]) / 2
-            for name in others:
-                found[name].append((seconds[first] if name == CONTROL else without, seconds[name]))
+            for name in compared:
+                times[name].append((seconds[first] if name == CONTROL else without, seconds[name]))
     finally:
         gc.enable()
-    return found
+    return times
 
 
-def overhead(what, make, width, batch_size):
-    """Print what the strategies of one device cost; returns whether one surely costs more than it
-    may.
+def measure_overhead(title, make, width, batch_size):
+    """Print the overhead of strategies of one device; return whether one significantly exceeds
+    `MAX_OVERHEAD`.
     """
     with contextlib.ExitStack() as stack:
-        takes = {
+        step_functions = {
             name: stack.enter_context(make(choose(), width, batch_size))
             for name, choose in STRATEGIES.items()
         }
-        found = in_turns(takes)
-    alone = statistics.median(without for pairs in found.values() for without, _ in pairs)
-    print(f"{what}, {1e6 * alone:.0f} us a step without a strategy:")
-    too_much = noisy = False
-    for name, pairs in found.items():
-        middle, low, high = (
-            value - 1 for value in interval([ours / without for without, ours in pairs])
+        times = interleave_steps(step_functions)
+    baseline = statistics.median(without for pairs in times.values() for without, _ in pairs)
+    print(f"{title}, {1e6 * baseline:.0f} us a step without a strategy:")
+    exceeded = noisy = False
+    for name, pairs in times.items():
+        median, low, high = (
+            value - 1 for value in median_with_interval([step / without for without, step in pairs])
         )
-        added, *_ = interval([1e6 * (ours - without) for without, ours in pairs])
+        added, *_ = median_with_interval([1e6 * (step - without) for without, step in pairs])
         if name == CONTROL:
-            noisy, verdict = abs(middle) > WANTED, ""
+            noisy, verdict = abs(median) > MAX_OVERHEAD, ""
         else:
             verdict = (
                 ""
                 if noisy
                 else " under 2%"
-                if high < WANTED
+                if high < MAX_OVERHEAD
                 else " above 2%"
-                if low > WANTED
+                if low > MAX_OVERHEAD
                 else ""
             )
-            too_much |= not noisy and low > WANTED
+            exceeded |= not noisy and low > MAX_OVERHEAD
         print(
-            f"  {name:28}{middle:+7.2%} ({low:+.2%} to {high:+.2%}), {added:+.1f} us{verdict}",
+            f"  {name:28}{median:+7.2%} ({low:+.2%} to {high:+.2%}), {added:+.1f} us{verdict}",
             flush=True,
         )
-    return too_much
+    return exceeded
 
 
-def synchronisation():
+def measure_synchronization():
     """Print how much of a step on several devices is spent in collectives."""
     strategy = podium.distribute.MirroredStrategy(4)
-    data = podium.data.Dataset.from_tensor_slices(data_of(256, 256, 1)).batch(256)
+    data = podium.data.Dataset.from_tensor_slices(make_data(256, 256, 1)).batch(256)
     (batch,) = strategy.experimental_distribute_dataset(data)
-    model = model_in(strategy)
+    model = make_model(strategy)
 
-    def gradients_of(inputs):
+    def compute_gradients(inputs):
         x, y = inputs
         with podium.GradientTape() as tape:
             loss = podium.ops.sum(podium.ops.square(model(x, training=True) - y)) / 256.0
         return tape.gradient(loss, model.trainable_variables)
 
-    def apart(inputs):
-        return [podium.ops.sum(gradient) for gradient in gradients_of(inputs)]
+    def without_collectives(inputs):
+        return [podium.ops.sum(gradient) for gradient in compute_gradients(inputs)]
 
-    def together(inputs):
+    def with_collectives(inputs):
         context = podium.distribute.get_replica_context()
         return [
-            podium.ops.sum(context.all_reduce("sum", gradient)) for gradient in gradients_of(inputs)
+            podium.ops.sum(context.all_reduce("sum", gradient))
+            for gradient in compute_gradients(inputs)
         ]
 
-    found: dict[str, list[float]] = {"apart": [], "together": []}
+    durations: dict[str, list[float]] = {"without": [], "with": []}
     for _ in range(100):
-        for name, step in (("apart", apart), ("together", together)):
+        for name, step in (("without", without_collectives), ("with", with_collectives)):
             start = time.perf_counter()
             for value in strategy.run(step, args=(batch,)):
                 value.array.block_until_ready()
-            found[name].append(time.perf_counter() - start)
-    times = {name: statistics.median(each[5:]) for name, each in found.items()}
-    waiting = times["together"] - times["apart"]
+            durations[name].append(time.perf_counter() - start)
+    times = {name: statistics.median(values[5:]) for name, values in durations.items()}
+    collectives = times["with"] - times["without"]
     size = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables) * 4
     print(
-        f"4 devices, {size / 1e6:.1f} MB of gradients: {1e3 * times['together']:.2f} ms a "
-        f"step, of which {1e3 * waiting:.2f} ms "
-        f"({100 * waiting / times['together']:.0f}%) in synchronisation"
+        f"4 devices, {size / 1e6:.1f} MB of gradients: {1e3 * times['with']:.2f} ms a "
+        f"step, of which {1e3 * collectives:.2f} ms "
+        f"({100 * collectives / times['with']:.0f}%) in synchronization"
     )
 
 
 if __name__ == "__main__":
     failed = [
-        overhead("fit", by_fit, width=256, batch_size=64),
-        overhead("fit, tiny steps", by_fit, width=8, batch_size=4),
-        overhead("a loop with `run`", by_loop, width=256, batch_size=64),
+        measure_overhead("fit", steps_of_fit, width=256, batch_size=64),
+        measure_overhead("fit, tiny steps", steps_of_fit, width=8, batch_size=4),
+        measure_overhead("a loop with `run`", steps_of_custom_loop, width=256, batch_size=64),
     ]
-    synchronisation()
+    measure_synchronization()
     sys.exit(any(failed))

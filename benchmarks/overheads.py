@@ -22,11 +22,12 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from libraries import environment_with_bytecode
 
 ROUNDS = 7
 
 
-def interleaved(
+def time_interleaved(
     runs: dict[str, Callable[[], object]], rounds: int = ROUNDS
 ) -> dict[str, list[float]]:
     """Return the seconds of each run in each round."""
@@ -39,9 +40,9 @@ def interleaved(
     return times
 
 
-def network(width: int, inputs: int = 784, outputs: int = 10):
+def make_model(width: int, inputs: int = 784, outputs: int = 10):
     """Return a compiled MLP of two hidden layers."""
-    # not above: what importing costs is measured here too, in processes that this one starts
+    # Imported here, because this script also measures the import, in subprocesses.
     import podium
 
     hidden = [podium.layers.Dense(width, activation="relu") for _ in range(2)]
@@ -51,7 +52,7 @@ def network(width: int, inputs: int = 784, outputs: int = 10):
     return model
 
 
-def samples(count: int, inputs: int = 784) -> tuple:
+def make_data(count: int, inputs: int = 784) -> tuple:
     """Return inputs and classes."""
     rng = np.random.default_rng(0)
     return rng.random((count, inputs), "float32"), rng.integers(0, 10, count)
@@ -65,18 +66,18 @@ class Terminal(io.StringIO):
         return True
 
 
-def bar() -> None:
+def measure_progress_bar() -> None:
     """`fit(verbose=1)` between two `fit(verbose=0)`, for steps over 100 us: the median of the
     ratios.
 
-    The control is the ratio of the two silent ones, which should be 1.
+    The control is the ratio of the two `verbose=0` runs, which should be 1.
     """
     print(
         "| steps of | verbose=0, us | verbose=1, us | ratio | control |\n| --- | ---: | "
         "---: | ---: | ---: |"
     )
     for width, batch, steps in ((128, 32, 2000), (256, 128, 400), (512, 128, 150)):
-        model, (x, y) = network(width), samples(batch * steps)
+        model, (x, y) = make_model(width), make_data(batch * steps)
 
         def fit(verbose: int, model=model, x=x, y=y, batch=batch) -> None:
             with contextlib.redirect_stdout(Terminal()):
@@ -89,24 +90,24 @@ def bar() -> None:
             "bar": lambda fit=fit: fit(1),
             "again": lambda fit=fit: fit(0),
         }
-        times = interleaved(runs, 3 * ROUNDS)
+        times = time_interleaved(runs, 3 * ROUNDS)
         silent, shown, again = times.values()
         ratio = statistics.median(
             2 * b / (a + c) for a, b, c in zip(silent, shown, again, strict=True)
         )
         control = statistics.median(a / c for a, c in zip(silent, again, strict=True))
-        each = " | ".join(f"{min(one) / steps * 1e6:.0f}" for one in (silent, shown))
+        cells = " | ".join(f"{min(t) / steps * 1e6:.0f}" for t in (silent, shown))
         print(
-            f"| MLP of width {width}, batch {batch} | {each} | {ratio:.3f} | {control:.3f} |",
+            f"| MLP of width {width}, batch {batch} | {cells} | {ratio:.3f} | {control:.3f} |",
             flush=True,
         )
     print()
 
 
-def epoch() -> None:
-    """The end of an epoch without validation: the same steps cut into many epochs or few.
+def measure_epoch_end() -> None:
+    """The end of an epoch without validation: the same steps in one epoch and in 20.
 
-    Steps are short, so that what disturbs them does not hide the end of an epoch.
+    Steps are short, so that their noise does not hide the end of an epoch.
     """
     print(
         "| batches | steps | one epoch, ms | 20 epochs, ms | an epoch's end, ms |\n| --- | "
@@ -116,18 +117,18 @@ def epoch() -> None:
         ("MLP of width 16, batch 32", 16, 32, 32),
         ("MLP of width 128, batch 32", 128, 32, 8),
     ):
-        (x, y), (many_x, many_y) = samples(batch * steps), samples(batch * steps * 20)
-        model = network(width)
+        (x, y), (many_x, many_y) = make_data(batch * steps), make_data(batch * steps * 20)
+        model = make_model(width)
 
-        def one(model=model, x=many_x, y=many_y, batch=batch) -> None:
+        def fit_one_epoch(model=model, x=many_x, y=many_y, batch=batch) -> None:
             model.fit(x, y, batch_size=batch, verbose=0)
 
-        def twenty(model=model, x=x, y=y, batch=batch) -> None:
+        def fit_twenty_epochs(model=model, x=x, y=y, batch=batch) -> None:
             model.fit(x, y, batch_size=batch, epochs=20, verbose=0)
 
         for _ in range(6):
-            one(), twenty()
-        times = interleaved({"one": one, "twenty": twenty}, 8 * ROUNDS)
+            fit_one_epoch(), fit_twenty_epochs()
+        times = time_interleaved({"one": fit_one_epoch, "twenty": fit_twenty_epochs}, 8 * ROUNDS)
         few, many = (min(times[name]) * 1e3 for name in ("one", "twenty"))
         print(
             f"| {label} | {20 * steps} | {few:.2f} | {many:.2f} | {(many - few) / 19:.3f} |",
@@ -136,34 +137,29 @@ def epoch() -> None:
     print()
 
 
-def usual() -> dict[str, str]:
-    """Return the environment, in which Python keeps what it has compiled of modules, as it does for
-    installed ones.
-    """
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
-def started(code: str, **environment: str) -> tuple[float, float]:
-    """Run code in a fresh Python; return wall and user seconds."""
+def time_subprocess(code: str, **environment: str) -> tuple[float, float]:
+    """Run code in a new process; return wall and user seconds."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True, env={**usual(), **environment})
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env={**environment_with_bytecode(), **environment}
+    )
     return time.perf_counter() - start, resource.getrusage(
         resource.RUSAGE_CHILDREN
     ).ru_utime - before
 
 
-def importing() -> None:
+def measure_import() -> None:
     """Compare `import podium` with `import jax`, each in new processes."""
-    found: dict[str, list[tuple[float, float]]] = {"jax": [], "podium": []}
+    times_by_package: dict[str, list[tuple[float, float]]] = {"jax": [], "podium": []}
     for _ in range(ROUNDS):
-        for name, times in found.items():
-            times.append(started(f"import {name}"))
+        for name, times in times_by_package.items():
+            times.append(time_subprocess(f"import {name}"))
     wall, user = (
-        {name: min(part[slot] for part in times) for name, times in found.items()}
+        {name: min(part[slot] for part in times) for name, times in times_by_package.items()}
         for slot in (0, 1)
     )
     print("| in a fresh process | wall, s | user, s |\n| --- | ---: | ---: |")
-    for name in found:
+    for name in times_by_package:
         print(f"| import {name} | {wall[name]:.2f} | {user[name]:.2f} |")
     print(
         f"| ratio | {wall['podium'] / wall['jax']:.2f} | {user['podium'] / user['jax']:.2f} |\n",
@@ -171,7 +167,7 @@ def importing() -> None:
     )
 
 
-FIRST = """
+FIRST_FIT_CODE = """
 import dataclasses, json, sys, time
 sys.path.insert(0, {folder!r})
 from workloads import WORKLOADS
@@ -185,34 +181,32 @@ print(json.dumps(time.perf_counter() - start))
 """
 
 
-def first() -> None:
-    """The first `fit` of a process: cold, and with what another process has kept."""
+def measure_first_fit() -> None:
+    """The first `fit` of a process, without and with the compilation cache of another one."""
     print("| first fit, s | cold | second process | ratio |\n| --- | ---: | ---: | ---: |")
     for name in ("dense", "mlp", "lstm", "residual"):
         times: dict[str, list[float]] = {"cold": [], "second": []}
         for _ in range(3):
             with tempfile.TemporaryDirectory() as cache:
-                for found in times.values():
-                    code = FIRST.format(
+                for durations in times.values():
+                    code = FIRST_FIT_CODE.format(
                         folder=os.path.dirname(os.path.abspath(__file__)), name=name
                     )
                     command = [sys.executable, "-c", code]
-                    done = subprocess.run(
+                    process = subprocess.run(
                         command,
                         check=True,
                         capture_output=True,
-                        env={**usual(), "PODIUM_CACHE_DIR": cache},
+                        env={**environment_with_bytecode(), "PODIUM_CACHE_DIR": cache},
                     )
-                    found.append(json.loads(done.stdout))
+                    durations.append(json.loads(process.stdout))
         cold, second = min(times["cold"]), min(times["second"])
         print(f"| {name} | {cold:.2f} | {second:.2f} | {second / cold:.2f} |", flush=True)
     print()
 
 
-def megabytes() -> float:
-    """Return the memory this process holds now, without what the allocator keeps for later: that
-    grows and shrinks by itself.
-    """
+def current_memory_mib() -> float:
+    """Return the current memory of this process in MiB, without memory that the allocator holds."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
@@ -220,37 +214,41 @@ def megabytes() -> float:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
 
-def memory() -> None:
-    """500 `fit` calls on one model, and 200 models built, trained and dropped: the memory after
-    every 50.
+def measure_memory() -> None:
+    """The memory after every 50 of 500 `fit` calls on one model, and of 200 models that are built,
+    trained and dropped.
     """
-    x, y = samples(320, 32)
-    model = network(64, 32)
+    x, y = make_data(320, 32)
+    model = make_model(64, 32)
 
     def fit() -> None:
         model.fit(x, y, batch_size=32, epochs=2, verbose=0)
 
-    def drop() -> None:
-        network(64, 32).fit(x, y, batch_size=32, verbose=0)
+    def fit_new_model() -> None:
+        make_model(64, 32).fit(x, y, batch_size=32, verbose=0)
 
     for label, run, count in (
         ("`fit` on one model", fit, 500),
-        ("models built and dropped", drop, 200),
+        ("models built and dropped", fit_new_model, 200),
     ):
-        held = []
+        samples = []
         for number in range(1, count + 1):
             run()
             if number % 50 == 0:
-                held.append(megabytes())
-        steps = " | ".join(str(50 * (number + 1)) for number in range(len(held)))
-        print(f"| {label} | {steps} | growth after 50 |\n| --- |{' ---: |' * (len(held) + 1)}")
-        print(
-            f"| MiB | {' | '.join(f'{one:.1f}' for one in held)} | {held[-1] - held[0]:+.1f} |\n",
-            flush=True,
-        )
+                samples.append(current_memory_mib())
+        steps = " | ".join(str(50 * (number + 1)) for number in range(len(samples)))
+        print(f"| {label} | {steps} | growth after 50 |\n| --- |{' ---: |' * (len(samples) + 1)}")
+        cells = " | ".join(f"{mib:.1f}" for mib in samples)
+        print(f"| MiB | {cells} | {samples[-1] - samples[0]:+.1f} |\n", flush=True)
 
 
-PARTS = {"bar": bar, "epoch": epoch, "import": importing, "first": first, "memory": memory}
+PARTS = {
+    "bar": measure_progress_bar,
+    "epoch": measure_epoch_end,
+    "import": measure_import,
+    "first": measure_first_fit,
+    "memory": measure_memory,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -21,44 +21,40 @@ import podium
 
 SAMPLES, INPUTS, OUTPUTS, BATCH = 1_000_000, 4, 100, 256
 SIZE = SAMPLES * OUTPUTS * 4  # bytes of the outputs
-WARM_UP = 500  # batches: enough to find how many steps to fuse
-ROUNDS_OF_ITER = 10  # how many times as many samples `predict_iter` gets
-LIMITS = {
-    "predict_iter, 10 times the samples": 0.1
-}  # growth as a part of the outputs' size; 1.2 for all others
+WARM_UP = 500  # batches: enough to autotune the steps per execution
+PREDICT_ITER_ROUNDS = 10  # passes over the samples for `predict_iter`
+# Growth relative to the size of the outputs.
+DEFAULT_LIMIT = 1.2
+LIMITS = {"predict_iter, 10 times the samples": 0.1}
 
 
-def own_memory() -> int:
-    """Return the bytes of memory that are this process's own: no files, no pages shared with
-    others.
-    """
+def private_memory() -> int:
+    """Return the bytes of private memory of this process, without files and shared pages."""
     with open("/proc/self/status", encoding="ascii") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
 
 
-def peak_while(work: Callable[[], Any]) -> tuple[int, float]:
-    """Return by how many bytes memory grew at most while something was done, and how many seconds
-    it took.
-    """
-    before, peak, done = own_memory(), [0], threading.Event()
+def measure_peak(work: Callable[[], Any]) -> tuple[int, float]:
+    """Return the maximum growth of memory in bytes during a call, and its duration in seconds."""
+    before, peak, done = private_memory(), [0], threading.Event()
 
     def watch() -> None:
         while not done.wait(0.002):
-            peak[0] = max(peak[0], own_memory())
+            peak[0] = max(peak[0], private_memory())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     start = time.perf_counter()
     result = work()
     seconds = time.perf_counter() - start
-    peak[0] = max(peak[0], own_memory())
+    peak[0] = max(peak[0], private_memory())
     done.set()
     watcher.join()
     del result
     return peak[0] - before, seconds
 
 
-def network(k: int | str) -> podium.Model:
+def make_model(k: int | str) -> podium.Model:
     """Return a small model of a hundred outputs."""
     model = podium.Sequential([podium.Input((INPUTS,)), podium.layers.Dense(OUTPUTS)])
     model.compile(steps_per_execution=k)
@@ -78,28 +74,28 @@ def read_all(outputs: Iterator[Any]) -> float:
 
 
 def cases(x: np.ndarray, folder: str) -> dict[str, tuple[int | str, Callable]]:
-    """Return for each row: the steps per execution, and what to do with a model and samples."""
+    """Return for each row the steps per execution, and a function of a model and samples."""
 
-    def into_file(model: podium.Model, x: np.ndarray) -> Any:
+    def predict_into_file(model: podium.Model, x: np.ndarray) -> Any:
         rows = np.memmap(f"{folder}/outputs", "float32", "w+", shape=(len(x), OUTPUTS))
         return model.predict(x, BATCH, verbose=0, out=rows)
 
-    def arrays(model: podium.Model, x: np.ndarray) -> Any:
+    def predict_arrays(model: podium.Model, x: np.ndarray) -> Any:
         return model.predict(x, BATCH, verbose=0)
 
-    def unknown(model: podium.Model, x: np.ndarray) -> Any:
+    def predict_generator(model: podium.Model, x: np.ndarray) -> Any:
         return model.predict(batches(x), verbose=0)
 
-    def long(model: podium.Model, x: np.ndarray) -> Any:
-        return read_all(model.predict_iter(batches(x, ROUNDS_OF_ITER)))
+    def iterate_predictions(model: podium.Model, x: np.ndarray) -> Any:
+        return read_all(model.predict_iter(batches(x, PREDICT_ITER_ROUNDS)))
 
     return {
-        "predict, arrays, single steps": (1, arrays),
-        "predict, arrays, 16 steps fused": (16, arrays),
-        "predict, arrays, auto": ("auto", arrays),
-        "predict, generator of unknown length": ("auto", unknown),
-        "predict, out= a memmap": ("auto", into_file),
-        "predict_iter, 10 times the samples": ("auto", long),
+        "predict, arrays, single steps": (1, predict_arrays),
+        "predict, arrays, 16 steps fused": (16, predict_arrays),
+        "predict, arrays, auto": ("auto", predict_arrays),
+        "predict, generator of unknown length": ("auto", predict_generator),
+        "predict, out= a memmap": ("auto", predict_into_file),
+        "predict_iter, 10 times the samples": ("auto", iterate_predictions),
     }
 
 
@@ -108,31 +104,31 @@ def measure(name: str) -> None:
     x = np.random.default_rng(0).normal(size=(SAMPLES, INPUTS)).astype("float32")
     with tempfile.TemporaryDirectory() as folder:
         k, work = cases(x, folder)[name]
-        model = network(k)
+        model = make_model(k)
         for _ in range(3):
             work(model, x[: WARM_UP * BATCH + SAMPLES % BATCH])
-        growth, seconds = peak_while(lambda: work(model, x))
+        growth, seconds = measure_peak(lambda: work(model, x))
     print(growth, seconds)
 
 
 def main() -> int:
-    """Print the table; return how many rows are above their limits."""
+    """Print the table; return the number of rows above their limits."""
     print(
         f"| {SAMPLES:,} x {OUTPUTS} float32 outputs: {SIZE / 1e6:.0f} MB | growth, MB | "
         "growth / outputs | seconds |"
     )
     print("| --- | ---: | ---: | ---: |")
-    above = 0
+    num_above = 0
     for name in cases(np.empty((0, INPUTS)), ""):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, __file__, name], capture_output=True, text=True, check=False
         )
-        if done.returncode:
-            raise RuntimeError(done.stderr)
-        growth, seconds = map(float, done.stdout.split())
-        above += growth > LIMITS.get(name, 1.2) * SIZE
+        if process.returncode:
+            raise RuntimeError(process.stderr)
+        growth, seconds = map(float, process.stdout.split())
+        num_above += growth > LIMITS.get(name, DEFAULT_LIMIT) * SIZE
         print(f"| {name} | {growth / 1e6:.1f} | {growth / SIZE:.3f} | {seconds:.1f} |", flush=True)
-    return above
+    return num_above
 
 
 if __name__ == "__main__":

@@ -10,18 +10,18 @@ from importlib import metadata
 
 from workloads import WORKLOADS
 
-TWINS = ("jax-loop", "jax-scan")
+JAX_IMPLEMENTATIONS = ("jax-loop", "jax-scan")
 
 
 @dataclasses.dataclass
 class Result:
-    """The measurements of one library on one workload: seconds per step in each round, or why
-    not.
+    """The measurements of one library on one workload: seconds per step in each round, or the
+    reason of a failure.
     """
 
-    peer: str
-    number: int | None = None
-    keras: bool = False
+    library: str
+    k: int | None = None
+    is_keras: bool = False
     steps: list[float] = dataclasses.field(default_factory=list)
     first: float = 0.0
     peak: float = 0.0
@@ -30,7 +30,7 @@ class Result:
     @property
     def name(self) -> str:
         """The name in the tables."""
-        return self.peer if self.number is None else f"{self.peer}, k={self.number}"
+        return self.library if self.k is None else f"{self.library}, k={self.k}"
 
     @property
     def best(self) -> float:
@@ -53,7 +53,7 @@ def duration(seconds: float) -> str:
 
 def with_measurements(results: list[Result], *names: str) -> list[Result]:
     """Return the results with measurements, of the named libraries or of all."""
-    return [result for result in results if result.steps and (not names or result.peer in names)]
+    return [result for result in results if result.steps and (not names or result.library in names)]
 
 
 def fastest(results: list[Result]) -> Result | None:
@@ -68,18 +68,21 @@ def ratio(result: Result | None, baseline: Result | None) -> str:
 
 def summary(results: Results) -> Iterator[str]:
     """Yield one line per workload: times relative to Podium."""
-    peers = list(
+    libraries = list(
         dict.fromkeys(
-            result.peer for found in results.values() for result in found if result.peer != "podium"
+            result.library
+            for row in results.values()
+            for result in row
+            if result.library != "podium"
         )
     )
-    yield f"| time a step / Podium's | Podium | {' | '.join(peers)} |"
-    yield f"| --- | ---: |{' ---: |' * len(peers)}"
-    for name, found in results.items():
-        podium = fastest(with_measurements(found, "podium"))
-        shown = [ratio(fastest(with_measurements(found, peer)), podium) for peer in peers]
+    yield f"| time a step / Podium's | Podium | {' | '.join(libraries)} |"
+    yield f"| --- | ---: |{' ---: |' * len(libraries)}"
+    for name, row in results.items():
+        podium = fastest(with_measurements(row, "podium"))
+        ratios = [ratio(fastest(with_measurements(row, library)), podium) for library in libraries]
         time = duration(podium.best) if podium else "n/a"
-        yield f"| {WORKLOADS[name].title} | {time} | {' | '.join(shown)} |"
+        yield f"| {WORKLOADS[name].title} | {time} | {' | '.join(ratios)} |"
     yield ""
     yield (
         "Above 1: Podium is faster. Where Keras was measured with several `steps_per_execution`, "
@@ -89,24 +92,24 @@ def summary(results: Results) -> Iterator[str]:
 
 def details(results: Results) -> Iterator[str]:
     """Yield all measurements of each workload."""
-    for name, found in results.items():
-        podium, twin = (
-            fastest(with_measurements(found, "podium")),
-            fastest(with_measurements(found, *TWINS)),
+    for name, row in results.items():
+        podium, jax = (
+            fastest(with_measurements(row, "podium")),
+            fastest(with_measurements(row, *JAX_IMPLEMENTATIONS)),
         )
         yield f"\n### {WORKLOADS[name].title}\n"
         yield "| | a step | median over best | x Podium | x plain JAX | first run, s | peak MiB |"
         yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-        for result in found:
+        for result in row:
             if result.failure:
                 yield f"| {result.name} | n/a | | | | | |"
                 continue
-            ratios = f"{ratio(result, podium)} | {ratio(result, twin)}"
+            ratios = f"{ratio(result, podium)} | {ratio(result, jax)}"
             yield (
                 f"| {result.name} | {duration(result.best)} | +{result.spread:.0%} | {ratios} "
                 f"| {result.first:.2f} | {result.peak:,.0f} |"
             )
-        yield from (f"\n{result.name}: n/a, {result.failure}" for result in found if result.failure)
+        yield from (f"\n{result.name}: n/a, {result.failure}" for result in row if result.failure)
 
 
 def targets(results: Results) -> Iterator[str]:
@@ -114,56 +117,86 @@ def targets(results: Results) -> Iterator[str]:
     rows: list[tuple[str, float | None, str, float]] = []
 
     def add(
-        what: str, workload: str, above: list[Result], below: list[Result], sign: str, bound: float
+        target: str,
+        workload: str,
+        above: list[Result],
+        below: list[Result],
+        sign: str,
+        bound: float,
     ) -> None:
         upper, lower = fastest(above), fastest(below)
         if workload in results:
-            rows.append((what, upper.best / lower.best if upper and lower else None, sign, bound))
+            rows.append((target, upper.best / lower.best if upper and lower else None, sign, bound))
 
-    def of(workload: str, *names: str) -> list[Result]:
+    def results_of(workload: str, *names: str) -> list[Result]:
         return with_measurements(results.get(workload, []), *names)
 
     podium = "podium"
-    kerases = [result for result in of("dense") if result.keras]
-    defaults = [result for result in kerases if result.number is None]
+    keras_results = [result for result in results_of("dense") if result.is_keras]
+    defaults = [result for result in keras_results if result.k is None]
     add(
         "Dense(1): fastest Keras at its default / Podium",
         "dense",
         defaults,
-        of("dense", podium),
+        results_of("dense", podium),
         ">=",
         20,
     )
-    add("Dense(1): Keras at its best k / Podium", "dense", kerases, of("dense", podium), ">=", 8)
+    add(
+        "Dense(1): Keras at its best k / Podium",
+        "dense",
+        keras_results,
+        results_of("dense", podium),
+        ">=",
+        8,
+    )
     add(
         "Dense(1): Podium / hand-written scan",
         "dense",
-        of("dense", podium),
-        of("dense", "jax-scan"),
+        results_of("dense", podium),
+        results_of("dense", "jax-scan"),
         "<=",
         3,
     )
     add(
         "Dense(1), long epochs: Podium / scan",
         "dense_long",
-        of("dense_long", podium),
-        of("dense_long", "jax-scan"),
+        results_of("dense_long", podium),
+        results_of("dense_long", "jax-scan"),
         "<=",
         1.5,
     )
-    others = [result for result in of("five") if result.keras]
+    fused = [result for result in results_of("five") if result.is_keras]
     add(
         "five steps an execution: fastest Keras / Podium",
         "five",
-        others,
-        of("five", podium),
+        fused,
+        results_of("five", podium),
         ">=",
         8,
     )
     for name in ("mlp", "lstm"):
-        add(f"{name}: Podium / plain JAX", name, of(name, podium), of(name, *TWINS), "<=", 1.05)
-        rivals = [result for result in of(name) if result.peer not in (podium, *TWINS)]
-        add(f"{name}: fastest peer / Podium", name, rivals, of(name, podium), ">=", 1)
+        add(
+            f"{name}: Podium / plain JAX",
+            name,
+            results_of(name, podium),
+            results_of(name, *JAX_IMPLEMENTATIONS),
+            "<=",
+            1.05,
+        )
+        other_libraries = [
+            result
+            for result in results_of(name)
+            if result.library not in (podium, *JAX_IMPLEMENTATIONS)
+        ]
+        add(
+            f"{name}: fastest other library / Podium",
+            name,
+            other_libraries,
+            results_of(name, podium),
+            ">=",
+            1,
+        )
     yield "| target | measured | limit | |\n| --- | ---: | ---: | --- |"
     for target, measured_ratio, sign, bound in rows:
         if measured_ratio is None:
@@ -186,8 +219,13 @@ def first_fits(times: dict[tuple[str, str], list[float]]) -> Iterator[str]:
     for name in dict.fromkeys(name for _, name in times):
         cells = []
         for workload in workloads:
-            own, base = times.get((workload, name)), times.get((workload, "podium, cold"))
-            cells.append(f"{min(own):.2f} ({min(own) / min(base):.2f})" if own and base else "n/a")
+            seconds = times.get((workload, name))
+            baseline = times.get((workload, "podium, cold"))
+            cells.append(
+                f"{min(seconds):.2f} ({min(seconds) / min(baseline):.2f})"
+                if seconds and baseline
+                else "n/a"
+            )
         yield f"| {name} | {' | '.join(cells)} |"
     yield (
         "\nBuilding the model, compilation and one run, without imports; in brackets the ratio to "
@@ -195,7 +233,7 @@ def first_fits(times: dict[tuple[str, str], list[float]]) -> Iterator[str]:
     )
 
 
-def setting(rounds: int, seconds: float, processes: int) -> str:
+def describe_setup(rounds: int, seconds: float, processes: int) -> str:
     """Describe the machine and the settings."""
     suffix = "" if processes == 1 else f" in each of {processes} processes"
     versions = f"Python {platform.python_version()}, JAX {metadata.version('jax')}"

@@ -16,94 +16,107 @@ import time
 from collections.abc import Iterable
 
 import report
-from peers import HERE, OTHERS, OWN, Failed, Peer, Worker
+from libraries import (
+    BENCHMARKS_DIR,
+    INSTALLED_LIBRARIES,
+    OTHER_LIBRARIES,
+    Library,
+    Worker,
+    WorkerError,
+)
 from report import Result
 from workloads import WORKLOADS
 
 FIRST_FITS = ("dense", "mlp", "lstm")
-ENOUGH = 2  # rounds for a library whose one run takes longer than this
-SLOW = 2.5  # seconds
+SLOW_RUN_SECONDS = 2.5
+SLOW_RUN_ROUNDS = 2  # of a library whose run takes longer than that
 
 
 def measure(
-    name: str, peers: Iterable[Peer], rounds: int, seconds: float, warm: float
+    name: str, libraries: Iterable[Library], rounds: int, seconds: float, warm: float
 ) -> list[Result]:
     """Measure one workload on all libraries, in alternating rounds."""
     workload = WORKLOADS[name]
     pairs = [
-        (peer, number) for peer in peers for number in (workload.numbers if peer.fuses else (None,))
+        (library, k)
+        for library in libraries
+        for k in (workload.steps_per_execution if library.fuses_steps else (None,))
     ]
-    results = [Result(peer.name, number, peer.keras) for peer, number in pairs]
-    workers = [
-        Worker(peer, name, number) for peer, number in pairs
-    ]  # they import in parallel and compute one at a time
+    results = [Result(library.name, k, library.is_keras) for library, k in pairs]
+    # They import in parallel and compute one at a time.
+    workers = [Worker(library, name, k) for library, k in pairs]
 
-    def ask(slot: int, do: str, **arguments: float) -> dict:
+    def request(slot: int, do: str, **arguments: float) -> dict:
         if results[slot].failure:
             return {}
         try:
-            return workers[slot].ask(do, **arguments)
-        except Failed as reason:
+            return workers[slot].request(do, **arguments)
+        except WorkerError as reason:
             results[slot].failure = str(reason)
             return {}
 
     try:
         for slot in range(len(workers)):
-            ask(slot, "memory")  # all have imported before the first computes
+            request(slot, "memory")  # all have imported before the first computes
         for slot, result in enumerate(results):
-            result.first = ask(slot, "open", warm=warm).get("first", 0.0)
+            result.first = request(slot, "open", warm=warm).get("first", 0.0)
         for _ in range(min(rounds, workload.rounds)):
             for slot, result in enumerate(results):
-                if len(result.steps) >= ENOUGH and result.steps[-1] * workload.steps > SLOW:
+                if is_slow(result, workload.steps) and len(result.steps) >= SLOW_RUN_ROUNDS:
                     continue
-                if answer := ask(slot, "measure", seconds=seconds):
-                    result.steps.append(answer["step"])
+                if response := request(slot, "measure", seconds=seconds):
+                    result.steps.append(response["step"])
         for slot, result in enumerate(results):
-            result.peak = ask(slot, "memory").get("peak", 0.0)
+            result.peak = request(slot, "memory").get("peak", 0.0)
     finally:
         for worker in workers:
             worker.close()
     return results
 
 
-def merge_results(results: list[Result], others: list[Result]) -> list[Result]:
+def is_slow(result: Result, steps: int) -> bool:
+    """Return whether the last run took longer than `SLOW_RUN_SECONDS`."""
+    return bool(result.steps) and result.steps[-1] * steps > SLOW_RUN_SECONDS
+
+
+def merge_results(results: list[Result], new_results: list[Result]) -> list[Result]:
     """Merge the measurements of several processes: the memory layout of each is random."""
-    for one, other in zip(results, others, strict=True):
-        one.steps += other.steps
-        one.failure = one.failure or other.failure
+    for result, new in zip(results, new_results, strict=True):
+        result.steps += new.steps
+        result.failure = result.failure or new.failure
     return results
 
 
 def first_fits(
-    names: Iterable[str], peers: Iterable[Peer], rounds: int
+    names: Iterable[str], libraries: Iterable[Library], rounds: int
 ) -> dict[tuple[str, str], list[float]]:
-    """Time the first run of fresh processes; Podium's once without and once with what the process
-    before has kept.
+    """Time the first run in new processes; Podium's without a compilation cache, and with that of
+    the previous process.
     """
     times: dict[tuple[str, str], list[float]] = {}
     for name, _ in itertools.product(names, range(rounds)):
-        for peer in peers:
-            if peer.kind == "jax-scan":
+        for library in libraries:
+            if library.kind == "jax-scan":
                 continue
             with tempfile.TemporaryDirectory() as cache:
                 for label in (
-                    (f"{peer.name}, cold", f"{peer.name}, second process")
-                    if peer.kind == "podium"
-                    else (peer.name,)
+                    (f"{library.name}, cold", f"{library.name}, second process")
+                    if library.kind == "podium"
+                    else (library.name,)
                 ):
-                    worker = Worker(peer, name, cache=cache)
+                    worker = Worker(library, name, cache=cache)
                     try:
-                        times.setdefault((name, label), []).append(worker.ask("open")["first"])
-                    except Failed as reason:
+                        times.setdefault((name, label), []).append(worker.request("open")["first"])
+                    except WorkerError as reason:
                         print(f"{name}, {label}: n/a, {reason}", flush=True)
                     finally:
                         worker.close()
     return times
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description="Measure Podium beside its peers.")
+    parser = argparse.ArgumentParser(description="Compare Podium with other libraries.")
     parser.add_argument(
         "--quick", action="store_true", help="about five minutes: fewer and shorter rounds"
     )
@@ -113,13 +126,13 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--only", help=f"workloads, with commas: {','.join(WORKLOADS)}, and first_fit"
     )
-    parser.add_argument("--peers", help="only these libraries, with commas")
-    parser.add_argument("--rounds", type=int, help="how many rounds")
+    parser.add_argument("--libraries", help="only these libraries, with commas")
+    parser.add_argument("--rounds", type=int, help="the number of rounds")
     parser.add_argument(
         "--processes",
         type=int,
         default=1,
-        help="how many processes of each library to measure, again each time",
+        help="the number of processes of each library, measured one after the other",
     )
     parser.add_argument(
         "--out",
@@ -129,7 +142,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="compare the weights of Podium and the twins, and measure nothing",
+        help="compare the weights of Podium and of the JAX implementations, and measure nothing",
     )
     options = parser.parse_args()
     options.names = options.only.split(",") if options.only else [*WORKLOADS, "first_fit"]
@@ -141,53 +154,52 @@ def parsed() -> argparse.Namespace:
     return options
 
 
-def usable(options: argparse.Namespace) -> list[Peer]:
-    """Return the libraries to measure; those that cannot be installed are named and left out."""
-    wanted = set(options.peers.split(",")) if options.peers else None
-    found = []
-    for peer in OWN if options.self else OWN + OTHERS:
-        if wanted is not None and peer.name not in wanted:
+def select_libraries(options: argparse.Namespace) -> list[Library]:
+    """Return the libraries to measure, without those that cannot be installed."""
+    names = set(options.libraries.split(",")) if options.libraries else None
+    selected = []
+    for library in INSTALLED_LIBRARIES + (() if options.self else OTHER_LIBRARIES):
+        if names is not None and library.name not in names:
             continue
-        if reason := peer.install():
-            print(f"{peer.name}: n/a, could not be installed: {reason}", flush=True)
+        if reason := library.install():
+            print(f"{library.name}: n/a, could not be installed: {reason}", flush=True)
         else:
-            found.append(peer)
-    return found
+            selected.append(library)
+    return selected
 
 
 def main() -> None:
     """Measure, print and write."""
-    options = parsed()
+    options = parse_arguments()
     if options.check:
-        # needs Podium, which the rest of this process does without: it stays small beside its
-        # workers
+        # Imported only here, because it imports Podium: otherwise this process stays small.
         import check
 
         return check.main(options.names)
-    peers = usable(options)
+    libraries = select_libraries(options)
     rounds = options.rounds or (3 if options.quick else 7)
     seconds, warm = (0.3, 1.5) if options.quick else (0.6, 3.0)
-    begun, results = time.perf_counter(), {}
+    start, results = time.perf_counter(), {}
     for name in [name for name in options.names if name in WORKLOADS]:
         measurements = [
-            measure(name, peers, rounds, seconds, warm) for _ in range(options.processes)
+            measure(name, libraries, rounds, seconds, warm) for _ in range(options.processes)
         ]
         results[name] = functools.reduce(merge_results, measurements)
         print("\n".join(report.details({name: results[name]})), flush=True)
     parts = [
         "# Results",
-        report.setting(rounds, seconds, options.processes),
+        report.describe_setup(rounds, seconds, options.processes),
         *report.summary(results),
         "",
         *report.targets(results),
     ]
     if "first_fit" in options.names:
         names = FIRST_FITS[1:2] if options.quick else FIRST_FITS
-        parts += ["", *report.first_fits(first_fits(names, peers, 1 if options.quick else 3))]
+        parts += ["", *report.first_fits(first_fits(names, libraries, 1 if options.quick else 3))]
     text = "\n".join([*parts, *report.details(results), ""])
-    print(text, f"\n{(time.perf_counter() - begun) / 60:.1f} minutes", sep="")
-    whole = not options.only and not options.peers and not options.self
-    if path := options.out or (HERE / "results.md" if whole else None):
+    print(text, f"\n{(time.perf_counter() - start) / 60:.1f} minutes", sep="")
+    is_complete = not options.only and not options.libraries and not options.self
+    if path := options.out or (BENCHMARKS_DIR / "results.md" if is_complete else None):
         path.write_text(text)
 
 

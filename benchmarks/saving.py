@@ -21,29 +21,24 @@ import podium
 NAMES = ("m.keras", "m.h5", "w.weights.h5", "w.h5", "w.safetensors")
 
 
-def large_model(megabytes, layers=8):
-    width = int((megabytes * 2**20 / 4 / layers) ** 0.5)
-    made = [
-        podium.layers.Dense(width, kernel_initializer="zeros", name=f"d{place}")
-        for place in range(layers)
+def make_large_model(size_mib, layers=8):
+    width = int((size_mib * 2**20 / 4 / layers) ** 0.5)
+    dense_layers = [
+        podium.layers.Dense(width, kernel_initializer="zeros", name=f"d{index}")
+        for index in range(layers)
     ]
-    return podium.Sequential([podium.Input((width,)), *made], name="large")
+    return podium.Sequential([podium.Input((width,)), *dense_layers], name="large")
 
 
-def touch(num_bytes):
-    """Use and free memory. Virtual machines get theirs from the host when it is first used, slowly,
-    and may lose it again.
-    """
+def touch_memory(num_bytes):
+    """Use and free memory: a virtual machine may receive it from its host, slowly, at first use."""
     np.empty(num_bytes, "u1")[::4096] = 1
 
 
-def timed(action, num_bytes):
-    gc.collect()  # models that were loaded before: their memory is wanted again
-    touch(
-        3 * num_bytes
-        # so that no step pays for what others find ready: the file in the kernel's memory, and
-        # twice in ours
-    )
+def time_action(action, num_bytes):
+    gc.collect()  # frees models that were loaded before
+    # Each action then finds the same memory ready: for the page cache, and twice for the process.
+    touch_memory(3 * num_bytes)
     start = time.perf_counter()
     result = action()
     return time.perf_counter() - start, result
@@ -61,29 +56,29 @@ def read_bytes(path):
         return len(file.read())
 
 
-def forget(path):
-    read_bytes(path)  # whether it was in the kernel's memory before, or not
+def drop_from_page_cache(path):
+    read_bytes(path)  # so that the state before does not matter
     descriptor = os.open(path, os.O_RDONLY)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(descriptor)
 
 
-def rounds(count, path, plain, content, save, load):
+def measure(num_rounds, path, raw_path, content, save, load):
     """Return the shortest time of each step, in seconds."""
     steps = {
-        "write": lambda: write_bytes(plain, content),
+        "write": lambda: write_bytes(raw_path, content),
         "save": lambda: save(path),
-        "read cold": lambda: read_bytes(plain),
+        "read cold": lambda: read_bytes(raw_path),
         "load cold": lambda: load(path),
-        "read warm": lambda: read_bytes(plain),
+        "read warm": lambda: read_bytes(raw_path),
         "load warm": lambda: load(path),
     }
     times = dict.fromkeys(steps, np.inf)
-    for _ in range(count):
+    for _ in range(num_rounds):
         for step, action in steps.items():
             if step.endswith("cold"):
-                forget(plain if step.startswith("read") else path)
-            times[step] = min(times[step], timed(action, len(content))[0])
+                drop_from_page_cache(raw_path if step.startswith("read") else path)
+            times[step] = min(times[step], time_action(action, len(content))[0])
     return times
 
 
@@ -92,14 +87,14 @@ def main():
     parser.add_argument("--megabytes", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=NAMES)
-    given = parser.parse_args()
-    model = large_model(given.megabytes)
-    draw = np.random.default_rng(0)
+    options = parser.parse_args()
+    model = make_large_model(options.megabytes)
+    rng = np.random.default_rng(0)
     for layer in model.layers:
         layer.set_weights(
-            [draw.standard_normal(weight.shape, "float32") for weight in layer.get_weights()]
+            [rng.standard_normal(weight.shape, "float32") for weight in layer.get_weights()]
         )
-    other = large_model(given.megabytes)
+    target = make_large_model(options.megabytes)
     content = (
         np.concatenate([np.asarray(weight.value).reshape(-1) for weight in model.weights])
         .view("u1")
@@ -107,16 +102,16 @@ def main():
     )
     print(
         f"{len(content) / 2**20:.0f} MiB; ratios to writing and reading the same bytes, best "
-        f"of {given.rounds}"
+        f"of {options.rounds}"
     )
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        plain = pathlib.Path(folder) / "plain"
-        for name in given.only:
+        raw_path = pathlib.Path(folder) / "raw"
+        for name in options.only:
             path = pathlib.Path(folder) / name
-            whole = name.startswith("m.")
-            save = model.save if whole else model.save_weights
-            load = podium.saving.load_model if whole else other.load_weights
-            times = rounds(given.rounds, path, plain, content, save, load)
+            is_model = name.startswith("m.")
+            save = model.save if is_model else model.save_weights
+            load = podium.saving.load_model if is_model else target.load_weights
+            times = measure(options.rounds, path, raw_path, content, save, load)
             ratios = {
                 "save": times["save"] / times["write"],
                 "load cold": times["load cold"] / times["read cold"],

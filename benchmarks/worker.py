@@ -2,7 +2,7 @@
 
 The protocol is JSON lines: `{"do": "open"}` builds the model and times the first run, `{"do":
 "measure", "seconds": 0.5}` repeats runs for about that time, `{"do": "memory"}` returns the peak
-memory. Started by `run.py`: worker.py kind workload [k].
+memory. Started by `run.py`: worker.py kind workload [steps_per_execution].
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-SETTLED = 12  # runs
-IMPORTED = time.perf_counter()  # when Python has started
+WARM_UP_RUNS = 12
+START_TIME = time.perf_counter()  # when Python has started
 
 
-def library(kind: str) -> tuple[Any, Any]:
-    """Import Keras in one of its forms, and TensorFlow's names if it has them."""
+def import_keras(kind: str) -> tuple[Any, Any]:
+    """Import a library with the Keras API, and TensorFlow or its names if they work with it."""
     if kind == "podium":
         import podium
-        import podium.compat.tensorflow as names
+        import podium.compat.tensorflow as tf
 
-        return podium, names
+        return podium, tf
     if kind == "tf_keras":
         import tensorflow
         import tf_keras
@@ -40,99 +40,99 @@ def library(kind: str) -> tuple[Any, Any]:
     return keras, tensorflow
 
 
-def prepared(kind: str, name: str, number: int | None) -> Callable[[], Callable[[], Any]]:
-    """Import what is needed, and return what builds the model and returns what runs it once."""
+def make_builder(kind: str, name: str, k: int | None) -> Callable[[], Callable[[], Any]]:
+    """Import the library, and return a function that builds the model and returns a function that
+    runs it once.
+    """
     from workloads import WORKLOADS
 
     workload = WORKLOADS[name]
     if kind in ("jax-loop", "jax-scan"):
-        from twins_jax import by_hand
+        from jax_workloads import make_trainer
 
-        return lambda: by_hand(name, kind == "jax-scan").run
+        return lambda: make_trainer(name, kind == "jax-scan").run
     if kind == "lightning":
-        from twins_lightning import ByLightning
+        from lightning_workloads import LightningTrainer
 
-        return lambda: ByLightning(name).run
-    keras, names = library(kind)
+        return lambda: LightningTrainer(name).run
+    keras, tf = import_keras(kind)
     data = workload.data()
-    options = {} if number is None else {"steps_per_execution": number}
+    options = {} if k is None else {"steps_per_execution": k}
 
     def build() -> Callable[[], Any]:
-        model = workload.build(keras, names, **options)
+        model = workload.build(keras, tf, **options)
         return lambda: workload.run(model, data)
 
     return build
 
 
-def peak_megabytes() -> float:
-    """Return the most memory this process has held."""
+def peak_memory_mib() -> float:
+    """Return the peak memory of this process in MiB."""
     with open("/proc/self/status") as file:
         line = next(line for line in file if line.startswith("VmHWM"))
     return int(line.split()[1]) / 1024
 
 
-class Bench:
-    """Answers requests."""
+class Measurement:
+    """Builds and runs a workload; each public method handles one kind of request."""
 
-    def __init__(self, kind: str, name: str, number: int | None):
+    def __init__(self, kind: str, name: str, k: int | None):
         from workloads import WORKLOADS
 
         self.steps = WORKLOADS[name].steps
-        self.build = prepared(kind, name, number)
-        self.import_seconds = time.perf_counter() - IMPORTED
+        self.build = make_builder(kind, name, k)
+        self.import_seconds = time.perf_counter() - START_TIME
         self.run: Callable[[], Any] = lambda: None
 
     def open(self, warm: float = 0.0) -> dict:
         """Build the model and run it once, timed; then repeat until the times are stable.
 
-        That is for `warm` seconds, and for `SETTLED` runs unless they take five times as long.
+        It repeats for `warm` seconds and `WARM_UP_RUNS` runs, at most five times `warm` seconds.
         """
         start = time.perf_counter()
         self.run = self.build()
         self.run()
         first = time.perf_counter() - start
-        begun, count, passed = time.perf_counter(), 0, 0.0
-        while passed < (5 * warm if count < SETTLED else warm):
+        start, count, elapsed = time.perf_counter(), 0, 0.0
+        while elapsed < (5 * warm if count < WARM_UP_RUNS else warm):
             self.run()
-            count, passed = count + 1, time.perf_counter() - begun
+            count, elapsed = count + 1, time.perf_counter() - start
         return {"import": self.import_seconds, "first": first}
 
     def measure(self, seconds: float) -> dict:
-        """Return seconds for a step, the mean of as many runs as fit."""
+        """Return seconds per step, the mean of as many runs as `seconds` allows."""
         start, count = time.perf_counter(), 0
         while True:
             self.run()
             count += 1
-            passed = time.perf_counter() - start
-            if passed + passed / count > seconds:
-                return {"step": passed / count / self.steps}
+            elapsed = time.perf_counter() - start
+            if elapsed + elapsed / count > seconds:
+                return {"step": elapsed / count / self.steps}
 
     def memory(self) -> dict:
-        """Return the largest memory so far, in MiB."""
-        return {"peak": peak_megabytes()}
+        """Return the peak memory so far, in MiB."""
+        return {"peak": peak_memory_mib()}
 
 
 def main() -> None:
-    """Answer one line of JSON after the other; libraries may print what they like, it goes
-    nowhere.
-    """
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    """Respond to each request, a line of JSON; what libraries print is discarded."""
+    responses = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")
-    kind, name, *number = sys.argv[1:]
-    bench = None
+    kind, name, *options = sys.argv[1:]
+    measurement = None
     for line in sys.stdin:
         request = json.loads(line)
         try:
             if request["do"] == "import":
-                bench = Bench(kind, name, int(number[0]) if number else None)
-                answer: dict = {}
+                measurement = Measurement(kind, name, int(options[0]) if options else None)
+                response: dict = {}
             else:
-                answer = getattr(bench, request.pop("do"))(**request)
+                response = getattr(measurement, request.pop("do"))(**request)
         except Exception as error:
             reason = str(error).strip() or repr(error)
-            answer = {"error": f"{type(error).__name__}: {reason.splitlines()[0][:200]}"}
-        answers.write(json.dumps(answer) + "\n")
+            response = {"error": f"{type(error).__name__}: {reason.splitlines()[0][:200]}"}
+        responses.write(json.dumps(response) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The workloads in the Keras API: they run unchanged on Podium, Keras 3 and tf_keras.
 
 Nothing here imports a library: `build` receives one (`keras`), and TensorFlow (`tf`) where a
-workload has a custom step. Sizes, data and the number of steps are shared with `twins_jax.py` and
-`twins_lightning.py`.
+workload has a custom step. Sizes, data and the number of steps are shared with `jax_workloads.py`
+and `lightning_workloads.py`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ LATENT = 128  # of the GAN
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """Something to measure: a model, its data, and how long one run of it is.
+    """A workload: a model, its data, and the length of one run.
 
     Attributes:
-        title: What the table calls it.
-        arrays: Makes the inputs and the targets, given a generator of random numbers and a number
-            of samples.
-        build: Makes the compiled model, given the library, TensorFlow's names if there are any, and
-            more for `compile`.
-        samples: In an epoch.
+        title: Its name in the tables.
+        arrays: Returns the inputs and the targets for a random generator and a number of samples.
+        build: Returns the compiled model for the library, TensorFlow's names if there are any, and
+            further arguments of `compile`.
+        samples: Samples of an epoch.
         batch: Samples of a step.
-        epochs: Of one run, which is one call of `fit`.
+        epochs: Epochs of one run, which is one call of `fit`.
         kind: "fit" on arrays, "generator" for `fit` on a generator, "predict".
         shuffle: Whether `fit` shuffles.
-        numbers: The values of `steps_per_execution` that Keras is tried with; None is its default.
+        steps_per_execution: The values to measure Keras with; None is its default.
         rounds: The maximum number of rounds.
     """
 
@@ -45,20 +44,20 @@ class Workload:
     epochs: int = 1
     kind: str = "fit"
     shuffle: bool = True
-    numbers: tuple[int | None, ...] = (None,)
+    steps_per_execution: tuple[int | None, ...] = (None,)
     rounds: int = 100
 
     @property
     def steps(self) -> int:
-        """How many steps a run takes."""
+        """The number of steps of a run."""
         return self.epochs * math.ceil(self.samples / self.batch)
 
     def data(self) -> tuple:
-        """Make the inputs and the targets; the same ones every time."""
+        """Return the inputs and the targets, the same at every call."""
         return self.arrays(np.random.default_rng(0), self.samples)
 
     def run(self, model: Any, data: tuple) -> Any:
-        """Do once, with the API of Keras, what is measured."""
+        """Run the workload once, with the Keras API."""
         x, y = data
         if self.kind == "predict":
             return model.predict(x, batch_size=self.batch, verbose=0)
@@ -73,7 +72,7 @@ class Workload:
 
 
 def batches(x: np.ndarray, y: np.ndarray, size: int) -> Iterator[tuple]:
-    """Yield batches without end, as a generator of the user's own does."""
+    """Yield batches without end, as a user's generator does."""
     for number in itertools.count():
         start = number * size % (len(x) - size + 1)
         yield x[start : start + size], y[start : start + size]
@@ -82,15 +81,15 @@ def batches(x: np.ndarray, y: np.ndarray, size: int) -> Iterator[tuple]:
 # --- data
 
 
-def numbers(*shape: int) -> Callable:
-    """Inputs of that shape, and one number to predict."""
+def regression_data(*shape: int) -> Callable:
+    """Inputs of that shape, and one value to predict."""
     return lambda rng, count: (
         rng.random((count, *shape), "float32"),
         rng.random((count, 1), "float32"),
     )
 
 
-def classes(*shape: int) -> Callable:
+def classification_data(*shape: int) -> Callable:
     """Inputs of that shape, and one of ten classes."""
     return lambda rng, count: (
         rng.random((count, *shape), "float32"),
@@ -98,8 +97,8 @@ def classes(*shape: int) -> Callable:
     )
 
 
-def tokens(rng: np.random.Generator, count: int) -> tuple:
-    """Sequences of 32 words, and one of ten classes."""
+def token_data(rng: np.random.Generator, count: int) -> tuple:
+    """Sequences of 32 tokens, and one of ten classes."""
     return rng.integers(0, 1000, (count, 32)).astype("int32"), rng.integers(0, 10, count).astype(
         "int32"
     )
@@ -143,7 +142,7 @@ def dense(keras: Any, tf: Any = None, **options: Any) -> Any:
     return model
 
 
-def five_at_once(keras: Any, tf: Any = None, **options: Any) -> Any:
+def dense_five_fused_steps(keras: Any, tf: Any = None, **options: Any) -> Any:
     """The seed's example with five steps in an execution."""
     model = keras.Sequential([keras.Input(shape=(10,)), keras.layers.Dense(1)])
     loss, metric = (
@@ -154,7 +153,7 @@ def five_at_once(keras: Any, tf: Any = None, **options: Any) -> Any:
     return model
 
 
-def small(keras: Any, tf: Any = None, **options: Any) -> Any:
+def one_hidden_layer(keras: Any, tf: Any = None, **options: Any) -> Any:
     """One hidden layer."""
     model = keras.Sequential(
         [keras.Input((32,)), keras.layers.Dense(64, activation="relu"), keras.layers.Dense(1)]
@@ -181,30 +180,30 @@ def cnn(keras: Any, layers: Any) -> list:
 
 
 def lstm(keras: Any, layers: Any) -> list:
-    """An image read line by line."""
+    """An LSTM over the rows of an image."""
     return [keras.Input((28, 28)), layers.LSTM(128), layers.Dense(10)]
 
 
 def residual(keras: Any, tf: Any = None, **options: Any) -> Any:
-    """Two blocks of two convolutions with batch normalization and a way around them."""
+    """Two blocks of two convolutions with batch normalization and a shortcut."""
     layers = keras.layers
 
-    def convolved(x: Any, filters: int, strides: int = 1, size: int = 3) -> Any:
+    def convolve(x: Any, filters: int, strides: int = 1, size: int = 3) -> Any:
         x = layers.Conv2D(filters, size, strides=strides, padding="same", use_bias=False)(x)
         return layers.BatchNormalization()(x)
 
     inputs = keras.Input((32, 32, 3))
-    x = layers.ReLU()(convolved(inputs, 16))
+    x = layers.ReLU()(convolve(inputs, 16))
     for filters, strides in ((16, 1), (32, 2)):
-        around = x if strides == 1 else convolved(x, filters, strides, size=1)
-        inside = convolved(layers.ReLU()(convolved(x, filters, strides)), filters)
-        x = layers.ReLU()(layers.Add()([inside, around]))
+        shortcut = x if strides == 1 else convolve(x, filters, strides, size=1)
+        main = convolve(layers.ReLU()(convolve(x, filters, strides)), filters)
+        x = layers.ReLU()(layers.Add()([main, shortcut]))
     outputs = layers.Dense(10)(layers.GlobalAveragePooling2D()(x))
     return as_classifier(keras, keras.Model(inputs, outputs), options)
 
 
 def transformer(keras: Any, tf: Any = None, **options: Any) -> Any:
-    """Two blocks of attention and a small MLP, normalized before; 32 words, width 64, four
+    """Two blocks of attention and a small MLP, normalized before; 32 tokens, width 64, four
     heads.
     """
     layers = keras.layers
@@ -228,10 +227,10 @@ def transformer(keras: Any, tf: Any = None, **options: Any) -> Any:
 
 
 def gan(keras: Any, tf: Any = None, **options: Any) -> Any:
-    """The seed's GAN: its own `compile` and its own `train_step`, with tapes."""
+    """The seed's GAN: it overrides `compile` and `train_step`, with tapes."""
     if tf is None:
         raise NotImplementedError(
-            "its train_step uses tf.GradientTape, which this library's steps cannot"
+            "its train_step uses tf.GradientTape, which steps of this library do not support"
         )
     layers = keras.layers
     discriminator = keras.Sequential(
@@ -312,36 +311,69 @@ def gan(keras: Any, tf: Any = None, **options: Any) -> Any:
     return model
 
 
-TRIED = (None, 8, 32)
+KERAS_STEPS_PER_EXECUTION = (None, 8, 32)
 
 WORKLOADS = {
     "dense": Workload(
-        "Dense(1), 1,000 x 32, batch 32", numbers(32), dense, 1000, 32, epochs=30, numbers=TRIED
+        "Dense(1), 1,000 x 32, batch 32",
+        regression_data(32),
+        dense,
+        1000,
+        32,
+        epochs=30,
+        steps_per_execution=KERAS_STEPS_PER_EXECUTION,
     ),
     "dense_long": Workload(
-        "Dense(1), 64,000 x 32, batch 32", numbers(32), dense, 64_000, 32, numbers=TRIED
+        "Dense(1), 64,000 x 32, batch 32",
+        regression_data(32),
+        dense,
+        64_000,
+        32,
+        steps_per_execution=KERAS_STEPS_PER_EXECUTION,
     ),
     "five": Workload(
         "Dense(1), five steps an execution",
         zeros_and_ones,
-        five_at_once,
+        dense_five_fused_steps,
         1000,
         10,
         epochs=10,
         shuffle=False,
     ),
     "mlp": Workload(
-        "MLP 784-512-512-10, batch 128", classes(784), classifier(mlp), 6400, 128, epochs=2
+        "MLP 784-512-512-10, batch 128",
+        classification_data(784),
+        classifier(mlp),
+        6400,
+        128,
+        epochs=2,
     ),
-    "cnn": Workload("small CNN, 28 x 28, batch 64", classes(28, 28, 1), classifier(cnn), 1280, 64),
-    "residual": Workload("residual CNN, 32 x 32, batch 32", classes(32, 32, 3), residual, 256, 32),
-    "transformer": Workload("transformer, 2 layers, batch 64", tokens, transformer, 1280, 64),
-    "lstm": Workload("LSTM(128), 28 x 28, batch 64", classes(28, 28), classifier(lstm), 2560, 64),
+    "cnn": Workload(
+        "small CNN, 28 x 28, batch 64", classification_data(28, 28, 1), classifier(cnn), 1280, 64
+    ),
+    "residual": Workload(
+        "residual CNN, 32 x 32, batch 32", classification_data(32, 32, 3), residual, 256, 32
+    ),
+    "transformer": Workload("transformer, 2 layers, batch 64", token_data, transformer, 1280, 64),
+    "lstm": Workload(
+        "LSTM(128), 28 x 28, batch 64", classification_data(28, 28), classifier(lstm), 2560, 64
+    ),
     "gan": Workload("the seed's GAN, batch 64", images_only, gan, 64, 64, rounds=3),
     "predict": Workload(
-        "predict, 64 hidden, batch 32", numbers(32), small, 25_600, 32, kind="predict"
+        "predict, 64 hidden, batch 32",
+        regression_data(32),
+        one_hidden_layer,
+        25_600,
+        32,
+        kind="predict",
     ),
     "generator": Workload(
-        "generator, 64 hidden, batch 32", numbers(32), small, 8192, 32, epochs=2, kind="generator"
+        "generator, 64 hidden, batch 32",
+        regression_data(32),
+        one_hidden_layer,
+        8192,
+        32,
+        epochs=2,
+        kind="generator",
     ),
 }

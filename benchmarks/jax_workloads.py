@@ -23,8 +23,8 @@ NO_SCAN = "gradients of lax convolutions take 30 times as long in a scan"
 # --- optimizers, as Keras defines them
 
 
-def adam_start(weights: list) -> tuple:
-    """Return the first state of Adam."""
+def initial_adam_state(weights: list) -> tuple:
+    """Return the initial state of Adam."""
     return (
         [jnp.zeros_like(w) for w in weights],
         [jnp.zeros_like(w) for w in weights],
@@ -51,7 +51,7 @@ def sgd(weights: list, gradients: list, state: tuple) -> tuple:
     return [w - 0.01 * g for w, g in zip(weights, gradients, strict=True)], state
 
 
-# --- losses, each with the metric that is shown beside it
+# --- losses, each with its metric
 
 
 def squares(y: Any, outputs: Any) -> tuple:
@@ -60,16 +60,16 @@ def squares(y: Any, outputs: Any) -> tuple:
 
 
 def summed_squares(y: Any, outputs: Any) -> tuple:
-    """The sum of squares, and the error in per cent."""
+    """The sum of squares, and the percentage error."""
     return jnp.sum((y - outputs) ** 2), 100 * jnp.mean(
         jnp.abs((y - outputs) / jnp.maximum(jnp.abs(y), 1e-7))
     )
 
 
 def cross_entropy(y: Any, logits: Any) -> tuple:
-    """Cross-entropy of classes, and the share of right ones."""
-    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], axis=1)
-    return -jnp.mean(chosen), jnp.mean((jnp.argmax(logits, -1) == y).astype(jnp.float32))
+    """Cross-entropy of classes, and the accuracy."""
+    log_probabilities = jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], axis=1)
+    return -jnp.mean(log_probabilities), jnp.mean((jnp.argmax(logits, -1) == y).astype(jnp.float32))
 
 
 # --- models: `(weights, state, x)` to the outputs and the new state, which only batch normalization
@@ -84,61 +84,61 @@ def mlp(weights: list, state: list, x: Any) -> tuple:
 
 
 def convolution(x: Any, kernel: Any, stride: int = 1) -> Any:
-    """A convolution as `lax` has it."""
+    """A convolution by `lax`."""
     return jax.lax.conv_general_dilated(
         x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
 
 
-def pool(x: Any) -> Any:
-    """The largest of 2 x 2 pixels."""
+def max_pool(x: Any) -> Any:
+    """Max pooling over 2 x 2 pixels."""
     return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
 def cnn(weights: list, state: list, x: Any) -> tuple:
     """Two convolutions with pooling."""
     for number in (0, 2):
-        x = pool(jax.nn.relu(convolution(x, weights[number]) + weights[number + 1]))
+        x = max_pool(jax.nn.relu(convolution(x, weights[number]) + weights[number + 1]))
     return x.reshape(x.shape[0], -1) @ weights[4] + weights[5], state
 
 
-# Keras orders weights by depth: kernel, gamma and beta of each convolution are found here, its
-# running moments at 2 x position.
-PLACES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11), (12, 14, 15), (13, 16, 17))
+# Keras orders weights by depth: the indices of kernel, gamma and beta of each convolution. The
+# running moments of convolution i are at 2 i.
+WEIGHT_INDICES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9, 10, 11), (12, 14, 15), (13, 16, 17))
 
 
 def residual(weights: list, state: list, x: Any) -> tuple:
     """Two blocks of two convolutions with batch normalization."""
     state = list(state)
 
-    def convolved(x: Any, place: int, stride: int = 1) -> Any:
-        kernel, gamma, beta = (weights[slot] for slot in PLACES[place])
+    def convolve(x: Any, index: int, stride: int = 1) -> Any:
+        kernel, gamma, beta = (weights[slot] for slot in WEIGHT_INDICES[index])
         x = convolution(x, kernel, stride)
         moments = jnp.mean(x, (0, 1, 2)), jnp.var(x, (0, 1, 2))
-        for slot, moment in enumerate(moments, 2 * place):
+        for slot, moment in enumerate(moments, 2 * index):
             state[slot] = 0.99 * state[slot] + 0.01 * moment
         return (x - moments[0]) * (gamma * jax.lax.rsqrt(moments[1] + 1e-3)) + beta
 
-    x = jax.nn.relu(convolved(x, 0))
-    x = jax.nn.relu(convolved(jax.nn.relu(convolved(x, 1)), 2) + x)
-    inside, around = convolved(jax.nn.relu(convolved(x, 3, 2)), 4), convolved(x, 5, 2)
-    x = jax.nn.relu(inside + around)
+    x = jax.nn.relu(convolve(x, 0))
+    x = jax.nn.relu(convolve(jax.nn.relu(convolve(x, 1)), 2) + x)
+    main, shortcut = convolve(jax.nn.relu(convolve(x, 3, 2)), 4), convolve(x, 5, 2)
+    x = jax.nn.relu(main + shortcut)
     return jnp.mean(x, (1, 2)) @ weights[-2] + weights[-1], state
 
 
-def normalized(x: Any, gamma: Any, beta: Any) -> Any:
+def layer_normalization(x: Any, gamma: Any, beta: Any) -> Any:
     """Layer normalization."""
     mean, variance = jnp.mean(x, -1, keepdims=True), jnp.var(x, -1, keepdims=True)
     return (x - mean) * jax.lax.rsqrt(variance + 1e-6) * gamma + beta
 
 
-def transformer(weights: list, state: list, words: Any) -> tuple:
+def transformer(weights: list, state: list, tokens: Any) -> tuple:
     """Two blocks of attention and a small MLP."""
     weights = iter(weights)
     take = partial(next, weights)
-    x = take()[words] + take()
+    x = take()[tokens] + take()
     for _ in range(2):
-        h = normalized(x, take(), take())
+        h = layer_normalization(x, take(), take())
         query, key, value = (jnp.einsum("btd,dhk->bthk", h, take()) + take() for _ in range(3))
         scores = jax.nn.softmax(jnp.einsum("bqhk,bshk->bhqs", query / 4.0, key))
         x = (
@@ -146,13 +146,13 @@ def transformer(weights: list, state: list, words: Any) -> tuple:
             + jnp.einsum("bqhk,hkd->bqd", jnp.einsum("bhqs,bshk->bqhk", scores, value), take())
             + take()
         )
-        h = normalized(x, take(), take())
+        h = layer_normalization(x, take(), take())
         x = x + jax.nn.gelu(h @ take() + take(), approximate=False) @ take() + take()
     return jnp.mean(x, 1) @ take() + take(), state
 
 
 def lstm(weights: list, state: list, x: Any) -> tuple:
-    """An LSTM over the lines of an image."""
+    """An LSTM over the rows of an image."""
     kernel, recurrent, bias, out, out_bias = weights
 
     def step(carry: tuple, x: Any) -> tuple:
@@ -166,16 +166,15 @@ def lstm(weights: list, state: list, x: Any) -> tuple:
     return h @ out + out_bias, state
 
 
-# --- what they start from: shapes in Keras's order; a letter says what a value other than a random
-# one is
+# --- shapes of the weights, in Keras's order
 
 
-def layers_of(*sizes: int) -> list:
+def dense_shapes(*sizes: int) -> list:
     """Shapes of dense layers."""
     return [shape for a, b in itertools.pairwise(sizes) for shape in ((a, b), (b,))]
 
 
-RESIDUAL = [
+RESIDUAL_SHAPES = [
     *[
         (3, 3, 3, 16),
         (16,),
@@ -192,7 +191,7 @@ RESIDUAL = [
     ],
     *[(3, 3, 32, 32), (1, 1, 16, 32), (32,), (32,), (32,), (32,)],
 ]
-BLOCK = [
+BLOCK_SHAPES = [
     (64,),
     (64,),
     *[(64, 4, 16), (4, 16)] * 3,
@@ -200,52 +199,54 @@ BLOCK = [
     (64,),
     (64,),
     (64,),
-    *layers_of(64, 128, 64),
+    *dense_shapes(64, 128, 64),
 ]
 
 
-class Twin(NamedTuple):
-    """How a workload is computed."""
+class JaxWorkload(NamedTuple):
+    """The functions and shapes of a workload in JAX."""
 
     forward: Callable
     loss: Callable
     shapes: list
     optimizer: Callable = adam
-    state: list = []  # noqa: RUF012 - shapes of what training changes but gradients do not
+    state: list = []  # noqa: RUF012 - shapes of non-trainable weights
     scan: bool = True
 
 
-TWINS = {
-    "dense": Twin(mlp, squares, layers_of(32, 1)),
-    "dense_long": Twin(mlp, squares, layers_of(32, 1)),
-    "five": Twin(mlp, summed_squares, layers_of(10, 1), sgd),
-    "mlp": Twin(mlp, cross_entropy, layers_of(784, 512, 512, 10)),
-    "cnn": Twin(
+JAX_WORKLOADS = {
+    "dense": JaxWorkload(mlp, squares, dense_shapes(32, 1)),
+    "dense_long": JaxWorkload(mlp, squares, dense_shapes(32, 1)),
+    "five": JaxWorkload(mlp, summed_squares, dense_shapes(10, 1), sgd),
+    "mlp": JaxWorkload(mlp, cross_entropy, dense_shapes(784, 512, 512, 10)),
+    "cnn": JaxWorkload(
         cnn,
         cross_entropy,
-        [(3, 3, 1, 16), (16,), (3, 3, 16, 32), (32,), *layers_of(1568, 10)],
+        [(3, 3, 1, 16), (16,), (3, 3, 16, 32), (32,), *dense_shapes(1568, 10)],
         scan=False,
     ),
-    "residual": Twin(
+    "residual": JaxWorkload(
         residual,
         cross_entropy,
-        RESIDUAL + layers_of(32, 10),
+        RESIDUAL_SHAPES + dense_shapes(32, 10),
         state=[(16,)] * 6 + [(32,)] * 6,
         scan=False,
     ),
-    "transformer": Twin(
-        transformer, cross_entropy, [(1000, 64), (32, 64), *BLOCK, *BLOCK, *layers_of(64, 10)]
+    "transformer": JaxWorkload(
+        transformer,
+        cross_entropy,
+        [(1000, 64), (32, 64), *BLOCK_SHAPES, *BLOCK_SHAPES, *dense_shapes(64, 10)],
     ),
-    "lstm": Twin(lstm, cross_entropy, [(28, 512), (128, 512), (512,), *layers_of(128, 10)]),
-    "predict": Twin(mlp, squares, layers_of(32, 64, 1)),
-    "generator": Twin(mlp, squares, layers_of(32, 64, 1), scan=False),
+    "lstm": JaxWorkload(
+        lstm, cross_entropy, [(28, 512), (128, 512), (512,), *dense_shapes(128, 10)]
+    ),
+    "predict": JaxWorkload(mlp, squares, dense_shapes(32, 64, 1)),
+    "generator": JaxWorkload(mlp, squares, dense_shapes(32, 64, 1), scan=False),
 }
 
 
-def start(shapes: list) -> list:
-    """Return weights to begin with: random matrices, and vectors of ones and zeros, which cost the
-    same as any.
-    """
+def initial_weights(shapes: list) -> list:
+    """Return initial weights: random matrices, and vectors of ones."""
     rng = np.random.default_rng(1)
     return [
         jnp.asarray(rng.normal(size=shape) / math.sqrt(math.prod(shape[:-1])), jnp.float32)
@@ -255,15 +256,15 @@ def start(shapes: list) -> list:
     ]
 
 
-class ByHand:
-    """A loop written by hand around a twin; `run()` is what `Workload.run` does with a model.
+class JaxTrainer:
+    """A hand-written training loop in JAX; `run()` does what `Workload.run` does with a model.
 
     Args:
-        name: Of the twin.
+        name: The name of the workload.
         scan: Whether an epoch is one `lax.scan`; otherwise each step is a call.
-        workload: How much there is to do, if not what is measured.
-        weights: To begin with; by default some of the right shapes.
-        state: The same for what gradients do not change.
+        workload: The sizes, if they are not those of the measured workload.
+        weights: Initial trainable weights; by default random ones.
+        state: Initial non-trainable weights.
     """
 
     def __init__(
@@ -275,37 +276,43 @@ class ByHand:
         state: list | None = None,
     ):
         self.workload = workload or WORKLOADS[name]
-        self.twin = TWINS[name]
-        if scan and not self.twin.scan:
+        self.definition = JAX_WORKLOADS[name]
+        if scan and not self.definition.scan:
             raise NotImplementedError(
                 NO_SCAN if name != "generator" else "a generator runs on the host"
             )
         self.scan = scan
-        weights = [jnp.array(w) for w in weights] if weights else start(self.twin.shapes)
-        state = [jnp.array(s) for s in state] if state else start(self.twin.state)
-        self.carry = weights, state, adam_start(weights) if self.twin.optimizer is adam else ()
+        weights = (
+            [jnp.array(w) for w in weights] if weights else initial_weights(self.definition.shapes)
+        )
+        state = [jnp.array(s) for s in state] if state else initial_weights(self.definition.state)
+        self.carry = (
+            weights,
+            state,
+            initial_adam_state(weights) if self.definition.optimizer is adam else (),
+        )
         self.history: list = []
         self.order = np.random.default_rng(2)
         self.host = self.workload.data()
         self.x, self.y = map(jnp.asarray, self.host)
         self.step = jax.jit(self._gathered_step, donate_argnums=0)
-        self.given_step = jax.jit(self._step, donate_argnums=0)
+        self.step_on_batch = jax.jit(self._step, donate_argnums=0)
         self.epoch = jax.jit(self._epoch, donate_argnums=0)
-        self.forward = jax.jit(lambda carry, x: self.twin.forward(carry[0], carry[1], x)[0])
+        self.forward = jax.jit(lambda carry, x: self.definition.forward(carry[0], carry[1], x)[0])
         self.forward_all = jax.jit(
-            lambda carry, x: jax.lax.map(lambda one: self.forward(carry, one), x)
+            lambda carry, x: jax.lax.map(lambda batch: self.forward(carry, batch), x)
         )
 
     def _step(self, carry_and_sums: tuple, x: Any, y: Any) -> tuple:
         (weights, state, optimizer), sums = carry_and_sums
 
         def loss_of(weights: list) -> tuple:
-            outputs, new_state = self.twin.forward(weights, state, x)
-            loss, metric = self.twin.loss(y, outputs)
+            outputs, new_state = self.definition.forward(weights, state, x)
+            loss, metric = self.definition.loss(y, outputs)
             return loss, (metric, new_state)
 
         (loss, (metric, state)), gradients = jax.value_and_grad(loss_of, has_aux=True)(weights)
-        weights, optimizer = self.twin.optimizer(weights, gradients, optimizer)
+        weights, optimizer = self.definition.optimizer(weights, gradients, optimizer)
         count = x.shape[0]
         return (weights, state, optimizer), sums + jnp.stack([loss * count, metric * count])
 
@@ -314,46 +321,50 @@ class ByHand:
 
     def _epoch(self, carry_and_sums: tuple, x: Any, y: Any, order: Any) -> tuple:
         batch = self.workload.batch
-        whole = len(order) // batch * batch
+        num_in_full_batches = len(order) // batch * batch
         body = lambda carry, rows: (self._gathered_step(carry, x, y, rows), None)  # noqa: E731
-        carry_and_sums, _ = jax.lax.scan(body, carry_and_sums, order[:whole].reshape(-1, batch))
-        return carry_and_sums if whole == len(order) else body(carry_and_sums, order[whole:])[0]
+        carry_and_sums, _ = jax.lax.scan(
+            body, carry_and_sums, order[:num_in_full_batches].reshape(-1, batch)
+        )
+        if num_in_full_batches == len(order):
+            return carry_and_sums
+        return body(carry_and_sums, order[num_in_full_batches:])[0]
 
     def run(self) -> Any:
-        """Do once what is measured."""
+        """Run the workload once."""
         if self.workload.kind == "predict":
             return self.predict()
         self.history = []
         source = batches(*self.host, self.workload.batch)
         for _ in range(self.workload.epochs):
-            both = self.carry, jnp.zeros(2)
+            carry_and_sums = self.carry, jnp.zeros(2)
             self.carry, sums = (
-                self.generated(both, source)
+                self.train_on_generator(carry_and_sums, source)
                 if self.workload.kind == "generator"
-                else self.trained(both)
+                else self.train_on_arrays(carry_and_sums)
             )
-            self.history.append(
-                np.asarray(sums) / self.workload.samples
-            )  # here the host waits, once an epoch
+            # The host waits here, once per epoch.
+            self.history.append(np.asarray(sums) / self.workload.samples)
         return self.history
 
-    def trained(self, both: tuple) -> tuple:
+    def train_on_arrays(self, carry_and_sums: tuple) -> tuple:
         """Train for an epoch on the arrays."""
         count, batch = self.workload.samples, self.workload.batch
         order = (
             self.order.permutation(count) if self.workload.shuffle else np.arange(count)
         ).astype(np.int32)
         if self.scan:
-            return self.epoch(both, self.x, self.y, order)
+            return self.epoch(carry_and_sums, self.x, self.y, order)
         for first in range(0, count, batch):
-            both = self.step(both, self.x, self.y, order[first : first + batch])
-        return both
+            rows = order[first : first + batch]
+            carry_and_sums = self.step(carry_and_sums, self.x, self.y, rows)
+        return carry_and_sums
 
-    def generated(self, both: tuple, source: Iterator) -> tuple:
-        """Train for an epoch on what a generator yields."""
+    def train_on_generator(self, carry_and_sums: tuple, source: Iterator) -> tuple:
+        """Train for an epoch on the batches of a generator."""
         for _ in range(self.workload.samples // self.workload.batch):
-            both = self.given_step(both, *next(source))
-        return both
+            carry_and_sums = self.step_on_batch(carry_and_sums, *next(source))
+        return carry_and_sums
 
     def predict(self) -> np.ndarray:
         """Compute the outputs for all inputs, in one array on the host."""
@@ -373,12 +384,12 @@ class ByHand:
 # --- the GAN
 
 
-def leaky(x: Any) -> Any:
+def leaky_relu(x: Any) -> Any:
     """LeakyReLU(0.2)."""
     return jnp.where(x > 0, x, 0.2 * x)
 
 
-def upsampled(x: Any, kernel: Any) -> Any:
+def conv_transpose(x: Any, kernel: Any) -> Any:
     """A transposed convolution of stride 2."""
     return jax.lax.conv_transpose(
         x, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
@@ -386,35 +397,35 @@ def upsampled(x: Any, kernel: Any) -> Any:
 
 
 def discriminate(w: list, x: Any) -> Any:
-    """Return logits: is an image generated?"""
-    x = leaky(convolution(x, w[0], 2) + w[1])
-    x = leaky(convolution(x, w[2], 2) + w[3])
+    """Return the logits of images being generated."""
+    x = leaky_relu(convolution(x, w[0], 2) + w[1])
+    x = leaky_relu(convolution(x, w[2], 2) + w[3])
     return jnp.max(x, (1, 2)) @ w[4] + w[5]
 
 
 def generate(w: list, z: Any) -> Any:
     """Return images."""
-    x = leaky(z @ w[0] + w[1]).reshape(-1, 7, 7, 128)
-    x = leaky(upsampled(x, w[2]) + w[3])
-    x = leaky(upsampled(x, w[4]) + w[5])
+    x = leaky_relu(z @ w[0] + w[1]).reshape(-1, 7, 7, 128)
+    x = leaky_relu(conv_transpose(x, w[2]) + w[3])
+    x = leaky_relu(conv_transpose(x, w[4]) + w[5])
     return jax.nn.sigmoid(convolution(x, w[6]) + w[7])
 
 
-def binary(labels: Any, logits: Any) -> Any:
+def binary_cross_entropy(labels: Any, logits: Any) -> Any:
     """Binary cross-entropy."""
     return jnp.mean(jnp.maximum(logits, 0) - logits * labels + jnp.log1p(jnp.exp(-jnp.abs(logits))))
 
 
-class GANByHand:
+class JaxGanTrainer:
     """The seed's GAN in plain JAX."""
 
     def __init__(self) -> None:
         self.workload = WORKLOADS["gan"]
         self.images = jnp.asarray(self.workload.data()[0])
         kernels = (4, 4, 128, 128), (128,)
-        d = start([(3, 3, 1, 64), (64,), (3, 3, 64, 128), (128,), (128, 1), (1,)])
-        g = start([(LATENT, 6272), (6272,), *kernels, *kernels, (7, 7, 128, 1), (1,)])
-        self.carry = d, g, adam_start(d), adam_start(g), jax.random.key(0)
+        d = initial_weights([(3, 3, 1, 64), (64,), (3, 3, 64, 128), (128,), (128, 1), (1,)])
+        g = initial_weights([(LATENT, 6272), (6272,), *kernels, *kernels, (7, 7, 128, 1), (1,)])
+        self.carry = d, g, initial_adam_state(d), initial_adam_state(g), jax.random.key(0)
         self.step = jax.jit(self._step, donate_argnums=0)
         self.order = np.random.default_rng(2)
 
@@ -422,16 +433,18 @@ class GANByHand:
         d, g, d_state, g_state, key = carry
         key, *keys = jax.random.split(key, 4)
         count = rows.shape[0]
-        both = jnp.concatenate(
+        images_of_both = jnp.concatenate(
             [generate(g, jax.random.normal(keys[0], (count, LATENT))), images[rows]]
         )
         labels = jnp.concatenate([jnp.ones((count, 1)), jnp.zeros((count, 1))])
         labels += 0.05 * jax.random.uniform(keys[1], labels.shape)
-        d_loss, gradients = jax.value_and_grad(lambda d: binary(labels, discriminate(d, both)))(d)
+        d_loss, gradients = jax.value_and_grad(
+            lambda d: binary_cross_entropy(labels, discriminate(d, images_of_both))
+        )(d)
         d, d_state = adam(d, gradients, d_state, 3e-4)
         latent = jax.random.normal(keys[2], (count, LATENT))
         g_loss, gradients = jax.value_and_grad(
-            lambda g: binary(0.0, discriminate(d, generate(g, latent)))
+            lambda g: binary_cross_entropy(0.0, discriminate(d, generate(g, latent)))
         )(g)
         g, g_state = adam(g, gradients, g_state, 3e-4)
         return (d, g, d_state, g_state, key), jnp.stack([d_loss, g_loss])
@@ -446,10 +459,10 @@ class GANByHand:
         return np.asarray(losses)
 
 
-def by_hand(name: str, scan: bool) -> Any:
-    """Return something whose `run()` does what the workload does."""
+def make_trainer(name: str, scan: bool) -> JaxTrainer | JaxGanTrainer:
+    """Return the object whose `run()` runs the workload."""
     if name != "gan":
-        return ByHand(name, scan)
+        return JaxTrainer(name, scan)
     if scan:
         raise NotImplementedError(NO_SCAN)
-    return GANByHand()
+    return JaxGanTrainer()

@@ -30,7 +30,7 @@ for name in ("lightning.pytorch", "lightning.fabric", "lightning"):
     logging.getLogger(name).setLevel(logging.ERROR)
 warnings.filterwarnings("ignore")
 
-# --- losses, each with the metric that is shown beside it
+# --- losses, each with its metric
 
 
 def squares(y: Any, outputs: Any) -> tuple:
@@ -39,13 +39,13 @@ def squares(y: Any, outputs: Any) -> tuple:
 
 
 def summed_squares(y: Any, outputs: Any) -> tuple:
-    """The sum of squares, and the error in per cent."""
+    """The sum of squares, and the percentage error."""
     error = ((y - outputs.detach()) / y.abs().clamp(min=1e-7)).abs().mean() * 100
     return functional.mse_loss(outputs, y, reduction="sum"), error
 
 
 def cross_entropy(y: Any, logits: Any) -> tuple:
-    """Cross-entropy of classes, and the share of right ones."""
+    """Cross-entropy of classes, and the accuracy."""
     return functional.cross_entropy(logits, y), (logits.detach().argmax(-1) == y).float().mean()
 
 
@@ -71,12 +71,12 @@ class Cnn(nn.Module):
         self.out = nn.Linear(1568, 10)
 
     def forward(self, x: Any) -> Any:
-        for one in self.convolutions:
-            x = functional.max_pool2d(functional.relu(one(x)), 2)
+        for convolution in self.convolutions:
+            x = functional.max_pool2d(functional.relu(convolution(x)), 2)
         return self.out(x.flatten(1))
 
 
-def convolved(inputs: int, filters: int, stride: int = 1, size: int = 3) -> nn.Module:
+def convolution_block(inputs: int, filters: int, stride: int = 1, size: int = 3) -> nn.Module:
     """A convolution and batch normalization."""
     convolution = nn.Conv2d(inputs, filters, size, stride, padding=size // 2, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(filters, eps=1e-3, momentum=0.01))
@@ -87,11 +87,11 @@ class Residual(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = convolved(3, 16)
-        self.around = nn.ModuleList([nn.Identity(), convolved(16, 32, 2, size=1)])
-        self.inside = nn.ModuleList(
+        self.first = convolution_block(3, 16)
+        self.shortcuts = nn.ModuleList([nn.Identity(), convolution_block(16, 32, 2, size=1)])
+        self.blocks = nn.ModuleList(
             [
-                nn.Sequential(convolved(16, n, stride), nn.ReLU(), convolved(n, n))
+                nn.Sequential(convolution_block(16, n, stride), nn.ReLU(), convolution_block(n, n))
                 for n, stride in ((16, 1), (32, 2))
             ]
         )
@@ -99,8 +99,8 @@ class Residual(nn.Module):
 
     def forward(self, x: Any) -> Any:
         x = functional.relu(self.first(x))
-        for around, inside in zip(self.around, self.inside, strict=True):
-            x = functional.relu(inside(x) + around(x))
+        for shortcut, block in zip(self.shortcuts, self.blocks, strict=True):
+            x = functional.relu(block(x) + shortcut(x))
         return self.out(x.mean((2, 3)))
 
 
@@ -109,7 +109,7 @@ class Transformer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words = nn.Embedding(1000, 64)
+        self.tokens = nn.Embedding(1000, 64)
         self.positions = nn.Parameter(torch.rand(32, 64) * 0.1 - 0.05)
         self.norms = nn.ModuleList([nn.LayerNorm(64, eps=1e-6) for _ in range(4)])
         self.attention = nn.ModuleList(
@@ -118,8 +118,8 @@ class Transformer(nn.Module):
         self.mlps = nn.ModuleList([mlp(64, 128, 64, activation=nn.GELU) for _ in range(2)])
         self.out = nn.Linear(64, 10)
 
-    def forward(self, words: Any) -> Any:
-        x = self.words(words) + self.positions
+    def forward(self, tokens: Any) -> Any:
+        x = self.tokens(tokens) + self.positions
         for number in range(2):
             h = self.norms[2 * number](x)
             x = x + self.attention[number](h, h, h, need_weights=False)[0]
@@ -128,7 +128,7 @@ class Transformer(nn.Module):
 
 
 class Lstm(nn.Module):
-    """An LSTM over the lines of an image."""
+    """An LSTM over the rows of an image."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class Lstm(nn.Module):
 
 
 class Training(lightning.LightningModule):
-    """A model with its loss, as Lightning wants it."""
+    """A Lightning module of a model, its loss and its optimizer."""
 
     def __init__(self, net: nn.Module, loss: Callable, optimizer: Callable):
         super().__init__()
@@ -161,14 +161,14 @@ class Training(lightning.LightningModule):
 
 
 class Reshape(nn.Module):
-    """To the images that transposed convolutions begin with."""
+    """Reshapes vectors to the images that the first transposed convolution takes."""
 
     def forward(self, x: Any) -> Any:
         return x.view(-1, 128, 7, 7)
 
 
-class Largest(nn.Module):
-    """The largest value of each channel."""
+class GlobalMaxPool(nn.Module):
+    """The maximum of each channel."""
 
     def forward(self, x: Any) -> Any:
         return x.amax((2, 3))
@@ -186,7 +186,7 @@ class Gan(lightning.LightningModule):
             leaky,
             nn.Conv2d(64, 128, 3, 2, 1),
             leaky,
-            Largest(),
+            GlobalMaxPool(),
             nn.Linear(128, 1),
         )
         up = [layer for _ in range(2) for layer in (nn.ConvTranspose2d(128, 128, 4, 2, 1), leaky)]
@@ -226,7 +226,7 @@ class Gan(lightning.LightningModule):
 
 
 class Batches(IterableDataset):
-    """What the generator yields, for one epoch."""
+    """The batches of the generator for one epoch."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, workload: Workload):
         self.arrays, self.workload = (x, y), workload
@@ -262,8 +262,8 @@ MODULES: dict[str, Callable] = {
 }
 
 
-class ByLightning:
-    """A module and its data; `run()` is what `Workload.run` does with a model."""
+class LightningTrainer:
+    """A module and its data; `run()` does what `Workload.run` does with a model."""
 
     def __init__(self, name: str):
         self.workload: Workload = WORKLOADS[name]
@@ -282,7 +282,7 @@ class ByLightning:
         )
 
     def run(self) -> Any:
-        """Do once what is measured."""
+        """Run the workload once."""
         trainer = lightning.Trainer(max_epochs=self.workload.epochs, accelerator="cpu", **QUIET)
         if self.workload.kind == "predict":
             return torch.cat(trainer.predict(self.module, self.loader)).numpy()
