@@ -88,7 +88,7 @@ def load_digits(test_split: float = 0.2, seed: int = 113) -> tuple[Arrays, Array
         from sklearn import datasets
     except ImportError as error:
         raise ImportError(
-            "datasets.digits reads the images that come with scikit-learn. Install it with `pip "
+            "datasets.digits reads the images that scikit-learn contains. Install it with `pip "
             "install scikit-learn`."
         ) from error
     digits = datasets.load_digits()

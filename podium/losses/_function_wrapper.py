@@ -20,7 +20,12 @@ from podium.core import (
     tree_leaves,
 )
 from podium.losses._loss import Loss
-from podium.losses._loss_function import Values, is_loss_function, match_ranks, to_dispatchable
+from podium.losses._loss_function import (
+    Values,
+    is_loss_function,
+    squeeze_or_expand_to_same_rank,
+    to_dispatchable,
+)
 from podium.losses._reduction import combine_masks, reduce_weighted
 
 registry = NameRegistry("loss", Loss, module="keras.losses")
@@ -146,7 +151,7 @@ def _match_tree_ranks(y_true: Values, y_pred: Values) -> tuple[Any, Any]:
     if true_tree != pred_tree:
         return y_true, y_pred
     pairs = [
-        match_ranks(true, pred)
+        squeeze_or_expand_to_same_rank(true, pred)
         for true, pred in zip(tree_leaves(y_true), tree_leaves(y_pred), strict=True)
     ]
     trues, preds = iter([true for true, _ in pairs]), iter([pred for _, pred in pairs])

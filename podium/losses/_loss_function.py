@@ -81,12 +81,12 @@ def cast_to_float(x: jax.Array) -> jax.Array:
     return x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(floatx())
 
 
-def match_ranks(first: Values, second: Values) -> tuple[Values, Values]:
+def squeeze_or_expand_to_same_rank(first: Values, second: Values) -> tuple[Values, Values]:
     """Remove or add a last axis of size 1 where the ranks differ by one: `(n,)` and `(n, 1)` both
     become `(n, 1)`.
     """
     if len(first.shape) < len(second.shape):
-        second, first = match_ranks(second, first)
+        second, first = squeeze_or_expand_to_same_rank(second, first)
         return first, second
     if len(first.shape) == len(second.shape) + 1 and first.shape[-1] == 1:
         return (first, second[..., None]) if len(second.shape) == 1 else (first[..., 0], second)
@@ -108,7 +108,7 @@ def align_targets(
         ValueError: The shapes differ by more than a last axis of size 1.
     """
     y_pred = cast_to_float(y_pred)
-    true, pred = match_ranks(y_true.astype(y_pred.dtype), y_pred)
+    true, pred = squeeze_or_expand_to_same_rank(y_true.astype(y_pred.dtype), y_pred)
     if true.shape != pred.shape:
         raise ValueError(
             f"{loss} was given y_true of shape {y_true.shape} and y_pred of shape "

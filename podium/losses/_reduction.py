@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from podium.core import promote_dtypes, unknown_choice
-from podium.losses._loss_function import match_ranks
+from podium.losses._loss_function import squeeze_or_expand_to_same_rank
 
 REDUCTIONS = ("sum_over_batch_size", "sum", "mean", "mean_with_sample_weight", "none")
 
@@ -115,7 +115,7 @@ def _multiply_weights(weight: jax.Array, share: jax.Array) -> jax.Array:
 def _align_weights(values: jax.Array, weight: jax.Array, what: str) -> tuple[jax.Array, jax.Array]:
     """Return values and weights of one rank, aligned from the first axis (the samples)."""
     shapes = values.shape, weight.shape
-    values, weight = match_ranks(values, weight)
+    values, weight = squeeze_or_expand_to_same_rank(values, weight)
     if not values.ndim or not weight.ndim:
         return values, weight
     weight = _append_axes(weight, values.ndim)
@@ -132,7 +132,7 @@ def _align_weights(values: jax.Array, weight: jax.Array, what: str) -> tuple[jax
 
 
 def _match_lengths(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
-    first, second = match_ranks(first, second)
+    first, second = squeeze_or_expand_to_same_rank(first, second)
     rank = max(first.ndim, second.ndim)
     return _append_axes(first, rank), _append_axes(second, rank)
 

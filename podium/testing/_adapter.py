@@ -29,7 +29,7 @@ def check_adapter(
     Args:
         adapter: The class.
         make_source: Returns a new source with the same data at every call.
-        **options: Arguments for the adapter besides the source, such as `batch_size=`.
+        **options: Further arguments of the adapter, such as `batch_size=`.
 
     Raises:
         ContractError: The adapter breaks the contract; the message states how.

@@ -121,7 +121,7 @@ class DirectoryOptions:
         sample: Callable[[], Any],
     ) -> FileDataset | tuple[FileDataset, FileDataset]:
         """Find the files and return a Dataset of them, or two if `subset` is "both"."""
-        # Sampled like in Keras, so that `set_random_seed` gives the same seed.
+        # Sampled like in Keras, so that `set_random_seed` produces the same seed.
         seed = int(np.random.randint(10**6)) if self.seed is None else self.seed
         files = find_files(
             self.directory,

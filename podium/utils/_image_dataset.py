@@ -109,7 +109,7 @@ def image_dataset_from_directory(
             "crop_to_aspect_ratio=True and pad_to_aspect_ratio=True were given; at most "
             "one of them was expected."
         )
-    height, width = size = _check_size(image_size)
+    height, width = size = _check_image_size(image_size)
     options = DirectoryOptions(
         directory=directory,
         labels=labels,
@@ -139,7 +139,7 @@ def image_dataset_from_directory(
     return options.create_datasets(_SUFFIXES, "images", read, sample)
 
 
-def _check_size(image_size: int | Sequence[int]) -> tuple[int, int]:
+def _check_image_size(image_size: int | Sequence[int]) -> tuple[int, int]:
     pair = (image_size, image_size) if isinstance(image_size, (int, np.integer)) else image_size
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise ValueError(

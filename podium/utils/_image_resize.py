@@ -53,10 +53,10 @@ INTERPOLATIONS = (
 )
 
 
-def resize(image: Pixels, size: tuple[int, int], interpolation: str) -> Pixels:
+def resize_array(image: Pixels, size: tuple[int, int], interpolation: str) -> Pixels:
     """Resize images `(..., height, width, channels)`; the result is float32."""
     for axis, length in ((-3, size[0]), (-2, size[1])):
-        indices, weights = _sampling_weights(image.shape[axis], length, interpolation)
+        indices, weights = _interpolation_weights(image.shape[axis], length, interpolation)
         shape = (-1, *(1,) * (-axis - 1))
         image = sum(
             np.take(image, index, axis) * weight.reshape(shape)
@@ -66,7 +66,9 @@ def resize(image: Pixels, size: tuple[int, int], interpolation: str) -> Pixels:
 
 
 @functools.lru_cache(256)
-def _sampling_weights(length: int, new_length: int, interpolation: str) -> tuple[Pixels, Pixels]:
+def _interpolation_weights(
+    length: int, new_length: int, interpolation: str
+) -> tuple[Pixels, Pixels]:
     """Return the indices and weights of the input pixels of each output pixel along one axis.
 
     Both have the shape `(kernel size, new_length)`.
@@ -110,7 +112,7 @@ def resize_to_fit(
     if crop:
         image = _crop_to_aspect_ratio(image, size)
     if not pad:
-        return resize(image, size, interpolation)
+        return resize_array(image, size, interpolation)
     # In float32 like TensorFlow: sizes are rounded down, and another precision could give another
     # size.
     old, new = np.array(image.shape[-3:-1], np.float32), np.array(size, np.float32)
@@ -118,7 +120,7 @@ def resize_to_fit(
     height, width = (max(1, int(value)) for value in scaled)
     top, left = (max(0, int(value)) for value in np.floor((new - scaled) / np.float32(2)))
     padded = np.zeros((*image.shape[:-3], *size, image.shape[-1]), np.float32)
-    inner = resize(image, (height, width), interpolation)
+    inner = resize_array(image, (height, width), interpolation)
     padded[..., top : top + height, left : left + width, :] = inner
     return padded
 

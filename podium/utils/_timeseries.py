@@ -72,7 +72,7 @@ def timeseries_dataset_from_array(
     batch_size = (
         None if batch_size is None else check_int("batch_size", batch_size, integral_floats=True)
     )
-    # Sampled like in Keras, so that `set_random_seed` gives the same seed.
+    # Sampled like in Keras, so that `set_random_seed` produces the same seed.
     seed = int(np.random.randint(10**6)) if shuffle and seed is None else seed
     steps = _check_rows(data, "data")
     start, end = _check_bounds(start_index, end_index, len(steps))

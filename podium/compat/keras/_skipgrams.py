@@ -66,9 +66,9 @@ def skipgrams(
         if not word or (sampling_table is not None and sampling_table[word] < generator.random()):
             continue
         start = max(0, position - window_size)
-        for other in range(start, min(len(sequence), position + window_size + 1)):
-            if other != position and sequence[other]:
-                pairs.append([word, sequence[other]])
+        for neighbor in range(start, min(len(sequence), position + window_size + 1)):
+            if neighbor != position and sequence[neighbor]:
+                pairs.append([word, sequence[neighbor]])
                 labels.append([0, 1] if categorical else 1)
     words = [pair[0] for pair in pairs]
     generator.shuffle(words)

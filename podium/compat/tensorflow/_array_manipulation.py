@@ -137,7 +137,7 @@ def roll(
     axis: int | Sequence[int],
     name: str | None = None,
 ) -> Tensor:
-    """Shift elements along axes; elements shifted out at one end come in at the other.
+    """Shift elements along axes; elements shifted past the end are inserted at the start.
 
     Example:
         >>> from podium.compat import tensorflow as tf

@@ -108,7 +108,7 @@ def map_fn(
 def vectorized_map(
     fn: Callable[..., Tree], elems: Tree, fallback_to_while_loop: bool = True, warn: bool = True
 ) -> Tree:
-    """Apply a function to all slices along the first axis at once.
+    """Apply a function to all slices along the first axis, vectorized.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -141,8 +141,8 @@ def scan(
     if initializer is not None:
         return ops.scan(step, initializer, elems, reverse=reverse)[1]
     first = map_structure(lambda x: x[-1 if reverse else 0], elems)
-    others = map_structure(lambda x: x[:-1] if reverse else x[1:], elems)
-    results = ops.scan(step, first, others, reverse=reverse)[1]
+    remaining = map_structure(lambda x: x[:-1] if reverse else x[1:], elems)
+    results = ops.scan(step, first, remaining, reverse=reverse)[1]
 
     def prepend(initial: Tensor, accumulated: Tensor) -> Tensor:
         parts = [initial[None], accumulated]

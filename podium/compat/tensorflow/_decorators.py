@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 def fold_constants(fn: Callable[P, R]) -> Callable[P, R]:
-    """Make `fn` compute at once, also inside a trace, when all its arguments are known ints.
+    """Make `fn` compute eagerly, also inside a trace, when all its arguments are known ints.
 
     Without this `tf.concat([[batch], [1, 1]], 0)` inside a compiled function would be a traced
     value, and no shape could be made of it. Not for functions that make large arrays from a shape:

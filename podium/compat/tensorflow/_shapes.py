@@ -53,7 +53,7 @@ class ShapeVector(tuple[int, ...]):
     def _apply(
         self, op: Callable[[Any, Any], Any], other: TensorLike, swapped: bool = False
     ) -> ShapeVector | Tensor:
-        """Apply a binary operator; known ints give a `ShapeVector`, other values a Tensor."""
+        """Apply a binary operator; known ints produce a `ShapeVector`, other values a Tensor."""
         result: Tensor
         if not isinstance(other, (int, list, tuple, np.ndarray, np.integer)):
             tensor = convert_to_tensor(list(self))

@@ -170,7 +170,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @fold_constants
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divide two tensors; ints give a float.
+    """Divide two tensors; the quotient of ints is a float.
 
     The same as `podium.ops.divide`.
 
@@ -282,7 +282,7 @@ def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @fold_constants
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Divide two tensors; ints give a float.
+    """Divide two tensors; the quotient of ints is a float.
 
     The same as `podium.ops.true_divide`.
 

@@ -271,7 +271,7 @@ def count_nonzero(
     return _count_nonzero(input, axis, bool(keepdims))
 
 
-def _accumulate(
+def _cumulative(
     fn: Callable[..., jax.Array],
     initial: int,
     x: TensorLike,
@@ -283,20 +283,20 @@ def _accumulate(
     x = jnp.flip(x, axis) if reverse else x
     if exclusive:
         first = jnp.full_like(jax.lax.slice_in_dim(x, 0, 1, axis=axis), initial)
-        others = jax.lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis)
-        x = jnp.concatenate([first, others], axis)
+        preceding = jax.lax.slice_in_dim(x, 0, x.shape[axis] - 1, axis=axis)
+        x = jnp.concatenate([first, preceding], axis)
     x = fn(x, axis=axis)
     return jnp.flip(x, axis) if reverse else x
 
 
 @lift_with_promotion
 def _cumsum(x: TensorLike, axis: int, exclusive: bool, reverse: bool) -> jax.Array:
-    return _accumulate(jnp.cumsum, 0, x, axis, exclusive, reverse)
+    return _cumulative(jnp.cumsum, 0, x, axis, exclusive, reverse)
 
 
 @lift_with_promotion
 def _cumprod(x: TensorLike, axis: int, exclusive: bool, reverse: bool) -> jax.Array:
-    return _accumulate(jnp.cumprod, 1, x, axis, exclusive, reverse)
+    return _cumulative(jnp.cumprod, 1, x, axis, exclusive, reverse)
 
 
 @fold_constants

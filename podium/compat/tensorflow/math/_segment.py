@@ -88,7 +88,7 @@ def _segment_mean(data: TensorLike, ids: TensorLike, num_segments: int) -> jax.A
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: int, name: str | None = None
 ) -> Tensor:
-    """Average the rows of each segment; an empty segment gives 0.
+    """Average the rows of each segment; the mean of an empty segment is 0.
 
     Example:
         >>> from podium.compat import tensorflow as tf

@@ -110,7 +110,7 @@ def uniform(
     if "int" in sample_dtype:
         if maxval is None:
             raise ValueError(
-                "tf.random.uniform was given an integer dtype and no maxval; give both minval "
+                "tf.random.uniform was given an integer dtype and no maxval; pass both minval "
                 "and maxval."
             )
         ints: Tensor = random.randint(static_shape(shape), minval, maxval, sample_dtype, generator)
@@ -234,7 +234,7 @@ def stateless_normal(
     name: str | None = None,
     alg: str | None = None,
 ) -> Tensor:
-    """Sample from a normal distribution; the same pair of seeds gives the same values.
+    """Sample from a normal distribution; the same pair of seeds produces the same values.
 
     Example:
         >>> from podium.compat import tensorflow as tf
@@ -262,7 +262,7 @@ def stateless_uniform(
     name: str | None = None,
     alg: str | None = None,
 ) -> Tensor:
-    """Sample uniformly between bounds; the same pair of seeds gives the same values.
+    """Sample uniformly between bounds; the same pair of seeds produces the same values.
 
     Example:
         >>> from podium.compat import tensorflow as tf
