@@ -81,7 +81,7 @@ def test_tensors_on_other_devices_are_copied_by_batch(x):
         (
             lambda x: torch.empty(3, 2, device="meta"),
             ValueError,
-            "device 'meta', which holds no numbers",
+            "device 'meta', which has no values",
         ),
         (lambda x: torch.tensor(x, dtype=torch.complex64), TypeError, "`x` holds complex numbers"),
         (lambda x: torch.full((3,), 2**40), OverflowError, "`x` holds integers"),
