@@ -16,7 +16,7 @@ from podium.callbacks._history import History
 from podium.callbacks._logs import Logs
 from podium.callbacks._progbar_logger import ProgbarLogger
 from podium.callbacks._step_logs import StepLogs
-from podium.callbacks._validation import check_signature, flatten
+from podium.callbacks._validation import check_signature, flatten_callbacks
 from podium.core import check_choice
 from podium.core.internal import context, override
 from podium.execution import StepValues
@@ -72,7 +72,7 @@ class CallbackList:
         self._has_state: set[int] = set()  # ids of callbacks whose state was restored
         # For each kind of run, the callbacks whose begin hook was called and whose end hook is due.
         self._begun: dict[str, list[Callback] | None] = dict.fromkeys(KINDS)
-        for callback in flatten(callbacks):
+        for callback in flatten_callbacks(callbacks):
             self._add(callback)
         if add_history and self.history is None:
             self._add(History())
@@ -90,7 +90,7 @@ class CallbackList:
 
     def append(self, callback: Callback) -> None:
         """Add a callback at the end."""
-        for item in flatten(callback):
+        for item in flatten_callbacks(callback):
             self._add(item)
             if self.model is not None:
                 item.set_model(self.model)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from podium.callbacks._callback import ALIASES, BATCH_HOOKS, EPOCH_HOOKS, Callback
 
 
-def flatten(callbacks: object) -> list[Callback]:
+def flatten_callbacks(callbacks: object) -> list[Callback]:
     """Return the callbacks in a callback, a list of them, a nested list or a CallbackList."""
     if callbacks is None:
         return []
@@ -29,7 +29,7 @@ def _flatten_item(item: object) -> list[Callback]:
             f"`{name}(...)`."
         )
     if isinstance(item, Iterable) and not isinstance(item, (str, bytes, Mapping, type)):
-        return flatten(item)
+        return flatten_callbacks(item)
     hint = ""
     if callable(item):
         hint = " For a function, write `LambdaCallback(on_epoch_end=lambda epoch, logs: ...)`."

@@ -217,7 +217,7 @@ class DataHandler:
                 ):
                     self._start(epoch)
                 iterator = self._iterator
-                if iterator.exhausted() and not self._first_step:
+                if iterator.is_exhausted() and not self._first_step:
                     self._warn_insufficient_data()  # an epoch without a batch does not begin
                     return
                 self._epoch, self._has_started = epoch, True
@@ -237,7 +237,7 @@ class DataHandler:
         while limit is None or self._current_step < limit:
             if self._insufficient_data:
                 return
-            if may_end and self._iterator.exhausted():
+            if may_end and self._iterator.is_exhausted():
                 self._on_end_of_data()
                 return
             count = self.steps_per_execution
@@ -321,7 +321,7 @@ class DataHandler:
         if ended:
             self._first_epoch, self._first_step = self._first_epoch + 1, 0
             if self._adapter.should_recreate_iterator():
-                self._iterator.exhausted()  # ends the iteration, which shuffles count
+                self._iterator.is_exhausted()  # ends the iteration, which shuffles count
                 self._start(self._first_epoch)
 
     def order(self) -> list[Any]:
@@ -356,7 +356,7 @@ class DataHandler:
         Raises:
             ValueError: There is none: the data are empty, or a generator is exhausted.
         """
-        if self._iterator.exhausted():
+        if self._iterator.is_exhausted():
             raise ValueError(
                 f"`{self._names.x}` is empty: it has no batch. It may be a generator that is "
                 "exhausted; make a new one. Expect x to be a non-empty "

@@ -30,7 +30,7 @@ class Iterator(Stream):
         array([1., 2.], dtype=float32)
         >>> iterator.get_next().numpy()
         array([3.], dtype=float32)
-        >>> iterator.exhausted()
+        >>> iterator.is_exhausted()
         True
     """
 
@@ -96,7 +96,7 @@ class Iterator(Stream):
             pass  # a short group; the next call raises
         return group
 
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Return whether no element is left. May read one element ahead, which is kept for the next
         call.
         """

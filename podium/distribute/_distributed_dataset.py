@@ -71,7 +71,7 @@ class _BatchSplitter(Stream):
             if isinstance(self._elements, Stream)
             else next(self._elements)
         )
-        arrays = map_structure(_as_numpy, element)
+        arrays = map_structure(_to_numpy, element)
         sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arrays) if leaf.ndim}
         parts = self._layout.parts // (jax.process_count() if self._is_partial else 1)
         even = all(size and size % parts == 0 for size in sizes)
@@ -92,5 +92,5 @@ class _BatchSplitter(Stream):
         return self.next_batch()
 
 
-def _as_numpy(leaf: Any) -> NDArray[Any]:
+def _to_numpy(leaf: Any) -> NDArray[Any]:
     return check_int_range(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))

@@ -117,7 +117,7 @@ class MeshStrategy(Strategy):
         """Return the values of the replicas of this machine as a tuple; for a structure, a tuple of
         structures.
         """
-        leaves, treedef = jax.tree.flatten(value, is_leaf=_is_leaf)
+        leaves, treedef = jax.tree.flatten(value, is_leaf=_is_array_leaf)
         counts = {len(leaf.values) for leaf in leaves if is_per_replica(leaf)}
         if not counts:
             return (value,)
@@ -223,7 +223,7 @@ class MeshStrategy(Strategy):
         return f"<podium.distribute.{type(self).__name__} {shape}>"
 
 
-def _is_leaf(value: object) -> bool:
+def _is_array_leaf(value: object) -> bool:
     return is_per_replica(value) or hasattr(value, "_value")
 
 

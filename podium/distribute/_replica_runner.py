@@ -83,7 +83,9 @@ class ReplicaRunner:
 
     def _trace(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tree:
         """Trace a function for one replica, inside the function that is being traced."""
-        leaves, treedef = jax.tree.flatten(preserve_key_order((args, kwargs)), is_leaf=_is_leaf)
+        leaves, treedef = jax.tree.flatten(
+            preserve_key_order((args, kwargs)), is_leaf=_is_replica_leaf
+        )
         arrays = [leaf.array for leaf in leaves if is_per_replica(leaf)]
         counts = {array.shape[0] for array in arrays}
         if not arrays and self._layout.mesh.size == 1:
@@ -159,7 +161,7 @@ class ReplicaRunner:
             self.num_running = 0
 
 
-def _is_leaf(value: object) -> bool:
+def _is_replica_leaf(value: object) -> bool:
     return is_per_replica(value) or isinstance(value, (Tensor, Variable))
 
 

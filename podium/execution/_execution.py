@@ -250,7 +250,7 @@ class Execution:
         bounded, and Ctrl-C takes effect soon.
         """
         if outputs:
-            while self._in_flight and self._in_flight[0].is_ready():  # type: ignore[attr-defined]
+            while self._in_flight and self._in_flight[0].is_ready():
                 self._in_flight.popleft()  # finished results are not kept alive
             self._in_flight.append(outputs[0])
             while len(self._in_flight) > max_in_flight:

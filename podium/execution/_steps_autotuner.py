@@ -1,10 +1,10 @@
 """StepsAutotuner: chooses how many steps an execution fuses, from measured times.
 
-Starting a quick step costs more than computing it, so many are fused into one XLA call. Slow steps
-gain nothing: they stay single, and nothing more is compiled for them. A number above 1 passed to
-`compile` is the number of steps between two calls of the callbacks: where no callback needs them,
-several such groups share an execution. The measurements are stored with the execution, so the next
-run starts with them.
+Starting a quick step costs more than computing it, so several are fused into one XLA call. Slow
+steps gain nothing: they stay single, and nothing more is compiled for them. A number above 1 passed
+to `compile` is the number of steps between two calls of the callbacks: where no callback needs
+them, several such groups share an execution. The measurements are stored with the execution, so the
+next run starts with them.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class StepsAutotuner:
 
     def _measure(self, timings: StepTimings, values: StepValues) -> None:
         """Add the time of the execution to the samples, if nothing was compiled in it."""
-        jax.block_until_ready(values.arrays)  # type: ignore[no-untyped-call]
+        jax.block_until_ready(values.arrays)
         now = time.perf_counter()
         is_fused = values.count > self._min_steps
         if self._execution.trace_count == self._trace_count and is_fused == (timings.fused > 0):

@@ -56,7 +56,7 @@ from podium.layers._call_method import run_call
 from podium.layers._input_spec import InputSpec, check_inputs
 from podium.layers._layer_config import (
     base_config,
-    check_keywords,
+    check_constructor_arguments,
     input_shape_argument,
     layer_from_config,
     recorded_arguments,
@@ -134,7 +134,7 @@ class Layer:
         **kwargs: Any,
     ):
         batch_input_shape = input_shape_argument(kwargs)
-        check_keywords(self, kwargs)
+        check_constructor_arguments(self, kwargs)
         if name is not None and (not isinstance(name, str) or not name or "/" in name):
             raise ValueError(
                 f"name={name!r} was given; a non-empty string without '/' was expected."

@@ -100,7 +100,7 @@ def input_shape_argument(kwargs: dict[str, Any]) -> tuple[int | None, ...] | Non
     return (None, length) if length is not None else None
 
 
-def check_keywords(layer: Layer, kwargs: dict[str, Any]) -> None:
+def check_constructor_arguments(layer: Layer, kwargs: dict[str, Any]) -> None:
     """Raise if the constructor of a layer received arguments that it does not have."""
     if "input_dtype" in kwargs:
         raise ValueError(

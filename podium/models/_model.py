@@ -50,7 +50,7 @@ from podium.models.training._input_checks import (
     add_feature_axis,
     check_batch,
     check_labels,
-    check_loss,
+    check_loss_value,
     logs_to_list,
     num_samples,
 )
@@ -695,7 +695,7 @@ class Model(Layer):
         with GradientTape() as tape:
             y_pred = self(add_feature_axis(self, x), training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
-        check_loss(self, loss)
+        check_loss_value(self, loss)
         if self.trainable_variables:
             self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
         return self.compute_metrics(x, y, y_pred, sample_weight)

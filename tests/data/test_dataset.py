@@ -146,8 +146,8 @@ def test_next_group_is_short_at_the_end_and_then_raises():
 
 def test_exhausted_does_not_lose_elements():
     iterator = iter(Dataset.range(3))
-    assert not iterator.exhausted() and not iterator.exhausted()
-    assert [int(n) for n in iterator.next_group(9)] == [0, 1, 2] and iterator.exhausted()
+    assert not iterator.is_exhausted() and not iterator.is_exhausted()
+    assert [int(n) for n in iterator.next_group(9)] == [0, 1, 2] and iterator.is_exhausted()
 
 
 def test_closing_an_iterator_closes_the_generator_of_a_dataset():
@@ -163,7 +163,7 @@ def test_closing_an_iterator_closes_the_generator_of_a_dataset():
     iterator = iter(Dataset.from_generator(numbers))
     next(iterator)
     iterator.close()
-    assert ended and iterator.exhausted()
+    assert ended and iterator.is_exhausted()
 
 
 def test_compiled_function_reads_from_an_iterator():

@@ -298,7 +298,7 @@ class BackwardGraph:
                 if seed is None
                 else jnp.broadcast_to(seed, array.shape)
             )
-            _accumulate(cotangents, target, conjugate(seed.astype(array.dtype)))
+            _accumulate_cotangent(cotangents, target, conjugate(seed.astype(array.dtype)))
         for entry, pullback in zip(reversed(self.entries), reversed(pullbacks), strict=True):
             if not any(id(output) in cotangents for output in entry.outputs):
                 continue
@@ -308,13 +308,13 @@ class BackwardGraph:
                 for o in entry.outputs
             ]
             for value, cotangent in zip(entry.inputs, pullback(output_cotangents), strict=True):
-                _accumulate(cotangents, value, cotangent)
+                _accumulate_cotangent(cotangents, value, cotangent)
         gradients = [
             None if source is None else cotangents.get(id(source)) for source in self.sources
         ]
         return [None if gradient is None else conjugate(gradient) for gradient in gradients]
 
 
-def _accumulate(cotangents: dict[int, Any], value: Value, cotangent: jax.Array) -> None:
+def _accumulate_cotangent(cotangents: dict[int, Any], value: Value, cotangent: jax.Array) -> None:
     key = id(value)
     cotangents[key] = cotangents[key] + cotangent if key in cotangents else cotangent

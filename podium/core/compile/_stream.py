@@ -107,7 +107,7 @@ class Stream:
             raise
         except StopIteration:
             raise OutOfRange("The iterator has no more elements.") from None
-        return map_structure(_as_tensor, element)
+        return map_structure(_element_to_tensor, element)
 
     def get_next(self) -> Tree:
         """Return the next element; the same as `next(self)`."""
@@ -134,7 +134,7 @@ class TracedIterator(Stream):
             self._additional.append(self._source.next_arrays())
         except StopIteration:
             raise OutOfRange("The iterator has no more elements.") from None
-        return map_structure(_as_tensor, self._additional[-1])
+        return map_structure(_element_to_tensor, self._additional[-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +148,7 @@ class NeedMoreElements(Exception):
     """Raised when a function that is traced reads more elements than were read for it."""
 
 
-def _as_tensor(leaf: object) -> object:
+def _element_to_tensor(leaf: object) -> object:
     if isinstance(leaf, jax.Array):
         return wrap(leaf)
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "OSU":

@@ -28,7 +28,7 @@ from podium.data.adapters._py_dataset_adapter import PyDatasetAdapter
 from podium.data.adapters._tensorflow_adapter import TensorFlowAdapter
 from podium.data.adapters._torch_adapter import TorchAdapter
 from podium.data.columns._named_columns import split_named_columns
-from podium.data.pipelines._shuffling import draw_seed
+from podium.data.pipelines._shuffling import draw_shuffle_seed
 
 # The first adapter that can handle a source is used: specific ones come before general ones.
 _BUILT_IN: tuple[type[DataAdapter], ...] = (
@@ -165,7 +165,7 @@ def _seed_for(seed: int | None, shuffle: bool | str) -> int:
     """Return the seed; draw one if it is needed and was not passed."""
     if seed is not None:
         return seed
-    return draw_seed() if shuffle else 0
+    return draw_shuffle_seed() if shuffle else 0
 
 
 def _refuse_array_arguments(

@@ -70,7 +70,7 @@ class GrainMapAdapter(DataAdapter):
         options = sys.modules["grain"].ReadOptions(**_READ_OPTIONS)
         iterator = iter(repeated.to_iter_dataset(options))
         iterator.set_state({"next_index": first + self._start})
-        return _closing(iterator, count - self._start)
+        return _iterate_and_close(iterator, count - self._start)
 
     def position(self, taken: int) -> dict[str, Any]:
         """Return the index of the next batch in the epoch, and what determines where the epoch
@@ -137,7 +137,7 @@ class GrainStreamAdapter(_RecordingAdapter):
     def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Start a new iteration."""
         iterator = iter(self.source)
-        self._iterator = _record(iterator, start, getattr(iterator, "close", None))
+        self._iterator = _record_iteration(iterator, start, getattr(iterator, "close", None))
         return self._iterator
 
 
@@ -157,11 +157,11 @@ class GrainIteratorAdapter(_RecordingAdapter):
     def iterate(self, epoch: int, start: Position = 0) -> Iterator[Tree]:
         """Continue the only iteration, or start it again at `start`."""
         if self._iterator is None or start:
-            self._iterator = _record(self.source, start)
+            self._iterator = _record_iteration(self.source, start)
         return self._iterator
 
 
-def _record(
+def _record_iteration(
     iterator: ForeignObject, start: Position, close: Callable[[], object] | None = None
 ) -> RecordedIterator:
     """Record an iteration from its current position, or from a state."""
@@ -170,7 +170,7 @@ def _record(
     return RecordedIterator(iterator, iterator.get_state, close)
 
 
-def _closing(iterator: ForeignObject, count: int) -> Iterator[Tree]:
+def _iterate_and_close(iterator: ForeignObject, count: int) -> Iterator[Tree]:
     """Iterate over `count` batches, then stop the threads that read them."""
     try:
         yield from itertools.islice(iterator, count)

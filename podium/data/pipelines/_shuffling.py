@@ -24,7 +24,7 @@ from podium.data.pipelines._pipeline import (
 _DRAWS = 1024  # random numbers drawn at a time
 
 
-def draw_seed() -> int:
+def draw_shuffle_seed() -> int:
     """Draw a seed from Python's generator, which `set_random_seed` seeds.
 
     It is kept on the host: a Variable could not be read while a compiled step holds all state.
@@ -99,7 +99,7 @@ class ShufflePipeline(SameSpecPipeline):
         if self._seed is None or (
             self._seed_argument is None and self._reshuffle and self._seed_count != seed_count()
         ):
-            self._seed, self._seed_count, self._passes = draw_seed(), seed_count(), 0
+            self._seed, self._seed_count, self._passes = draw_shuffle_seed(), seed_count(), 0
         return self._seed
 
 

@@ -153,7 +153,7 @@ class CompiledLoss:
                 if isinstance(y_true, (list, tuple)):
                     continue  # None in a list: this output has no target
                 raise ValueError(_missing_target_message(name, y_true, loss))
-            target, prediction, weight = match_ranks(target, prediction, weight)
+            target, prediction, weight = align_ranks(target, prediction, weight)
             value = loss(target, prediction, sample_weight=weight)
             if value is None:
                 raise ValueError(
@@ -265,7 +265,7 @@ def flatten_weights(sample_weight: Tree, y_pred: Tree, names: list[str]) -> list
     return flatten_targets("sample_weight", sample_weight, y_pred, names)
 
 
-def match_ranks(
+def align_ranks(
     target: Any, prediction: Any, weight: Any
 ) -> tuple[Tensor, Tensor | Any, Tensor | None]:
     """Return target, prediction and weight with the same rank and float dtype, as Keras does:

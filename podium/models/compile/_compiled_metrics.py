@@ -13,7 +13,7 @@ from podium._typing import TensorLike, Tree
 from podium.losses import Loss
 from podium.metrics import Mean, MeanMetricWrapper, Metric, resolve_accuracy
 from podium.metrics import get as get_metric
-from podium.models.compile._compiled_loss import flatten_weights, loss_name, match_ranks
+from podium.models.compile._compiled_loss import align_ranks, flatten_weights, loss_name
 from podium.models.compile._output_mapping import (
     flatten_outputs,
     flatten_targets,
@@ -120,23 +120,23 @@ class CompiledMetrics:
         for plain, weighted, target, prediction, weight in rows:
             if target is None or not (plain or weighted):
                 continue
-            target, prediction, weight = match_ranks(target, prediction, weight)
+            target, prediction, weight = align_ranks(target, prediction, weight)
             for metric in plain:
                 metric.update_state(target, prediction)  # a mask is attached to the prediction
             for metric in weighted:
                 metric.update_state(target, prediction, sample_weight=weight)
 
 
-def _flatten(metrics: Tree) -> list[Any]:
+def _flatten_metrics(metrics: Tree) -> list[Any]:
     if isinstance(metrics, Mapping):
-        return [leaf for item in metrics.values() for leaf in _flatten(item)]
+        return [leaf for item in metrics.values() for leaf in _flatten_metrics(item)]
     if isinstance(metrics, (list, tuple)):
-        return [leaf for item in metrics for leaf in _flatten(item)]
+        return [leaf for item in metrics for leaf in _flatten_metrics(item)]
     return [metrics]
 
 
 def _as_list(metrics: Tree) -> list[Any]:
-    return [identifier for identifier in _flatten(metrics) if identifier is not None]
+    return [identifier for identifier in _flatten_metrics(metrics) if identifier is not None]
 
 
 def _by_output(
@@ -153,10 +153,10 @@ def _by_output(
         return to_outputs(argument, metrics, structure, names)
     if len(names) == 1:
         return [metrics]
-    return [[_copy(identifier) for identifier in metrics] for _ in names]
+    return [[_copy_metric(identifier) for identifier in metrics] for _ in names]
 
 
-def _copy(identifier: Any) -> Any:
+def _copy_metric(identifier: Any) -> Any:
     """Return a new metric like this one, so that outputs do not share state."""
     if isinstance(identifier, Metric):
         return type(identifier).from_config(identifier.get_config())

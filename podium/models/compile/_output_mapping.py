@@ -169,8 +169,8 @@ def _by_name(
             close = closest_match(str(key), keys)
             hint = f" Did you mean {close!r}?" if close else ""
             raise ValueError(
-                f"`{argument}` has an entry for {key!r}, which is no output of the model.{hint} "
-                f"Its outputs are {_quote(keys)}."
+                f"`{argument}` has an entry for {key!r}, which is not an output of the "
+                f"model.{hint} Its outputs are {_quote(keys)}."
             )
     return [value.get(key) for key in keys]
 

@@ -49,7 +49,7 @@ class OutputCollector:
         Raises:
             ValueError: `out` does not match them.
         """
-        leaves, self._structure = _flatten(outputs)
+        leaves, self._structure = _flatten_outputs(outputs)
         counts = [self._expected_rows(leaf.shape) for leaf in leaves]
         specs = [(tuple(leaf.shape[1:]), np.dtype(leaf.dtype)) for leaf in leaves]
         if self._out is None:
@@ -87,7 +87,7 @@ class OutputCollector:
     def _copy_oldest(self) -> None:
         """Copy the oldest pending outputs to their rows; the host waits for them here."""
         for outputs, num_steps in _blocks(self._pending.popleft()):
-            leaves, structure = _flatten(outputs)
+            leaves, structure = _flatten_outputs(outputs)
             if structure != self._structure:
                 raise ValueError(
                     f"`predict_step` returned {structure} after {self._structure}. It must return "
@@ -137,7 +137,7 @@ def concatenate_outputs(values: Any) -> Tree:
 def split_batches(values: Any) -> Iterator[Tree]:
     """Yield the outputs of an execution batch by batch, as new NumPy arrays."""
     for outputs, num_steps in _blocks(values):
-        leaves, structure = _flatten(outputs)
+        leaves, structure = _flatten_outputs(outputs)
         arrays = [np.asarray(leaf) for leaf in leaves]
         if num_steps is None:
             yield jax.tree.unflatten(structure, [np.array(array) for array in arrays])
@@ -173,7 +173,7 @@ def _to_rows(leaf: Any, num_steps: int | None) -> NDArray[Any]:
     return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
 
 
-def _flatten(outputs: Tree) -> tuple[list[Any], Any]:
+def _flatten_outputs(outputs: Tree) -> tuple[list[Any], Any]:
     return jax.tree.flatten(preserve_key_order(outputs), is_leaf=_is_tensor)
 
 

@@ -87,7 +87,7 @@ def check_batch(
         )
 
 
-def check_loss(model: Model, loss: object) -> None:
+def check_loss_value(model: Model, loss: object) -> None:
     """Raise if there is no loss to train with."""
     if loss is None:
         raise ValueError("`compute_loss` returned None; it must return the loss of the batch.")

@@ -236,7 +236,7 @@ def _check_members(infos: list[zipfile.ZipInfo]) -> None:
             )
         if info.flag_bits & 0x1:
             raise InvalidFileError(f"was rejected: its member {name!r} is encrypted.")
-        _check_size(info)
+        _check_member_size(info)
 
 
 def _check_ends(file: BinaryIO, infos: list[zipfile.ZipInfo], comment: bytes) -> None:
@@ -264,7 +264,7 @@ def _describe_missing(name: str, members: Collection[str]) -> str:
     return "its weights are missing"
 
 
-def _check_size(info: zipfile.ZipInfo) -> None:
+def _check_member_size(info: zipfile.ZipInfo) -> None:
     if info.filename.endswith(".json") and info.file_size > MAX_TEXT_BYTES:
         raise InvalidFileError(
             f"was rejected: its {info.filename!r} has a size of {info.file_size} bytes, over the "
