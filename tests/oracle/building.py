@@ -1,7 +1,7 @@
-"""Turns the data of `cases.py` into arrays and into objects of any Keras-shaped library.
+"""Makes arrays, and objects of any library with the Keras API, from the data of `cases.py`.
 
 Shared by the recorders and the test, so both sides see the same inputs, weights and cotangents.
-Imports neither Keras nor Podium: the library comes in as the argument `api`. Values come from
+Imports neither Keras nor Podium: the library is the argument `api`. Values are sampled from
 `numpy.random.RandomState`, whose stream NumPy has frozen, so fixtures hold results only.
 """
 
@@ -19,7 +19,7 @@ def _random(case, slot):
 
 
 def is_spec(value):
-    """Whether a value of a case stands for an array."""
+    """Return whether a value of a case specifies an array."""
     return isinstance(value, dict) and "fill" in value
 
 
@@ -28,7 +28,7 @@ def _lengths(shape):
 
 
 def array(spec, random):
-    """The array that a spec of `cases.py` stands for."""
+    """Return the array that a spec of `cases.py` specifies."""
     shape, fill = tuple(spec["shape"]), spec["fill"]
     values = random.normal(size=shape).astype("float32")
     if fill == "normal":
@@ -175,12 +175,12 @@ def shape_arguments(args):
     ]
 
 
-def plain(value):
-    """A config or shape as JSON would hold it: tuples as lists, arrays and scalars as numbers."""
+def to_json_types(value):
+    """Return a config or shape in types of JSON: tuples as lists, arrays and scalars as numbers."""
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_types(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [to_json_types(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -191,7 +191,7 @@ def plain(value):
 
 
 def dtype_name(tensor):
-    """A tensor's dtype as a plain string, "" if it has none."""
+    """A tensor's dtype as a to_json_types string, "" if it has none."""
     dtype = getattr(tensor, "dtype", "")
     return str(getattr(dtype, "name", dtype))
 

@@ -3,7 +3,7 @@ in Podium.
 
     python tests/oracle/check_saving.py --keras path/to/python/with/keras
 
-Run with Podium's Python. For all models of `saving_models.py` and the formats that both know, it
+Run with Podium's Python. For all models of `saving_models.py` and the formats that both support, it
 prints the greatest difference between predictions, and fails if one is above 1e-5.
 """
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 import numpy as np
-from saving_models import MODELS, build, outputs_of
+from saving_models import MODELS, build, predict_as_list
 
 SUFFIXES = (".keras", ".h5", ".weights.h5")
 
@@ -33,11 +33,11 @@ def side(name):
 def write(K, folder):
     for make in MODELS:
         model, inputs = build(K, make)
-        found = outputs_of(model, inputs)
+        outputs = predict_as_list(model, inputs)
         np.savez(
             folder / f"{make.__name__}.npz",
             *inputs,
-            **{f"out{place}": value for place, value in enumerate(found)},
+            **{f"out{index}": value for index, value in enumerate(outputs)},
         )
         model.compile("adam", "mse")
         for suffix in SUFFIXES:
@@ -51,7 +51,7 @@ def read(K, folder):
     for make in MODELS:
         stored = np.load(folder / f"{make.__name__}.npz")
         inputs = [stored[name] for name in stored.files if name.startswith("arr_")]
-        wanted = [stored[name] for name in sorted(stored.files) if name.startswith("out")]
+        expected = [stored[name] for name in sorted(stored.files) if name.startswith("out")]
         for suffix in SUFFIXES:
             path = str(folder / (make.__name__ + suffix))
             try:
@@ -60,9 +60,9 @@ def read(K, folder):
                     model.load_weights(path)
                 else:
                     model = K.models.load_model(path, compile=suffix == ".keras")
-                found = outputs_of(model, inputs)
+                outputs = predict_as_list(model, inputs)
                 worst_here = max(
-                    float(np.abs(a - b).max()) for a, b in zip(found, wanted, strict=True)
+                    float(np.abs(a - b).max()) for a, b in zip(outputs, expected, strict=True)
                 )
             except Exception as error:
                 print(
@@ -81,12 +81,12 @@ def main():
     parser.add_argument(
         "--only", nargs=3, metavar=("SIDE", "ACTION", "FOLDER"), help=argparse.SUPPRESS
     )
-    given = parser.parse_args()
-    if given.only:
-        name, action, folder = given.only
+    options = parser.parse_args()
+    if options.only:
+        name, action, folder = options.only
         result = (write if action == "write" else read)(side(name), pathlib.Path(folder))
         sys.exit(0 if result is None or result < 1e-5 else 1)
-    pythons = {"podium": sys.executable, "keras": given.keras}
+    pythons = {"podium": sys.executable, "keras": options.keras}
     failed = 0
     for writer, reader in (("podium", "keras"), ("keras", "podium")):
         with tempfile.TemporaryDirectory() as folder:

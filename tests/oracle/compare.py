@@ -1,7 +1,7 @@
 """Compares Podium with the recorded oracle, one case at a time. Used by the test and by the report.
 
 `compare(case)` returns a `Result`: the largest errors, and a sentence for everything that differs.
-It owns the two tables of deliberate differences; the fixtures and the cases know nothing of them.
+It owns the two tables of deliberate differences; the fixtures and the cases do not depend on them.
 """
 
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ from building import (
     map_arrays,
     mask_of,
     pass_masking,
-    plain,
     shape_arguments,
+    to_json_types,
     weight_facts,
     weight_value,
 )
@@ -77,43 +77,46 @@ CONFIG_KEYS = {
 
 @dataclass
 class Result:
-    """What a comparison found."""
+    """The errors and problems of a comparison."""
 
     forward: float = 0.0
     gradient: float = 0.0
     problems: list[str] = field(default_factory=list)
 
-    def note(self, part, text):
+    def add_problem(self, part, text):
         """Adds a problem."""
         self.problems.append(f"{part}: {text}")
 
-    def equal(self, part, ours, theirs):
-        """Notes a problem unless both are the same."""
-        if ours != theirs:
-            self.note(part, f"Podium has {ours!r}, the oracle {theirs!r}")
+    def equal(self, part, actual, expected):
+        """Adds a problem unless both are the same."""
+        if actual != expected:
+            self.add_problem(part, f"Podium has {actual!r}, the oracle {expected!r}")
 
-    def close(self, part, ours, theirs, tolerance):
-        """Notes a problem if arrays differ by more than the tolerance, relative to max(1, largest
+    def close(self, part, actual, expected, tolerance):
+        """Adds a problem if arrays differ by more than the tolerance, relative to max(1, largest
         value).
         """
-        ours, theirs = np.asarray(ours).astype("float64"), np.asarray(theirs).astype("float64")
-        if ours.shape != theirs.shape:
-            self.note(part, f"Podium has shape {ours.shape}, the oracle {theirs.shape}")
+        actual, expected = (
+            np.asarray(actual).astype("float64"),
+            np.asarray(expected).astype("float64"),
+        )
+        if actual.shape != expected.shape:
+            self.add_problem(part, f"Podium has shape {actual.shape}, the oracle {expected.shape}")
             return 0.0
         error = float(
-            np.max(np.abs(ours - theirs), initial=0.0)
-            / max(1.0, np.max(np.abs(theirs), initial=0.0))
+            np.max(np.abs(actual - expected), initial=0.0)
+            / max(1.0, np.max(np.abs(expected), initial=0.0))
         )
         if not error <= tolerance:
-            self.note(part, f"differs by {error:.2e}, more than {tolerance:.0e}")
+            self.add_problem(part, f"differs by {error:.2e}, more than {tolerance:.0e}")
         return error
 
-    def all_close(self, part, ours, theirs, tolerance):
+    def all_close(self, part, actual, expected, tolerance):
         """`close` for two lists; returns the largest error."""
-        if len(ours) != len(theirs):
-            self.note(part, f"Podium has {len(ours)} arrays, the oracle {len(theirs)}")
+        if len(actual) != len(expected):
+            self.add_problem(part, f"Podium has {len(actual)} arrays, the oracle {len(expected)}")
             return 0.0
-        pairs = enumerate(zip(ours, theirs, strict=True))
+        pairs = enumerate(zip(actual, expected, strict=True))
         return max(
             [self.close(f"{part}[{i}]", a, b, tolerance) for i, (a, b) in pairs], default=0.0
         )
@@ -139,7 +142,7 @@ def config_without_details(value):
     """A config as JSON, without CONFIG_KEYS; a dtype policy becomes its name, floats keep six
     digits.
     """
-    value = plain(value)
+    value = to_json_types(value)
     if isinstance(value, dict):
         if value.get("class_name") == "DTypePolicy":
             return value["config"]["name"]
@@ -150,11 +153,11 @@ def config_without_details(value):
 
 
 # The first case of every layer and function runs eagerly, the others as one compiled program each:
-# both ways must equal the oracle.
+# both must equal the oracle.
 EAGER = set({(case.kind, case.name): case.id for case in reversed(CASES)}.values())
 
 
-def _as_planned(case, call):
+def _compile_unless_eager(case, call):
     return call if case.id in EAGER else podium.function(call)
 
 
@@ -162,14 +165,16 @@ def _as_planned(case, call):
 # ----------------------------------------------------------------------
 
 
-def _built_layer(case, args, kwargs):
+def _build_layer(case, args, kwargs):
     layer = make_case(podium, case)
     if case.adapt is not None:
         layer.adapt(fill_specs(case, case.adapt, "adapt"))
-    given = [args, {k: v for k, v in kwargs.items() if k != "training"}]
+    call_arguments = [args, {k: v for k, v in kwargs.items() if k != "training"}]
     if case.id not in EAGER:
-        given = map_arrays(lambda x: podium.Input(batch_shape=x.shape, dtype=x.dtype.name), given)
-    layer(*pass_masking(podium, case, given[0]), **given[1])
+        call_arguments = map_arrays(
+            lambda x: podium.Input(batch_shape=x.shape, dtype=x.dtype.name), call_arguments
+        )
+    layer(*pass_masking(podium, case, call_arguments[0]), **call_arguments[1])
     return layer
 
 
@@ -201,7 +206,7 @@ def _compare_layer(case, record, get):
         map_arrays(podium.ops.convert_to_tensor, numpy_args),
         map_arrays(podium.ops.convert_to_tensor, numpy_kwargs),
     )
-    layer = _built_layer(case, numpy_args, numpy_kwargs)
+    layer = _build_layer(case, numpy_args, numpy_kwargs)
     keys = ("name", "shape", "dtype", "trainable")
     facts = [
         [{k: w[k] for k in keys} for w in side] for side in (weight_facts(layer), record["weights"])
@@ -241,7 +246,9 @@ def _call(case, layer, args, kwargs):
 
 
 def _compare_calls(case, record, get, layer, args, kwargs, result):
-    out, masks, losses, gradients = _as_planned(case, partial(_call, case, layer))(args, kwargs)
+    out, masks, losses, gradients = _compile_unless_eager(case, partial(_call, case, layer))(
+        args, kwargs
+    )
     leaves = flatten(out)
     result.equal("structure", isinstance(out, (list, tuple)), record["structure"] != "tensor")
     result.equal("dtypes", [dtype_name(o) for o in leaves], record["output_dtypes"])
@@ -249,18 +256,18 @@ def _compare_calls(case, record, get, layer, args, kwargs, result):
         "outputs", leaves, [get(a) for a in record["outputs"]], case.tolerance
     )
     for i, (mask, address) in enumerate(zip(masks, record["output_masks"], strict=False)):
-        ours, theirs = (
+        actual, expected = (
             None if m is None else np.asarray(m).tolist() for m in (mask, address and get(address))
         )
-        result.equal(f"masks[{i}]", ours, theirs)
+        result.equal(f"masks[{i}]", actual, expected)
     result.all_close("losses", [float(loss) for loss in losses], record["losses"], case.tolerance)
     state = {str(i): w.numpy() for i, w in enumerate(layer.weights) if not w.trainable}
     result.equal("state", sorted(state), sorted(record["state"]))
     for i in set(state) & set(record["state"]):
         result.close(f"state[{i}]", state[i], get(record["state"][i]), case.tolerance)
     if case.grads:
-        theirs = [get(a) for a in record["input_gradients"] + record["weight_gradients"]]
-        result.gradient = result.all_close("gradients", gradients, theirs, case.tolerance)
+        expected = [get(a) for a in record["input_gradients"] + record["weight_gradients"]]
+        result.gradient = result.all_close("gradients", gradients, expected, case.tolerance)
     if case.calls > 1:
         more = [layer(*args, **kwargs) for _ in range(case.calls - 1)]
         layer.reset_state()
@@ -278,27 +285,27 @@ def _compare_shapes(record, layer, args, result):
     unknown = [
         [(None, *s[1:]) for s in a] if isinstance(a, list) else (None, *a[1:]) for a in shapes
     ]
-    for key, given in (("output_shape", shapes), ("output_shape_batch_none", unknown)):
-        if not str(record[key]).startswith("error"):  # Keras itself has no answer for these
-            result.equal(key, plain(layer.compute_output_shape(*given)), record[key])
+    for key, shape_args in (("output_shape", shapes), ("output_shape_batch_none", unknown)):
+        if not str(record[key]).startswith("error"):  # Keras itself raises for these
+            result.equal(key, to_json_types(layer.compute_output_shape(*shape_args)), record[key])
 
 
 def _compare_config(record, thing, result):
-    ours, theirs = (
+    actual, expected = (
         config_without_details(thing.get_config()),
         config_without_details(record["config"]),
     )
     before = config_without_details(
         record.get("config_before_build", {})
-    )  # some layers of Keras change theirs in build
-    for key in sorted(set(ours) | set(theirs)):
-        if key not in before or ours.get(key) != before[key]:
-            result.equal(f"config[{key}]", ours.get(key, "absent"), theirs.get(key, "absent"))
+    )  # some layers of Keras change expected in build
+    for key in sorted(set(actual) | set(expected)):
+        if key not in before or actual.get(key) != before[key]:
+            result.equal(f"config[{key}]", actual.get(key, "absent"), expected.get(key, "absent"))
     if "function" in record["config"]:
-        return  # a Lambda's function needs custom_objects to come back
+        return  # a Lambda's function cannot be restored without custom_objects
     again = type(thing).from_config(thing.get_config())
-    if config_without_details(again.get_config()) != ours:
-        result.note("from_config", "get_config() of the rebuilt object differs")
+    if config_without_details(again.get_config()) != actual:
+        result.add_problem("from_config", "get_config() of the rebuilt object differs")
 
 
 # Functions
@@ -311,7 +318,9 @@ def _compare_function(case, record, get):
     config = {}
     if case.kind == "activation":
         config = {k: tuple(v) if isinstance(v, list) else v for k, v in case.config.items()}
-        result.equal("serialized", plain(podium.activations.serialize(fn)), record["serialized"])
+        result.equal(
+            "serialized", to_json_types(podium.activations.serialize(fn)), record["serialized"]
+        )
         result.equal("get", podium.activations.get(case.name), fn)
     else:
         _compare_config(record, fn, result)
@@ -325,7 +334,9 @@ def _compare_function(case, record, get):
             target, [x], unconnected_gradients="zero"
         ) if "input_gradients" in record else []
 
-    out, gradients = _as_planned(case, call)(podium.ops.convert_to_tensor(inputs(case)[0][0]))
+    out, gradients = _compile_unless_eager(case, call)(
+        podium.ops.convert_to_tensor(inputs(case)[0][0])
+    )
     result.forward = result.all_close("outputs", [out], [get(record["outputs"][0])], case.tolerance)
     if "input_gradients" in record:
         result.gradient = result.all_close(
@@ -343,13 +354,13 @@ def _compare_initializer(case, record, get):
             "outputs", [values], [get(record["outputs"][0])], case.tolerance
         )
         return result
-    for theirs in record["statistics"]:
-        shape = tuple(theirs["shape"])
+    for expected in record["statistics"]:
+        shape = tuple(expected["shape"])
         draws = [
             np.asarray(getattr(podium.initializers, case.name)(**case.config, seed=i)(shape))
             for i in range(24)
         ]
-        _compare_statistics(result, np.concatenate([d.ravel() for d in draws]), theirs)
+        _compare_statistics(result, np.concatenate([d.ravel() for d in draws]), expected)
         if case.name == "Orthogonal":
             flat = draws[0].reshape(-1, shape[-1])
             gram = flat.T @ flat if flat.shape[0] >= flat.shape[1] else flat @ flat.T
@@ -359,24 +370,26 @@ def _compare_initializer(case, record, get):
     return result
 
 
-def _compare_statistics(result, values, theirs):
+def _compare_statistics(result, values, expected):
     """Random draws of different generators: the same mean, spread and (if bounded) limits, up to
     six standard errors.
     """
-    result.equal("count", values.size, theirs["count"])
+    result.equal("count", values.size, expected["count"])
     slack = 6 / np.sqrt(values.size)
-    if abs(values.mean() - theirs["mean"]) > slack * theirs["std"] * 1.5:
-        result.note(
-            "mean", f"{values.mean()} for shape {theirs['shape']}, the oracle {theirs['mean']}"
+    if abs(values.mean() - expected["mean"]) > slack * expected["std"] * 1.5:
+        result.add_problem(
+            "mean", f"{values.mean()} for shape {expected['shape']}, the oracle {expected['mean']}"
         )
-    if abs(values.std() / theirs["std"] - 1) > slack:
-        result.note(
-            "std", f"{values.std()} for shape {theirs['shape']}, the oracle {theirs['std']}"
+    if abs(values.std() / expected["std"] - 1) > slack:
+        result.add_problem(
+            "std", f"{values.std()} for shape {expected['shape']}, the oracle {expected['std']}"
         )
-    bounded = theirs["limit"] < 2.5 * theirs["std"]
+    bounded = expected["limit"] < 2.5 * expected["std"]
     limit = np.abs(values - values.mean()).max()
-    if bounded and abs(limit / theirs["limit"] - 1) > 0.05:
-        result.note("limit", f"{limit} for shape {theirs['shape']}, the oracle {theirs['limit']}")
+    if bounded and abs(limit / expected["limit"] - 1) > 0.05:
+        result.add_problem(
+            "limit", f"{limit} for shape {expected['shape']}, the oracle {expected['limit']}"
+        )
 
 
 _COMPARISONS = {

@@ -28,15 +28,15 @@ from building import (
     map_arrays,
     mask_of,
     pass_masking,
-    plain,
     shape_arguments,
+    to_json_types,
     weight_facts,
     weight_value,
 )
 from cases import CASES, EXACT_INITIALIZERS, INITIALIZER_SHAPES
 
 
-def prepared_layer(case, args, kwargs):
+def build_layer(case, args, kwargs):
     """The built layer with seeded weights, its state reset."""
     layer = make_case(keras, case)
     if case.adapt is not None:
@@ -90,9 +90,9 @@ def outer(value):
 
 def record_layer(case, put):
     args, kwargs = inputs(case)
-    unbuilt = plain(make_case(keras, case).get_config())
-    layer = prepared_layer(case, args, kwargs)
-    record = {"weights": weight_facts(layer), "config": plain(layer.get_config())}
+    unbuilt = to_json_types(make_case(keras, case).get_config())
+    layer = build_layer(case, args, kwargs)
+    record = {"weights": weight_facts(layer), "config": to_json_types(layer.get_config())}
     record["config_before_build"] = {
         k: unbuilt[k] for k in unbuilt if unbuilt[k] != record["config"].get(k)
     }
@@ -103,7 +103,7 @@ def record_layer(case, put):
         record["weight_gradients"] = [put(g) for g in by_weight]
     out = layer(*pass_masking(keras, case, args), **kwargs)
     if case.grads and not np.allclose(value, weighted_sum(case, out), rtol=1e-4, atol=1e-4):
-        raise AssertionError("the differentiated call computes something else than the plain call")
+        raise AssertionError("the differentiated call computes something else than the direct call")
     record["structure"] = outer(out)
     record["outputs"] = [put(o) for o in flatten(out)]
     record["output_dtypes"] = [str(o.dtype) for o in flatten(out)]
@@ -128,8 +128,8 @@ def record_layer(case, put):
                 for a in shapes
             ]
         try:
-            record[key] = plain(layer.compute_output_shape(*shapes))
-        except Exception as error:  # some layers have none: say so
+            record[key] = to_json_types(layer.compute_output_shape(*shapes))
+        except Exception as error:  # some layers have none: recorded as such
             record[key] = f"error: {type(error).__name__}"
     return record
 
@@ -139,7 +139,7 @@ def record_activation(case, put):
     (x,), _ = inputs(case)
     config = {k: tuple(v) if isinstance(v, list) else v for k, v in case.config.items()}
     out = fn(x, **config)
-    record = {"outputs": [put(out)], "serialized": plain(keras.activations.serialize(fn))}
+    record = {"outputs": [put(out)], "serialized": to_json_types(keras.activations.serialize(fn))}
     if case.grads:
         c = cotangent(case, 0, out.shape)
         record["input_gradients"] = [put(jax.grad(lambda x: jnp.sum(fn(x, **config) * c))(x))]
@@ -150,7 +150,7 @@ def record_function(case, put):
     fn = make_case(keras, case)
     (x,), _ = inputs(case)
     out = fn(jnp.asarray(x))
-    record = {"outputs": [put(out)], "config": plain(fn.get_config())}
+    record = {"outputs": [put(out)], "config": to_json_types(fn.get_config())}
     if case.kind == "regularizer":
         record["input_gradients"] = [put(jax.grad(lambda x: jnp.sum(fn(x)))(x))]
     return record
@@ -169,7 +169,7 @@ def pooled_facts(draws):
 
 def record_initializer(case, put):
     initializer = make_case(keras, case)
-    record = {"config": plain(initializer.get_config())}
+    record = {"config": to_json_types(initializer.get_config())}
     if case.name in EXACT_INITIALIZERS:
         shape = {"Identity": (4, 6), "STFT": (16, 1, 9)}.get(case.name, (3, 2))
         return record | {"shape": shape, "outputs": [put(initializer(shape))]}

@@ -21,11 +21,13 @@ from tf_keras.src.engine.data_adapter import DataHandler
 MAX_ELEMENTS = 40  # elements of an endless pipeline
 
 
-def plain(value):
+def to_lists(value):
     if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
+        return {key: to_lists(part) for key, part in value.items()}
     return (
-        [plain(part) for part in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+        [to_lists(part) for part in value]
+        if isinstance(value, tuple)
+        else np.asarray(value).tolist()
     )
 
 
@@ -44,7 +46,9 @@ def pipeline(make):
     return {
         "cardinality": int(dataset.cardinality()),
         "shapes": shapes(dataset.element_spec),
-        "elements": [plain(element) for element in dataset.take(MAX_ELEMENTS).as_numpy_iterator()],
+        "elements": [
+            to_lists(element) for element in dataset.take(MAX_ELEMENTS).as_numpy_iterator()
+        ],
     }
 
 

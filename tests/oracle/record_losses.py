@@ -157,13 +157,13 @@ WEIGHTS = [
 ]
 
 
-def draw(kind, shape, seed):
-    """The numbers of a case: the same wherever they are drawn."""
+def sample_values(kind, shape, seed):
+    """The numbers of a case: the same wherever they are values."""
     random = np.random.RandomState(zlib.crc32(f"{kind}{shape}{seed}".encode()))
     leading, classes = shape[:-1], shape[-1]
     labels = random.randint(0, classes, leading)
     exponents = np.exp(random.normal(size=shape))
-    drawn = {
+    values = {
         "real": lambda: random.normal(size=shape),
         "probability": lambda: random.uniform(0.05, 0.95, shape),
         "hard": lambda: random.randint(0, 2, shape),
@@ -182,30 +182,32 @@ def draw(kind, shape, seed):
         ),
         "logit_sequences": lambda: random.normal(size=(shape[0], 7, classes)),
     }[kind]()
-    return drawn.astype("int32" if "label" in kind else "float32")
+    return values.astype("int32" if "label" in kind else "float32")
 
 
 def inputs(case, shape):
     kinds = CASES[case][2]
-    return draw(kinds[0], SHAPES[shape], "true"), draw(kinds[1], SHAPES[shape], "pred")
+    return sample_values(kinds[0], SHAPES[shape], "true"), sample_values(
+        kinds[1], SHAPES[shape], "pred"
+    )
 
 
 def weights_and_mask(shape, weight, mask):
     random = np.random.RandomState(7)
-    drawn = (
+    values = (
         None
         if weight is None
         else random.randint(0, 4, weight).astype("float32") + (0.5 if weight == () else 0.0)
     )
     leading = SHAPES[shape][:-1]
-    return drawn, (np.random.RandomState(8).uniform(size=leading) < 0.6) if mask else None
+    return values, (np.random.RandomState(8).uniform(size=leading) < 0.6) if mask else None
 
 
 def shapes_of(case):
     return ("flat",) if CASES[case][0] in FLAT_ONLY else tuple(SHAPES)
 
 
-def listed(value):
+def to_list(value):
     return np.asarray(value, "float32").tolist()
 
 
@@ -213,7 +215,7 @@ def record_keras():
     import jax
     import keras
 
-    found = {
+    recorded = {
         "version": keras.__version__,
         "functions": {},
         "objects": {},
@@ -224,19 +226,19 @@ def record_keras():
     for case, (function, cls, _, options) in CASES.items():
         loss = getattr(keras.losses, cls)(**options)
         config = loss.get_config()
-        found["configs"][case] = {key: config[key] for key in sorted(config)}
+        recorded["configs"][case] = {key: config[key] for key in sorted(config)}
         for shape in shapes_of(case):
             y_true, y_pred = inputs(case, shape)
             key = f"{case}/{shape}"
-            found["functions"][key] = listed(
+            recorded["functions"][key] = to_list(
                 getattr(keras.losses, function)(y_true, jax.numpy.asarray(y_pred), **options)
             )
-            found["objects"][key] = listed(loss(y_true, y_pred))
+            recorded["objects"][key] = to_list(loss(y_true, y_pred))
             if shape == "flat":
                 gradient = jax.grad(lambda pred, loss=loss, y_true=y_true: loss(y_true, pred))(
                     jax.numpy.asarray(y_pred)
                 )
-                found["gradients"][key] = listed(gradient)
+                recorded["gradients"][key] = to_list(gradient)
     for case, shape, weight, mask, reduction in WEIGHTS:
         y_true, y_pred = inputs(case, shape)
         sample_weight, keep = weights_and_mask(shape, weight, mask)
@@ -244,37 +246,39 @@ def record_keras():
         if keep is not None:
             keras.src.backend.set_keras_mask(y_pred, keras.ops.convert_to_tensor(keep))
         loss = getattr(keras.losses, CASES[case][1])(reduction=reduction, **CASES[case][3])
-        found["weights"].append(listed(loss(y_true, y_pred, sample_weight)))
-    return found
+        recorded["weights"].append(to_list(loss(y_true, y_pred, sample_weight)))
+    return recorded
 
 
 def record_tf_keras():
     import tf_keras
 
-    found = {"version": tf_keras.__version__, "functions": {}, "objects": {}}
+    recorded = {"version": tf_keras.__version__, "functions": {}, "objects": {}}
     for case, (function, cls, _, options) in CASES.items():
         if not hasattr(tf_keras.losses, cls):
             continue
         for shape in shapes_of(case):
             y_true, y_pred = inputs(case, shape)
             key = f"{case}/{shape}"
-            found["functions"][key] = listed(
+            recorded["functions"][key] = to_list(
                 getattr(tf_keras.losses, function)(y_true, y_pred, **options)
             )
-            found["objects"][key] = listed(getattr(tf_keras.losses, cls)(**options)(y_true, y_pred))
-    return found
+            recorded["objects"][key] = to_list(
+                getattr(tf_keras.losses, cls)(**options)(y_true, y_pred)
+            )
+    return recorded
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--tf-keras", action="store_true")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     name, record = (
         ("losses_tf_keras.json", record_tf_keras)
-        if given.tf_keras
+        if arguments.tf_keras
         else ("losses.json", record_keras)
     )
-    (given.out / name).write_text(
+    (arguments.out / name).write_text(
         json.dumps(record(), indent=None, separators=(",", ":"), sort_keys=True) + "\n"
     )

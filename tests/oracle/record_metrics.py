@@ -1,4 +1,4 @@
-"""Records what the metrics of Keras 3 (on JAX) give after each of several updates. Runs in the
+"""Records the results of Keras 3's metrics (on JAX) after each of several updates. Runs in the
 Keras environment only:
 
 KERAS_BACKEND=jax python tests/oracle/record_metrics.py --out tests/oracle/fixtures
@@ -18,7 +18,7 @@ import numpy as np
 
 FIXTURE = "metrics.json"
 SIZES = (6, 9, 9, 6)  # samples in each batch; the metric is reset before the third
-COUNTING_SIZES = (9, 9, 9, 9)  # where only sums count, one size is enough, and spares compiling
+COUNTING_SIZES = (9, 9, 9, 9)  # where only sums matter, one size avoids recompilation
 RESET_BEFORE = 2
 
 
@@ -57,7 +57,7 @@ def make_batch(kind, r, n):
         return r.randint(0, 5, n), np.array([r.permutation(5)[:3] for _ in range(n)])
     if kind == "classes":
         return r.randint(0, 4, n), r.randint(0, 4, n)
-    if kind == "picture":  # class numbers, some of which are none
+    if kind == "picture":  # class indices, some of which are invalid
         return r.randint(-1, 4, (n, 3, 2)), r.randint(0, 4, (n, 3, 2))
     if kind == "numbers":
         return (1 + r.rand(n, 3)).astype("float32"), (1 + r.rand(n, 3)).astype("float32")
@@ -119,7 +119,7 @@ def _cases():
             )
 
     cases = []
-    plain, both, all_of = (None,), (None, "sample"), (None, "sample", "entry")
+    unweighted, both, all_of = (None,), (None, "sample"), (None, "sample", "entry")
     case("Mean", "values", (None, "sample", "scalar"))
     case("Mean", "value_rows", (None, "sample", "entry", "column", "scalar"))
     case("Sum", "value_rows", (None, "sample", "entry"))
@@ -140,7 +140,7 @@ def _cases():
         case(name, "tenths", both, thresholds=[0.0, 0.25, 0.5, 0.75, 1.0])
     for name in ("Precision", "Recall"):
         case(name, "column", both)
-        case(name, "logits", plain, thresholds=0)
+        case(name, "logits", unweighted, thresholds=0)
         case(name, "labels", all_of, thresholds=[0.2, 0.7])
         case(name, "labels", both, top_k=2)
         case(name, "labels", both, class_id=1)
@@ -168,25 +168,33 @@ def _cases():
     case("AUC", "binary", both, thresholds=[0.8, 0.1, 0.3])
     case("AUC", "binary", both, thresholds=[0.25, 0.5, 0.75])
     case("AUC", "logits", both, from_logits=True)
-    case("AUC", "binary", plain, num_thresholds=2)
+    case("AUC", "binary", unweighted, num_thresholds=2)
     for average in (None, "micro", "macro", "weighted"):
         case("FBetaScore", "labels", both, average=average, beta=2.0, threshold=0.5)
         case("F1Score", "one_hot", both, average=average)
-    whole, float32 = (None, "whole"), {"dtype": "float32"}
+    int_weights, float32 = (None, "whole"), {"dtype": "float32"}
     case("IoU", "picture", (None, "whole_entry"), num_classes=4, target_class_ids=[0, 2])
     case("IoU", "picture", both[:1], num_classes=4, target_class_ids=[1], ignore_class=2)
     case("MeanIoU", "classes", ("sample", "whole"), num_classes=4, **float32)
-    case("MeanIoU", "classes", whole, num_classes=4)
-    case("MeanIoU", "classes", plain, num_classes=4, ignore_class=0)
-    case("MeanIoU", "sparse", plain, num_classes=5, sparse_y_pred=False)
-    case("BinaryIoU", "binary", whole, threshold=0.3)
+    case("MeanIoU", "classes", int_weights, num_classes=4)
+    case("MeanIoU", "classes", unweighted, num_classes=4, ignore_class=0)
+    case("MeanIoU", "sparse", unweighted, num_classes=5, sparse_y_pred=False)
+    case("BinaryIoU", "binary", int_weights, threshold=0.3)
     case("BinaryIoU", "binary", ("sample",), target_class_ids=[1], **float32)
     case("OneHotIoU", "one_hot", ("sample",), num_classes=5, target_class_ids=[0, 2], **float32)
-    case("OneHotMeanIoU", "one_hot", whole, num_classes=5)
+    case("OneHotMeanIoU", "one_hot", int_weights, num_classes=5)
     for name in (
-        "MeanSquaredError", "MeanAbsoluteError", "MeanAbsolutePercentageError", "MeanSquaredLogarithmicError",
-        "LogCoshError", "CosineSimilarity", "PearsonCorrelation", "ConcordanceCorrelation", "Poisson", "KLDivergence",
-    ):  # fmt: skip
+        "MeanSquaredError",
+        "MeanAbsoluteError",
+        "MeanAbsolutePercentageError",
+        "MeanSquaredLogarithmicError",
+        "LogCoshError",
+        "CosineSimilarity",
+        "PearsonCorrelation",
+        "ConcordanceCorrelation",
+        "Poisson",
+        "KLDivergence",
+    ):
         case(name, "numbers", both)
         case(name, "number_sequence", (None, "step"))
     case("CosineSimilarity", "number_sequence", both, axis=1)
@@ -294,13 +302,15 @@ def _record():
     return recorded
 
 
-def _rounded(value):
+def _round_floats(value):
     if isinstance(value, float):
         return float(f"{value:.9g}")
     if isinstance(value, list):
-        return [_rounded(item) for item in value]
+        return [_round_floats(item) for item in value]
     return (
-        {key: _rounded(item) for key, item in value.items()} if isinstance(value, dict) else value
+        {key: _round_floats(item) for key, item in value.items()}
+        if isinstance(value, dict)
+        else value
     )
 
 
@@ -309,5 +319,5 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     path = arguments.out / FIXTURE
-    path.write_text(json.dumps(_rounded(_record()), indent=None, separators=(",", ":")) + "\n")
+    path.write_text(json.dumps(_round_floats(_record()), indent=None, separators=(",", ":")) + "\n")
     sys.stdout.write(f"{len(CASES)} cases, {path.stat().st_size // 1000} kB\n")

@@ -10,7 +10,7 @@ import argparse
 import pathlib
 
 import numpy as np
-from saving_models import RECORDED, build, outputs_of
+from saving_models import RECORDED, build, predict_as_list
 
 
 def main():
@@ -24,7 +24,7 @@ def main():
     for make in RECORDED:
         model, inputs = build(keras, make)
         model.compile(keras.optimizers.SGD(0.01, momentum=0.5), "mse", metrics=None)
-        before = [output + 1.0 for output in outputs_of(model, inputs)]
+        before = [output + 1.0 for output in predict_as_list(model, inputs)]
         targets = (
             dict(zip(("first", "second"), before, strict=True))
             if make.__name__ == "two_ends"
@@ -34,7 +34,7 @@ def main():
             inputs if len(inputs) > 1 else inputs[0], targets if len(before) > 1 else targets[0]
         )
         model.save(folder / f"{make.__name__}.keras")
-        for kind, values in (("input", inputs), ("output", outputs_of(model, inputs))):
+        for kind, values in (("input", inputs), ("output", predict_as_list(model, inputs))):
             arrays |= {
                 f"{make.__name__}/{kind}/{place}": value for place, value in enumerate(values)
             }

@@ -14,10 +14,10 @@ import tf_keras as keras
 from tensorflow_file_models import functional, subclassed
 
 
-def randomized(model, seed):
-    draw = np.random.default_rng(seed)
+def randomize_weights(model, seed):
+    rng = np.random.default_rng(seed)
     model.set_weights(
-        [draw.uniform(0.1, 1.0, weight.shape).astype("float32") for weight in model.get_weights()]
+        [rng.uniform(0.1, 1.0, weight.shape).astype("float32") for weight in model.get_weights()]
     )
     return model
 
@@ -29,14 +29,16 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     model, x = functional(keras)
-    randomized(model, 1).save_weights(str(folder / "functional"))
+    randomize_weights(model, 1).save_weights(str(folder / "functional"))
     tf.train.Checkpoint(model=model).write(str(folder / "wrapped"))
     model.save(str(folder / "saved"))
-    own, own_x = subclassed(keras)
-    own.compile("adam", "mse")
-    own.fit(own_x, np.ones((len(own_x), 2), "float32"), verbose=0)
-    randomized(own, 2).save_weights(str(folder / "subclassed"))
-    np.savez(folder / "outputs.npz", functional=model(x).numpy(), subclassed=own(own_x).numpy())
+    custom, custom_x = subclassed(keras)
+    custom.compile("adam", "mse")
+    custom.fit(custom_x, np.ones((len(custom_x), 2), "float32"), verbose=0)
+    randomize_weights(custom, 2).save_weights(str(folder / "subclassed"))
+    np.savez(
+        folder / "outputs.npz", functional=model(x).numpy(), subclassed=custom(custom_x).numpy()
+    )
     for path in [
         folder / "checkpoint",
         folder / "saved" / "keras_metadata.pb",

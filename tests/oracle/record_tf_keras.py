@@ -4,7 +4,7 @@ fixtures.
     python tests/oracle/record_tf_keras.py --out tests/oracle/fixtures      (after record.py, in the
     tf_keras environment)
 
-`tf_keras.json` then says, case by case: what differs (weights, outputs, gradients, losses, masks),
+`tf_keras.json` then lists, case by case: what differs (weights, outputs, gradients, losses, masks),
 the largest difference, and which arguments Keras 2 does not take. `defaults` lists constructor
 defaults that changed.
 """
@@ -33,7 +33,7 @@ from building import (
     map_arrays,
     mask_of,
     pass_masking,
-    plain,
+    to_json_types,
     weight_value,
 )
 from cases import CASES, EXACT_INITIALIZERS
@@ -50,7 +50,7 @@ DETAILS = {
 RENAMED = {("LeakyReLU", "negative_slope"): "alpha"}  # Keras 2's word for the argument
 
 
-def in_keras_2_words(case):
+def with_keras_2_names(case):
     config = {RENAMED.get((case.name, key), key): value for key, value in case.config.items()}
     return type(case)(**{**case.__dict__, "config": config})
 
@@ -88,8 +88,10 @@ def run_layer(case):
                 for i, o in enumerate(leaves)
             ]
         )
-    found = tape.gradient(target, floats + layer.trainable_weights, unconnected_gradients="zero")
-    found = [tf.convert_to_tensor(g).numpy() for g in found]
+    gradients = tape.gradient(
+        target, floats + layer.trainable_weights, unconnected_gradients="zero"
+    )
+    gradients = [tf.convert_to_tensor(gradient).numpy() for gradient in gradients]
     return {
         "weights": [
             {"name": n, "shape": list(w.shape)}
@@ -100,8 +102,8 @@ def run_layer(case):
             None if mask is None else np.asarray(mask)
             for mask in (mask_of(tf_keras, leaf) for leaf in leaves)
         ],
-        "input_gradients": found[: len(floats)] if case.grads else [],
-        "weight_gradients": found[len(floats) :] if case.grads else [],
+        "input_gradients": gradients[: len(floats)] if case.grads else [],
+        "weight_gradients": gradients[len(floats) :] if case.grads else [],
         "losses": [float(x) for x in layer.losses],
         "state": {str(i): w.numpy() for i, w in enumerate(layer.weights) if not w.trainable},
     }
@@ -127,60 +129,60 @@ def run_function(case):
     return result
 
 
-def distance(ours, theirs):
+def distance(actual, expected):
     """Largest difference, relative to max(1, the largest value); infinite if shapes differ."""
-    ours, theirs = np.asarray(ours, "float64"), np.asarray(theirs, "float64")
-    if ours.shape != theirs.shape:
+    actual, expected = np.asarray(actual, "float64"), np.asarray(expected, "float64")
+    if actual.shape != expected.shape:
         return float("inf")
     return float(
-        np.max(np.abs(ours - theirs), initial=0) / max(1.0, np.max(np.abs(theirs), initial=0))
+        np.max(np.abs(actual - expected), initial=0) / max(1.0, np.max(np.abs(expected), initial=0))
     )
 
 
-def differences(mine, reader, record, tolerance):
+def differences(results, reader, record, tolerance):
     """What differs from the Keras 3 record: {part: largest difference or a sentence}."""
-    found = {}
-    if "weights" in mine:
-        ours, theirs = (
-            [(w["name"], list(w["shape"])) for w in side["weights"]] for side in (mine, record)
+    differing = {}
+    if "weights" in results:
+        actual, expected = (
+            [(w["name"], list(w["shape"])) for w in side["weights"]] for side in (results, record)
         )
-        if ours != theirs:
-            found["weights"] = {"tf_keras": ours, "keras3": theirs}
+        if actual != expected:
+            differing["weights"] = {"tf_keras": actual, "keras3": expected}
     for part in ("outputs", "input_gradients", "weight_gradients"):
-        ours, theirs = mine.get(part, []), [reader.get(a) for a in record.get(part, [])]
-        if len(ours) != len(theirs):
-            found[part] = f"{len(ours)} arrays, Keras 3 has {len(theirs)}"
+        actual, expected = results.get(part, []), [reader.get(a) for a in record.get(part, [])]
+        if len(actual) != len(expected):
+            differing[part] = f"{len(actual)} arrays, Keras 3 has {len(expected)}"
             continue
-        worst = max([distance(a, b) for a, b in zip(ours, theirs, strict=True)], default=0.0)
+        worst = max([distance(a, b) for a, b in zip(actual, expected, strict=True)], default=0.0)
         if worst > tolerance:
-            found[part] = worst
+            differing[part] = worst
     worst = max(
         [
             distance(v, reader.get(record["state"][i]))
-            for i, v in mine.get("state", {}).items()
+            for i, v in results.get("state", {}).items()
             if i in record["state"]
         ],
         default=0.0,
     )
     if worst > tolerance:
-        found["state"] = worst
-    if "losses" in mine and (
-        len(mine["losses"]) != len(record["losses"])
-        or distance(mine["losses"], record["losses"]) > tolerance
+        differing["state"] = worst
+    if "losses" in results and (
+        len(results["losses"]) != len(record["losses"])
+        or distance(results["losses"], record["losses"]) > tolerance
     ):
-        found["losses"] = {"tf_keras": mine["losses"], "keras3": record["losses"]}
-    if "output_masks" in mine:
-        theirs = [None if a is None else reader.get(a) for a in record["output_masks"]]
-        same = len(theirs) == len(mine["output_masks"]) and all(
+        differing["losses"] = {"tf_keras": results["losses"], "keras3": record["losses"]}
+    if "output_masks" in results:
+        expected = [None if a is None else reader.get(a) for a in record["output_masks"]]
+        same = len(expected) == len(results["output_masks"]) and all(
             (a is None) == (b is None) and (a is None or np.array_equal(a, b))
-            for a, b in zip(mine["output_masks"], theirs, strict=True)
+            for a, b in zip(results["output_masks"], expected, strict=True)
         )
         if not same:
-            found["output_masks"] = {
-                "tf_keras": plain(mine["output_masks"]),
-                "keras3": plain(theirs),
+            differing["output_masks"] = {
+                "tf_keras": to_json_types(results["output_masks"]),
+                "keras3": to_json_types(expected),
             }
-    return found
+    return differing
 
 
 def changed_defaults(config_of_keras_3):
@@ -196,28 +198,33 @@ def changed_defaults(config_of_keras_3):
             continue
         config = config_of_keras_3[case.id]
         try:
-            mine = plain(make_case(tf_keras, in_keras_2_words(case)).get_config())
+            results = to_json_types(make_case(tf_keras, with_keras_2_names(case)).get_config())
         except Exception:
             continue
         for key in sorted(
-            (set(mine) | set(config))
+            (set(results) | set(config))
             - {"dtype", "batch_input_shape", "name", "layer", "backward_layer", "cell", "cells"}
         ):
-            a, b = short(mine.get(key, "absent")), short(config.get(key, "absent"))
+            a, b = (
+                without_details(results.get(key, "absent")),
+                without_details(config.get(key, "absent")),
+            )
             if a != b and key not in case.config and key not in RENAMED.values():
                 changed.setdefault(case.name, {})[key] = {"tf_keras": a, "keras3": b}
     return changed
 
 
-def short(value):
+def without_details(value):
     """A config value without serialisation details."""
     if isinstance(value, dict) and "class_name" in value:
-        return {"class_name": value["class_name"], "config": short(value.get("config"))}
+        return {"class_name": value["class_name"], "config": without_details(value.get("config"))}
     if isinstance(value, dict):
-        return {k: short(v) for k, v in value.items() if k not in DETAILS}
+        return {k: without_details(v) for k, v in value.items() if k not in DETAILS}
     if isinstance(value, list):
         return (
-            value[0] if value and all(v == value[0] for v in value) else [short(v) for v in value]
+            value[0]
+            if value and all(v == value[0] for v in value)
+            else [without_details(v) for v in value]
         )
     return value
 
@@ -226,7 +233,7 @@ def run(case):
     if case.kind == "initializer":
         shape = {"Identity": (4, 6)}.get(case.name, (3, 2))
         return {"outputs": [make_case(tf_keras, case)(shape).numpy()]}
-    return run_layer(in_keras_2_words(case)) if case.kind == "layer" else run_function(case)
+    return run_layer(with_keras_2_names(case)) if case.kind == "layer" else run_function(case)
 
 
 def main():
@@ -246,21 +253,21 @@ def main():
         if options.only not in case.id or random or case.id not in reader.cases:
             continue
         try:
-            mine = run(case)
+            results = run(case)
         except Exception as error:
             about["unsupported"][case.id] = (
                 f"{type(error).__name__}: {str(error).strip().splitlines()[0][:110]}"
             )
             continue
-        found = differences(mine, reader, reader.cases[case.id], max(case.tolerance, 1e-5))
-        if not found:
+        differing = differences(results, reader, reader.cases[case.id], max(case.tolerance, 1e-5))
+        if not differing:
             about["same"] += 1
             continue
         stored = {
-            part: [writer.put(x) for x in mine.get(part, [])]
+            part: [writer.put(x) for x in results.get(part, [])]
             for part in ("outputs", "input_gradients", "weight_gradients")
         }
-        metadata[case.id] = {"differs": found, **stored}
+        metadata[case.id] = {"differs": differing, **stored}
     about["defaults"] = changed_defaults(
         {key: record["config"] for key, record in reader.cases.items() if "config" in record}
     )

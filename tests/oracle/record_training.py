@@ -1,5 +1,5 @@
 """Runs `training_cases.py`, `training_custom.py` and `training_events.py` through tf_keras and
-stores what came out.
+stores the results.
 
     python tests/oracle/record_training.py --out tests/oracle/fixtures      (in the tf_keras
     environment)
@@ -44,7 +44,7 @@ LIBRARY = Library(
 
 
 class WarningHandler(logging.Handler):
-    """Turns log messages of TensorFlow into warnings."""
+    """Converts log messages of TensorFlow to warnings."""
 
     def emit(self, record):
         warnings.warn(record.getMessage(), stacklevel=2)

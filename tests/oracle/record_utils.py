@@ -56,10 +56,10 @@ def pads():
 
 def timeseries(case):
     data, targets, options = series(case)
-    found = keras.utils.timeseries_dataset_from_array(data, targets, **options)
+    dataset = keras.utils.timeseries_dataset_from_array(data, targets, **options)
     return [
         [part.tolist() for part in (batch if isinstance(batch, tuple) else (batch,))]
-        for batch in found.as_numpy_iterator()
+        for batch in dataset.as_numpy_iterator()
     ]
 
 
@@ -70,7 +70,7 @@ def split(count, options):
 
 
 def folder(options):
-    with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()) as said:
+    with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()) as stdout:
         make_tree(root, tf.io.encode_png(image("grey")).numpy())
         made = keras.utils.image_dataset_from_directory(
             root, image_size=(2, 2), batch_size=None, **options
@@ -86,12 +86,12 @@ def folder(options):
             "paths": paths,
             "class_names": made.class_names,
             "labels": labels,
-            "said": said.getvalue().splitlines(),
+            "said": stdout.getvalue().splitlines(),
         }
 
 
-def pictures():
-    found = {}
+def record_images():
+    recorded = {}
     with tempfile.TemporaryDirectory() as root:
 
         def read(name, content, **options):
@@ -99,7 +99,7 @@ def pictures():
             read_ = keras.utils.image_dataset_from_directory(
                 root, labels=None, batch_size=None, verbose=False, **options
             )
-            found[name] = next(read_.as_numpy_iterator())
+            recorded[name] = next(read_.as_numpy_iterator())
 
         pixels = {
             name: tf.io.encode_png(image(name)).numpy() for name in ("rgb", "rgba", "grey", "deep")
@@ -128,14 +128,14 @@ def pictures():
         smooth = np.add.outer(np.arange(16) * 8, np.arange(24) * 5)[..., None] + np.arange(3) * 20
         jpeg = tf.io.encode_jpeg(smooth.astype("uint8"), quality=90).numpy()
         read("jpeg", jpeg, image_size=(16, 24))
-    return found, base64.b64encode(jpeg).decode()
+    return recorded, base64.b64encode(jpeg).decode()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
-    arrays, jpeg = pictures()
+    arrays, jpeg = record_images()
     facts = {
         "pads": pads(),
         "categorical": [

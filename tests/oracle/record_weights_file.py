@@ -33,11 +33,9 @@ def main():
     folder = pathlib.Path(parser.parse_args().out)
     keras.utils.set_random_seed(0)
     made = model()
-    draw = np.random.default_rng(0)
-    made.set_weights(
-        [draw.uniform(0.2, 1.0, w.shape).astype("float32") for w in made.get_weights()]
-    )
-    x = draw.normal(size=(2, 5, 3)).astype("float32")
+    rng = np.random.default_rng(0)
+    made.set_weights([rng.uniform(0.2, 1.0, w.shape).astype("float32") for w in made.get_weights()])
+    x = rng.normal(size=(2, 5, 3)).astype("float32")
     made.get_layer(
         "inner"
     ).trainable = False  # Keras 2 then writes the weights inside in another order

@@ -135,21 +135,25 @@ RECORDED = (convolutions, two_ends, shared_and_nested, recurrent, attention, ope
 def build(K, make):
     """Return a model with weights from a fixed seed, and inputs for it."""
     model, shapes = make(K)
-    draw = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     model.set_weights(
-        [draw.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()]
+        [rng.uniform(0.1, 0.6, np.shape(w)).astype("float32") for w in model.get_weights()]
     )
-    whole = make is embedded
+    takes_ints = make is embedded
     inputs = [
-        draw.integers(0, 7, s).astype("int32") if whole else draw.normal(size=s).astype("float32")
+        rng.integers(0, 7, s).astype("int32")
+        if takes_ints
+        else rng.normal(size=s).astype("float32")
         for s in shapes
     ]
     return model, inputs
 
 
-def outputs_of(model, inputs):
+def predict_as_list(model, inputs):
     """Return predictions as a flat list of arrays, dictionaries by key."""
-    found = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
-    if isinstance(found, dict):
-        found = [found[key] for key in sorted(found)]
-    return [np.asarray(one) for one in (found if isinstance(found, (list, tuple)) else [found])]
+    outputs = model.predict(inputs if len(inputs) > 1 else inputs[0], verbose=0)
+    if isinstance(outputs, dict):
+        outputs = [outputs[key] for key in sorted(outputs)]
+    if not isinstance(outputs, (list, tuple)):
+        outputs = [outputs]
+    return [np.asarray(output) for output in outputs]

@@ -26,9 +26,15 @@ ARRAYS = {
     "sig": _rng.normal(size=(2, 40)).astype("float32"),
 }
 
-_UNARY = "abs ceil cos cosh erf erfc exp expm1 floor negative round rsqrt sigmoid sign sin sinh softplus softsign sqrt square tan tanh"
+_UNARY = (
+    "abs ceil cos cosh erf erfc exp expm1 floor negative round rsqrt sigmoid sign sin sinh "
+    "softplus softsign sqrt square tan tanh"
+)
 _INSIDE = "acos asin atan asinh atanh digamma erfinv lgamma log log1p log_sigmoid reciprocal"
-_BINARY = "add atan2 divide divide_no_nan floordiv floormod maximum minimum multiply squared_difference subtract xdivy multiply_no_nan"
+_BINARY = (
+    "add atan2 divide divide_no_nan floordiv floormod maximum minimum multiply "
+    "squared_difference subtract xdivy multiply_no_nan"
+)
 _REDUCE = "logsumexp max mean min prod std sum variance euclidean_norm"
 
 CASES = [

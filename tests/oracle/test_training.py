@@ -53,32 +53,35 @@ def load_record():
     return recorded
 
 
-def differences(ours, theirs, where=""):
+def differences(actual, expected, where=""):
     """Describe all differences: floats within the tolerance, all else exactly, dicts in order."""
-    if isinstance(theirs, dict) and isinstance(ours, dict):
+    if isinstance(expected, dict) and isinstance(actual, dict):
         order = (
             []
-            if list(ours) == list(theirs)
-            else [f"{where}: Podium has {list(ours)}, tf_keras {list(theirs)}"]
+            if list(actual) == list(expected)
+            else [f"{where}: Podium has {list(actual)}, tf_keras {list(expected)}"]
         )
-        both = [key for key in theirs if key in ours]
+        both = [key for key in expected if key in actual]
         return order + [
-            text for key in both for text in differences(ours[key], theirs[key], f"{where}[{key}]")
+            text
+            for key in both
+            for text in differences(actual[key], expected[key], f"{where}[{key}]")
         ]
-    if isinstance(theirs, list) and isinstance(ours, list):
-        if len(ours) != len(theirs):
+    if isinstance(expected, list) and isinstance(actual, list):
+        if len(actual) != len(expected):
             return [
-                f"{where}: Podium has {len(ours)} items, tf_keras {len(theirs)}:\n{ours}\n{theirs}"
+                f"{where}: Podium has {len(actual)} items, tf_keras {len(expected)}:\n"
+                f"{actual}\n{expected}"
             ]
-        pairs = enumerate(zip(ours, theirs, strict=True))
+        pairs = enumerate(zip(actual, expected, strict=True))
         return [text for i, (a, b) in pairs for text in differences(a, b, f"{where}[{i}]")]
-    if isinstance(theirs, (float, np.ndarray)):
-        same = np.shape(ours) == np.shape(theirs) and np.allclose(
-            ours, theirs, rtol=TOLERANCE, atol=1e-5
+    if isinstance(expected, (float, np.ndarray)):
+        same = np.shape(actual) == np.shape(expected) and np.allclose(
+            actual, expected, rtol=TOLERANCE, atol=1e-5
         )
     else:
-        same = type(ours) is type(theirs) and ours == theirs
-    return [] if same else [f"{where}: Podium has {ours!r}, tf_keras {theirs!r}"]
+        same = type(actual) is type(expected) and actual == expected
+    return [] if same else [f"{where}: Podium has {actual!r}, tf_keras {expected!r}"]
 
 
 # --- runs
@@ -132,8 +135,8 @@ def test_class_weight_and_sample_weight_together_raise():
 @pytest.mark.parametrize(("name", "k"), [("regression", None), ("regression", 3), ("gan", 3)])
 def test_run_without_batch_callbacks_equals_tf_keras(name, k):
     """Without batch callbacks, the curves are those of single steps for any steps per execution."""
-    ours, theirs = CASES[name](PODIUM, k=k, log_batches=False), expected_run(name)
-    assert not differences(ours, {**theirs, "batches": []}, name)
+    actual, expected = CASES[name](PODIUM, k=k, log_batches=False), expected_run(name)
+    assert not differences(actual, {**expected, "batches": []}, name)
 
 
 # --- events
@@ -152,7 +155,7 @@ def add_end_events(name, k):
 
 
 def drop_steps_without_data(name, k):
-    """A step begins only if there is data, so every step also ends; executions have k steps."""
+    """A step starts only if there is data, so every step also ends; executions have k steps."""
     recorded = load_record()["events"][f"{name}/1"]
     events = [
         line
@@ -202,19 +205,19 @@ EVENTS_THAT_DIFFER = {
     ),
     "generator_of_unknown_length": (
         drop_steps_without_data,
-        "tf_keras begins a step to find out that data has ended",
+        "tf_keras starts a step to detect the end of the data",
     ),
     "generator_in_evaluate": (
         drop_steps_without_data,
-        "tf_keras begins a step to find out that data has ended",
+        "tf_keras starts a step to detect the end of the data",
     ),
     "dataset_that_runs_out": (
         drop_steps_without_data,
-        "tf_keras begins a step to find out, and loses the end of others",
+        "tf_keras starts a step to detect the end of the data, and loses the end of others",
     ),
     "generator_that_is_spent": (
         drop_epochs_without_data,
-        "tf_keras begins an epoch to find out that data has ended",
+        "tf_keras starts an epoch to detect the end of the data",
     ),
 }
 
@@ -222,14 +225,14 @@ EVENTS_THAT_DIFFER = {
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_events_equal_tf_keras(name, k):
-    theirs = load_record()["events"][f"{name}/{k}"]
-    for pattern, (expected_events, _) in EVENTS_THAT_DIFFER.items():
+    expected = load_record()["events"][f"{name}/{k}"]
+    for pattern, (adapt_events, _) in EVENTS_THAT_DIFFER.items():
         if fnmatch(name, pattern):
-            assert expected_events(name, k) != theirs
-            theirs = expected_events(name, k)
-    ours = SCENARIOS[name](PODIUM, k)
-    assert "\n".join(ours["events"]) == "\n".join(theirs["events"])
-    assert not differences(ours, theirs, name)
+            assert adapt_events(name, k) != expected
+            expected = adapt_events(name, k)
+    actual = SCENARIOS[name](PODIUM, k)
+    assert "\n".join(actual["events"]) == "\n".join(expected["events"])
+    assert not differences(actual, expected, name)
 
 
 # --- the tables

@@ -1,6 +1,6 @@
-"""Small models trained as `compile` says: recorded from tf_keras, repeated by Podium.
+"""Small models trained by `compile` and `fit`: recorded from tf_keras, repeated by Podium.
 
-Each function of `COMPILED` takes a `Library` and returns what a run gave: curves, batch logs,
+Each function of `COMPILED` takes a `Library` and returns the results of a run: curves, batch logs,
 evaluation, predictions and weights. Steps that are written by the user are in `training_custom.py`.
 """
 
@@ -340,7 +340,7 @@ def class_and_sample_weights(library, multiplied=False):
     return train(library, model, x, y, batch_size=8, epochs=3, shuffle=False, **options)
 
 
-# --- layers with a behaviour of their own in training
+# --- layers that behave differently in training
 
 
 @COMPILED.add
@@ -391,7 +391,7 @@ def masked_sequences(library):
         metrics=["accuracy"],
         weighted_metrics=["accuracy"],
     )
-    plain = train(
+    unmasked = train(
         library,
         model,
         tokens,
@@ -404,7 +404,7 @@ def masked_sequences(library):
     run = train(
         library, model, tokens, labels, batch_size=8, epochs=2, shuffle=False, sample_weight=weights
     )
-    run["history"] |= {f"plain_{name}": values for name, values in plain["history"].items()}
+    run["history"] |= {f"plain_{name}": values for name, values in unmasked["history"].items()}
     return {
         **run,
         **evaluate_model(model, tokens, labels, batch_size=8),

@@ -1,7 +1,7 @@
 """Models whose steps are written by the user: recorded from tf_keras, repeated by Podium.
 
-The examples of the guide "Customizing what happens in fit()", its GAN, and a VAE. Noise comes with
-the data. Each function of `CUSTOM` takes a `Library` and returns what a run gave, as in
+The examples of the guide "Customizing what happens in fit()", its GAN, and a VAE. Noise is part of
+the data. Each function of `CUSTOM` takes a `Library` and returns the results of a run, as in
 `training_cases.py`.
 """
 
@@ -116,7 +116,7 @@ def custom_step_weighted(library):
 
 @CUSTOM.add
 def custom_step_newer(library):
-    """`compute_loss` and `compute_metrics`, the newer words; an evaluation step of the user."""
+    """`compute_loss` and `compute_metrics`, the newer names; a custom evaluation step."""
 
     class CustomModel(library.keras.Model):
         def train_step(self, data):
@@ -186,7 +186,7 @@ def networks_of_gan(library):
 
 @CUSTOM.add
 def gan(library, k=1, log_batches=True):
-    """Two optimizers, two tapes, raw losses returned; the noise comes with the images."""
+    """Two optimizers, two tapes, raw losses returned; the noise is part of the data."""
     keras = library.keras
 
     class GAN(keras.Model):

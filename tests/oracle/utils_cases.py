@@ -116,12 +116,12 @@ SIZES = ((4, 5), (11, 13), (9, 7), (6, 14))
 
 def image(name):
     """Return one of the images that are read from files."""
-    draw = np.random.RandomState(0).randint
+    randint = np.random.RandomState(0).randint
     return {
-        "rgb": draw(0, 256, (9, 7, 3)).astype("uint8"),
-        "rgba": draw(0, 256, (5, 6, 4)).astype("uint8"),
-        "grey": draw(0, 256, (5, 6, 1)).astype("uint8"),
-        "deep": draw(0, 65536, (5, 6, 1)).astype("uint16"),
+        "rgb": randint(0, 256, (9, 7, 3)).astype("uint8"),
+        "rgba": randint(0, 256, (5, 6, 4)).astype("uint8"),
+        "grey": randint(0, 256, (5, 6, 1)).astype("uint8"),
+        "deep": randint(0, 65536, (5, 6, 1)).astype("uint16"),
     }[name]
 
 
