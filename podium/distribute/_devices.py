@@ -49,7 +49,8 @@ def default_device(device: jax.Device) -> contextlib.AbstractContextManager[obje
     # If it is the default already, naming it would compile everything a second time.
     if device == jax.local_devices()[0]:
         return contextlib.nullcontext() if context.layout is None else override(layout=None)
-    return jax.default_device(device)
+    placement: contextlib.AbstractContextManager[object] = jax.default_device(device)
+    return placement
 
 
 def find_devices(devices: Sequence[str | jax.Device] | int | None) -> list[jax.Device]:

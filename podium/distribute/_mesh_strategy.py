@@ -172,7 +172,8 @@ class MeshStrategy(Strategy):
         """Apply a function to an array of all replicas, so that each process gets the result."""
         if isinstance(array, jax.core.Tracer) or self._layout.replicated.is_fully_addressable:
             return function(array)
-        return jax.jit(function, out_shardings=self._layout.replicated)(array)
+        replicated: jax.Array = jax.jit(function, out_shardings=self._layout.replicated)(array)
+        return replicated
 
     def experimental_distribute_dataset(
         self, dataset: Iterable[Tree], options: object = None

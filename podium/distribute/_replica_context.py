@@ -95,7 +95,7 @@ class ReplicaContext:
         axes = context.replica_axes
         if axes is None:
             return value
-        combine = jax.lax.psum if name == "sum" else jax.lax.pmean
+        combine: Callable[..., jax.Array] = jax.lax.psum if name == "sum" else jax.lax.pmean
         return map_structure(
             lambda leaf: dispatch(lambda x: combine(jnp.asarray(x), axes), leaf), value
         )

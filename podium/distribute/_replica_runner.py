@@ -40,7 +40,9 @@ class ReplicaRunner:
     def __init__(self, layout: Layout):
         self._layout = layout
         # Compiled functions by function, then by the id of a bound method's object.
-        self._functions: weakref.WeakKeyDictionary[Callable[..., Any], dict[int, Function]]
+        self._functions: weakref.WeakKeyDictionary[
+            Callable[..., Any], dict[int, Function[..., Tree]]
+        ]
         self._functions = weakref.WeakKeyDictionary()
         self.num_running = 0
         # The Variables without an aggregation that the last traced step wrote.
@@ -65,7 +67,7 @@ class ReplicaRunner:
             check_in_sync(self._written)
         return result
 
-    def _compile(self, fn: Callable[..., Any]) -> Function:
+    def _compile(self, fn: Callable[..., Any]) -> Function[..., Tree]:
         # A bound method is a new object at each access.
         owner, function = getattr(fn, "__self__", None), getattr(fn, "__func__", fn)
         compiled = self._functions.setdefault(function, {})

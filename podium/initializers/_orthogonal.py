@@ -53,7 +53,9 @@ class Orthogonal(RandomInitializer):
             (max(rows, columns), min(rows, columns)), dtype=draw_dtype, seed=self.seed
         )
         matrix = dispatch(_orthonormalize, samples, rows < columns)
-        return convert_to_tensor(dispatch(_scale_and_reshape, matrix, self.gain, shape), dtype)
+        weights = dispatch(_scale_and_reshape, matrix, self.gain, shape)
+        result: Tensor = convert_to_tensor(weights, dtype)
+        return result
 
     def get_config(self) -> Config:
         """Return the arguments of the constructor."""

@@ -40,7 +40,9 @@ def function_name_of(config: Any) -> str | None:
     """Return the name in a config that Keras 3 wrote for a function; None for other values."""
     if not isinstance(config, Mapping) or config.get("class_name") != "function":
         return None
-    return config["config"] if isinstance(config.get("config"), str) else config["registered_name"]
+    key = "config" if isinstance(config.get("config"), str) else "registered_name"
+    name: str | None = config[key]
+    return name
 
 
 def to_wide_float(values: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from podium._typing import Config, PathLike, SymbolicShape, Tree
 from podium.callbacks import Callback, CallbackList, History, StepLogs
@@ -152,8 +152,17 @@ class Model(Layer):
         # sources of gradients.
         self._records_layers_inside = self._records_layers_inside or type(self).call is Model.call
 
-    def call(self, inputs: Any, training: bool | None = None, mask: Any = None) -> Any:
-        """Compute the outputs. Subclasses override it; a functional model runs its graph."""
+    if TYPE_CHECKING:
+        # A subclass has the arguments it needs; checkers accept any override of this signature.
+        def call(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    else:
+
+        def call(self, inputs, training=None, mask=None):
+            """Compute the outputs. Subclasses override it; a functional model runs its graph."""
+            return self._run_graph(inputs)
+
+    def _run_graph(self, inputs: Tree) -> Tree:
         if self._graph is None:
             raise NotImplementedError(
                 f"{type(self).__name__} has no `call` method and was not created from `inputs` and "

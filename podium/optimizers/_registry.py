@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from podium.core import NameRegistry, custom_object_scope, get_registered_object
 from podium.optimizers._adafactor import Adafactor
@@ -113,10 +113,10 @@ def deserialize(config: Any, custom_objects: Mapping[str, Any] | None = None) ->
     """
     with custom_object_scope(custom_objects or {}):  # for schedules inside the config too
         if isinstance(config, str):
-            return _registry.get(_known_name(config))
+            return cast(Optimizer, _registry.get(_known_name(config)))
         if "class_name" in config:
             config = {**config, "class_name": _known_name(config["class_name"])}
-        return _registry.deserialize(config)
+        return cast(Optimizer, _registry.deserialize(config))
 
 
 def _known_name(name: str) -> str:

@@ -88,7 +88,8 @@ def _with_reduction(
     """Return the result of the same loss with another reduction."""
     before, loss.reduction = loss.reduction, reduction
     try:
-        return loss(y_true, y_pred, **options)
+        result: Tensor = loss(y_true, y_pred, **options)
+        return result
     finally:
         loss.reduction = before
 

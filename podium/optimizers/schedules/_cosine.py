@@ -65,7 +65,8 @@ class CosineDecay(LearningRateSchedule):
             rise = (self.warmup_target - start) * (step / self.warmup_steps) + start
             return jnp.where(step < self.warmup_steps, rise, descent)
 
-        return dispatch(rate, step)
+        result: Tensor = dispatch(rate, step)
+        return result
 
     def _descent(self, step: Any, top: float) -> Any:
         passed = jnp.minimum(step, jnp.asarray(self.decay_steps, step.dtype)) / self.decay_steps
@@ -135,7 +136,8 @@ class CosineDecayRestarts(LearningRateSchedule):
             cosine = 0.5 * jnp.power(shrink, restarts) * (1.0 + jnp.cos(math.pi * passed))
             return self.initial_learning_rate * ((1 - self.alpha) * cosine + self.alpha)
 
-        return dispatch(rate, step)
+        result: Tensor = dispatch(rate, step)
+        return result
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""

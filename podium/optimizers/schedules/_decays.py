@@ -70,7 +70,8 @@ class ExponentialDecay(LearningRateSchedule):
                 jnp.asarray(self.decay_rate, passed.dtype), passed
             )
 
-        return dispatch(rate, step)
+        result: Tensor = dispatch(rate, step)
+        return result
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""
@@ -123,7 +124,8 @@ class InverseTimeDecay(LearningRateSchedule):
             passed = jnp.floor(passed) if self.staircase else passed
             return self.initial_learning_rate / (1 + self.decay_rate * passed)
 
-        return dispatch(rate, step)
+        result: Tensor = dispatch(rate, step)
+        return result
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""
@@ -186,7 +188,8 @@ class PolynomialDecay(LearningRateSchedule):
                 span * jnp.power(left, jnp.asarray(self.power, step.dtype)) + self.end_learning_rate
             )
 
-        return dispatch(rate, step)
+        result: Tensor = dispatch(rate, step)
+        return result
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""
@@ -243,7 +246,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             edges = jnp.asarray(self.boundaries, step.dtype)
             return jnp.asarray(self.values, step.dtype)[jnp.sum(step > edges)]
 
-        return dispatch(rate, step)
+        result: Tensor = dispatch(rate, step)
+        return result
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make this schedule again."""

@@ -222,7 +222,8 @@ def _stateless_key(seed: TensorLike) -> jax.Array:
     def as_uint32(seed: TensorLike) -> jax.Array:
         return jnp.asarray(seed).astype("uint32")
 
-    return jax.random.wrap_key_data(as_uint32(seed)._value, impl="threefry2x32")
+    key: jax.Array = jax.random.wrap_key_data(as_uint32(seed)._value, impl="threefry2x32")
+    return key
 
 
 def stateless_normal(
