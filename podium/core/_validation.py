@@ -11,11 +11,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-import jax
 import numpy as np
 
 from podium._typing import T
 from podium.core._errors import unknown_choice
+from podium.core._jax_config import jax_config
 
 ArrayT = TypeVar("ArrayT", np.ndarray[Any, Any], np.generic)
 
@@ -218,7 +218,7 @@ def as_number_array(value: object, argument: str = "value") -> np.ndarray[Any, A
 
 def check_int_range(array: ArrayT) -> ArrayT:
     """Raise an OverflowError for 64-bit integers that do not fit the 32 bits that JAX keeps."""
-    if array.dtype in (np.int64, np.uint64) and array.size and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+    if array.dtype in (np.int64, np.uint64) and array.size and not jax_config.jax_enable_x64:
         low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
         if array.min() < low or array.max() > high:
             raise OverflowError(

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from podium.core import check_numeric, floatx
+from podium.core.internal import jax_config
 
 if TYPE_CHECKING:
     from podium._typing import Array
@@ -23,7 +23,7 @@ def device_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """
     if dtype.kind == "f" and dtype.itemsize > 4:
         return np.dtype(floatx())
-    if dtype in (np.int64, np.uint64) and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+    if dtype in (np.int64, np.uint64) and not jax_config.jax_enable_x64:
         return np.dtype("int32" if dtype == np.int64 else "uint32")
     return dtype
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import jax
 
-from podium.core.internal import context, override
+from podium.core.internal import context, jax_config, override
 
 _NAME = re.compile(r"^(?:.*/)?(?:device:)?(?P<kind>[a-z]+)(?::(?P<number>\d+))?$", re.IGNORECASE)
 _FLAG = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -103,7 +103,7 @@ def reserve_cpu_threads() -> None:
     imported, and when a strategy is made.
     """
     flag = _FLAG.search(os.environ.get("XLA_FLAGS", ""))
-    count = max(int(flag[1]) if flag else 1, jax.config.jax_num_cpu_devices)  # type: ignore[attr-defined]
+    count = max(int(flag[1]) if flag else 1, jax_config.jax_num_cpu_devices)
     if count > 1:
         os.environ.setdefault("PJRT_NPROC", str(max(2 * count, os.cpu_count() or 1)))
 

@@ -7,6 +7,8 @@ import types
 
 import jax
 
+from podium.core.internal import jax_config
+
 _PODIUM = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL_PATHS = (
     os.path.join(_PODIUM, "core") + os.sep,
@@ -24,7 +26,7 @@ def remove_internal_frames(error: Exception) -> Exception:
     raised, always stays. JAX's own switch shows everything:
     `jax.config.update("jax_traceback_filtering", "off")`.
     """
-    if jax.config.jax_traceback_filtering == "off":  # type: ignore[attr-defined]
+    if jax_config.jax_traceback_filtering == "off":
         return error
     notes = getattr(error, "__notes__", [])
     notes[:] = [note for note in notes if "JAX has removed its internal frames" not in note]

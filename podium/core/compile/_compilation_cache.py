@@ -16,6 +16,7 @@ from types import EllipsisType
 import jax
 
 from podium.core._errors import warn_user
+from podium.core._jax_config import jax_config
 
 _MAX_SIZE = 2**31  # bytes; the least recently used entries are deleted first
 _CLEANUP_INTERVAL = 86_400.0  # seconds
@@ -51,7 +52,7 @@ def compilation_cache(path: str | os.PathLike[str] | EllipsisType | None = ...) 
         True
     """
     if path is ...:
-        folder: str | None = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+        folder: str | None = jax_config.jax_compilation_cache_dir
         return folder
     from jax.experimental.compilation_cache import compilation_cache as jax_cache
 
@@ -65,8 +66,10 @@ def start_compilation_cache() -> None:
     """Use the default folder, unless the user has set one. If it cannot be used, there is no
     cache.
     """
-    config = jax.config
-    if config.jax_compilation_cache_dir is not None or not config.jax_enable_compilation_cache:  # type: ignore[attr-defined]
+    if (
+        jax_config.jax_compilation_cache_dir is not None
+        or not jax_config.jax_enable_compilation_cache
+    ):
         return
     folder = os.environ.get("PODIUM_CACHE_DIR") or _default_folder()
     if folder.lower() in _OFF:
@@ -98,9 +101,9 @@ def _set_folder(folder: str | None) -> None:
     jax.config.update("jax_compilation_cache_dir", folder)
     if folder is None:
         return
-    if jax.config.jax_persistent_cache_min_compile_time_secs == 1.0:  # type: ignore[attr-defined]
+    if jax_config.jax_persistent_cache_min_compile_time_secs == 1.0:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    if jax.config.jax_persistent_cache_min_entry_size_bytes == 0:  # type: ignore[attr-defined]
+    if jax_config.jax_persistent_cache_min_entry_size_bytes == 0:
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 

@@ -25,6 +25,7 @@ from podium._typing import AnyFunction, Tree, TreeDef
 from podium.core import _errors
 from podium.core._context import override
 from podium.core._dispatch import unwrap_result
+from podium.core._jax_config import jax_config
 from podium.core._tree import preserve_key_order
 from podium.core.compile._restore_on_error import restore_on_error
 from podium.core.compile._static_arguments import static_key, static_value
@@ -190,7 +191,7 @@ class Program:
         else:
             message = _errors.UNSTABLE_VARIABLES.format(function=self._name, count=_MAX_TRACES)
             raise ValueError(message)
-        self._donates = not (_has_callback(traced.jaxpr) or jax.config.jax_debug_nans)  # type: ignore[attr-defined]
+        self._donates = not (_has_callback(traced.jaxpr) or jax_config.jax_debug_nans)
         self._out_specs = traced.out_avals[: len(traced.out_avals) - len(written)]
         self._traced = traced
         self._jit_for(written, variables[len(written) :])

@@ -12,6 +12,9 @@ from podium.core._dispatch import unwrap_result as unwrap_result
 # The message for a Tensor that was passed to a function of `jax.lax`.
 from podium.core._errors import TENSOR_IN_LAX as TENSOR_IN_LAX
 
+# `jax.config`, of which type checkers know no option.
+from podium.core._jax_config import jax_config as jax_config
+
 # Opens the name scope of a layer, unless it is the innermost one already.
 from podium.core._names import layer_name_scope as layer_name_scope
 

@@ -15,6 +15,7 @@ import numpy as np
 from podium._typing import Array, Config, DType, DTypeLike, Value
 from podium.core._backend_settings import floatx
 from podium.core._errors import unknown_choice
+from podium.core._jax_config import jax_config
 
 FLOAT_TYPES = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 _32_BIT_DTYPES = {
@@ -63,7 +64,7 @@ def standardize_dtype(dtype: DTypeLike | None) -> DType:
         )
     if name not in ALLOWED_DTYPES:
         raise unknown_choice("dtype", name, ALLOWED_DTYPES)
-    return name if jax.config.jax_enable_x64 else _32_BIT_DTYPES.get(name, name)  # type: ignore[attr-defined]
+    return name if jax_config.jax_enable_x64 else _32_BIT_DTYPES.get(name, name)
 
 
 def is_float_dtype(dtype: DTypeLike) -> bool:

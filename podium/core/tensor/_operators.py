@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium._typing import AnyFunction, P, R, TensorLike
+from podium.core._jax_config import jax_config
 
 # The result of an operator: Tensor for Tensors and Variables, KerasTensor for symbolic values.
 ResultT = TypeVar("ResultT")
@@ -32,7 +33,7 @@ def promote_dtypes(fn: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(fn)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if jax.config.jax_numpy_dtype_promotion == "standard":  # type: ignore[attr-defined]
+        if jax_config.jax_numpy_dtype_promotion == "standard":
             return fn(*args, **kwargs)  # the usual case, without the cost of a context
         with jax.numpy_dtype_promotion("standard"):
             return fn(*args, **kwargs)
