@@ -19,7 +19,8 @@ def modules_below(checkout: Checkout, limit: int) -> int:
 
 
 def modules_above(checkout: Checkout, limit: int) -> int:
-    return sum(len(file.lines) > limit for file in checkout.modules)
+    """The number of modules with more than `limit` lines of code, docstrings not counted."""
+    return sum(file.num_code_lines > limit for file in checkout.modules)
 
 
 def modules_by_folder(checkout: Checkout) -> collections.Counter[pathlib.PurePath]:
@@ -32,7 +33,7 @@ def largest_folder(checkout: Checkout) -> int:
 
 
 def long_functions(checkout: Checkout, limit: int) -> list[Function]:
-    """Functions with more than `limit` lines of code, docstrings not counted."""
+    """Functions with more than `limit` lines of code in their body."""
     return [f for file in checkout.package_files for f in file.functions if f.num_lines > limit]
 
 

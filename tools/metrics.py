@@ -74,9 +74,11 @@ METRICS = (
     Metric("modules", "", lambda c: len(c.modules)),
     Metric("median lines of a module", "about 107", code_size.median_lines),
     Metric("modules under 45 lines", "< 15", lambda c: code_size.modules_below(c, 45)),
-    Metric("modules over 400 lines", "few", lambda c: code_size.modules_above(c, 400)),
+    Metric("modules over 400 lines of code", "few", lambda c: code_size.modules_above(c, 400)),
     Metric("modules in the largest folder", "<= 25", code_size.largest_folder),
-    Metric("functions over 60 lines", "few", lambda c: len(code_size.long_functions(c, 60))),
+    Metric(
+        "functions over 60 lines of code", "few", lambda c: len(code_size.long_functions(c, 60))
+    ),
     Metric("classes over 20 methods", "few", lambda c: len(code_size.large_classes(c, 20))),
     Metric("lines over 100 characters", "0", lambda c: code_size.long_lines(c, 100)),
 )

@@ -36,6 +36,12 @@ class SourceFile:
     def lines(self) -> list[str]:
         return self.text.splitlines()
 
+    @functools.cached_property
+    def num_code_lines(self) -> int:
+        """Lines without docstrings and empty lines."""
+        documented = [self.tree, *self.classes, *(function.node for function in self.functions)]
+        return _count_nonempty(self.lines) - sum(_docstring_lines(self, n) for n in documented)
+
     @property
     def module(self) -> str:
         """The dotted name under which it is imported."""
@@ -85,14 +91,21 @@ class Function:
 
     @property
     def num_lines(self) -> int:
-        """Lines of code: without decorators, the docstring and empty lines."""
-        body = self.node.body
-        first = 1 if ast.get_docstring(self.node) is not None else 0
-        if first == len(body):
-            return 1
-        signature = body[0].lineno - self.node.lineno
-        lines = self.file.lines[body[first].lineno - 1 : self.node.end_lineno]
-        return signature + sum(bool(line.strip()) for line in lines)
+        """Lines of code of the body: without signature, docstring and empty lines."""
+        first, last = self.node.body[0], self.node.body[-1]
+        lines = self.file.lines[first.lineno - 1 : last.end_lineno]
+        return _count_nonempty(lines) - _docstring_lines(self.file, self.node)
+
+
+def _count_nonempty(lines: list[str]) -> int:
+    return sum(bool(line.strip()) for line in lines)
+
+
+def _docstring_lines(file: SourceFile, node: ast.Module | ast.ClassDef | FunctionNode) -> int:
+    if ast.get_docstring(node) is None:
+        return 0
+    docstring = node.body[0]
+    return _count_nonempty(file.lines[docstring.lineno - 1 : docstring.end_lineno])
 
 
 def _functions(

@@ -1,8 +1,6 @@
 """What the code of the package does not do, and how large its functions and classes may be."""
 
 import ast
-import pathlib
-import tomllib
 
 import code_size
 import names
@@ -10,9 +8,6 @@ import pytest
 from source_tree import Checkout
 
 pytestmark = pytest.mark.static
-
-# How many exceptions from a rule there still are.
-LIMITS = tomllib.loads(pathlib.Path(__file__).with_name("ratchets.toml").read_text())["exceptions"]
 
 CHECKOUT = Checkout()
 FILES = CHECKOUT.package_files
@@ -26,26 +21,38 @@ MAY_LOOK_UP_MODULES = {
     "podium/compat/_runner.py",
 }
 
-MAX_FUNCTION_LINES = 60  # without the docstring
+MAX_FUNCTION_LINES = 60  # of code, without signature and docstring
 MAX_METHODS = 20  # without dunder methods
-MAX_MODULE_LINES = 450
+MAX_MODULE_LINES = 400  # of code, without docstrings
 MAX_MODULES_IN_FOLDER = 25
 
-# Functions and classes that may be larger, each with the reason.
-LONG_FUNCTIONS: dict[str, str] = {}
+# What may be larger, each with the reason.
+LONG_FUNCTIONS = {
+    "Model.fit": "the training loop reads from top to bottom, with the checks of its arguments",
+    "ReplicaRunner._trace": "the closures that `shard_map` traces share its variables",
+}
 LARGE_CLASSES = {
     "Callback": "one method for every hook of Keras",
     "CallbackList": "one method for every hook of Keras",
+    "DataHandler": "Keras's public methods, and the position in the data",
     "Dataset": "the methods of tf.data",
     "Layer": "Keras's public methods",
     "Model": "Keras's public methods",
+    "Optimizer": "Keras's public methods",
+    "TrainingRun": "one method for every event of a run",
     "Variable": "the methods of Keras's and TensorFlow's variables",
+}
+LONG_MODULES = {
+    "podium/layers/_layer.py": "Keras's public methods of one class",
+    "podium/layers/attention/_multi_head_attention.py": "two layers that share their projections",
+    "podium/models/_model.py": "Keras's public methods of one class",
+    "podium/optimizers/_optimizer.py": "Keras's public methods of one class",
 }
 
 
-def check(rule: str, violations: list[str], advice: str) -> None:
-    """Fail with the list of violations if there are more than the rule's limit."""
-    assert len(violations) <= LIMITS.get(rule, 0), advice + "\n" + "\n".join(violations)
+def check(violations: list[str], advice: str) -> None:
+    """Fail with the list of violations."""
+    assert not violations, advice + "\n" + "\n".join(violations)
 
 
 def test_no_function_is_made_from_a_string():
@@ -59,7 +66,6 @@ def test_no_function_is_made_from_a_string():
         and node.func.id in ("exec", "eval")
     ]
     check(
-        "exec_calls",
         violations,
         "exec and eval are called. Write functions that an editor can open.",
     )
@@ -73,9 +79,7 @@ def test_own_packages_are_imported_and_not_looked_up():
         for node in ast.walk(file.tree)
         if _looks_up_own_module(node)
     ]
-    check(
-        "module_lookups", violations, "sys.modules is searched for podium. Import it, or pass it."
-    )
+    check(violations, "sys.modules is searched for podium. Import it, or pass it.")
 
 
 def _looks_up_own_module(node: ast.AST) -> bool:
@@ -98,7 +102,7 @@ def test_functions_are_short():
         for function in code_size.long_functions(CHECKOUT, MAX_FUNCTION_LINES)
         if function.qualified_name not in LONG_FUNCTIONS
     ]
-    check("long_functions", violations, f"Functions over {MAX_FUNCTION_LINES} lines of code:")
+    check(violations, f"Functions over {MAX_FUNCTION_LINES} lines of code:")
 
 
 def test_classes_have_few_methods():
@@ -107,32 +111,38 @@ def test_classes_have_few_methods():
         for location, node in code_size.large_classes(CHECKOUT, MAX_METHODS)
         if node.name not in LARGE_CLASSES
     ]
-    check("large_classes", violations, f"Classes with more than {MAX_METHODS} methods:")
+    check(violations, f"Classes with more than {MAX_METHODS} methods:")
+
+
+def test_modules_are_short():
+    violations = [
+        f"{file.relative}: {file.num_code_lines} lines"
+        for file in CHECKOUT.modules
+        if file.num_code_lines > MAX_MODULE_LINES and str(file.relative) not in LONG_MODULES
+    ]
+    check(violations, f"Modules over {MAX_MODULE_LINES} lines of code:")
 
 
 def test_named_exceptions_are_still_needed():
     long = {f.qualified_name for f in code_size.long_functions(CHECKOUT, MAX_FUNCTION_LINES)}
     large = {node.name for _, node in code_size.large_classes(CHECKOUT, MAX_METHODS)}
+    modules = {str(f.relative) for f in CHECKOUT.modules if f.num_code_lines > MAX_MODULE_LINES}
     unused = (set(LONG_FUNCTIONS) - long) | (set(LARGE_CLASSES) - large)
+    unused |= set(LONG_MODULES) - modules
     assert not unused, f"Remove these exceptions, they are within the limits: {sorted(unused)}"
     for path in sorted(MAY_EXEC | MAY_LOOK_UP_MODULES):
         assert (CHECKOUT.root / path).exists(), f"{path} is excepted from a rule, but is gone"
 
 
-def test_modules_are_short():
-    violations = [str(file.relative) for file in FILES if len(file.lines) > MAX_MODULE_LINES]
-    check("long_modules", violations, f"Modules over {MAX_MODULE_LINES} lines:")
-
-
 def test_folders_hold_few_modules():
     counts = code_size.modules_by_folder(CHECKOUT)
     violations = [f"{folder}: {n}" for folder, n in counts.items() if n > MAX_MODULES_IN_FOLDER]
-    check("large_folders", violations, f"Folders with more than {MAX_MODULES_IN_FOLDER} modules:")
+    check(violations, f"Folders with more than {MAX_MODULES_IN_FOLDER} modules:")
 
 
 def test_functions_are_verbs_or_nouns():
     violations = [f"{f.location}: {f.qualified_name}" for f in names.participles(CHECKOUT)]
-    check("participles", violations, "Functions named by a participle:")
+    check(violations, "Functions named by a participle:")
 
 
 def test_names_mean_the_same_in_all_packages():
@@ -140,7 +150,6 @@ def test_names_mean_the_same_in_all_packages():
         f"{each.name}: {', '.join(each.locations)}" for each in names.duplicates(CHECKOUT)
     ]
     check(
-        "duplicate_names",
         violations,
         "Private names that two packages define. Rename one; or, where both mean the same, share"
         " the definition or add it to tools/names.toml:",

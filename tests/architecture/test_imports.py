@@ -40,10 +40,6 @@ PACKAGES = (
     "compat",
     "testing",
 )
-# Private modules that another package may import, each with the reason.
-PRIVATE_IMPORTS = {
-    "podium.core.tensor._operators": "functional models save operators by the name they have there",
-}
 RANK = {package: rank for rank, package in enumerate(PACKAGES)}
 
 CHECKOUT = Checkout()
@@ -161,11 +157,7 @@ def test_modules_have_no_import_cycles():
 
 
 def test_private_names_stay_in_their_package():
-    violations = [
-        f"{each.location}: {each.name}"
-        for each in exposure.private_imports(CHECKOUT)
-        if each.name not in PRIVATE_IMPORTS
-    ]
+    violations = [f"{each.location}: {each.name}" for each in exposure.private_imports(CHECKOUT)]
     assert not violations, (
         "Private names are imported across packages. Export them from the `internal` package of"
         " the package that defines them, or make them public:\n" + "\n".join(violations)
