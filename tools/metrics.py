@@ -60,6 +60,8 @@ METRICS = (
     Metric("private names imported across packages", "<= 15", exposure.count_private_imports),
     Metric("bare Any, annotated arguments", "<= 15%", type_coverage.bare_any_arguments, "%"),
     Metric("bare Any, annotated returns", "<= 8%", type_coverage.bare_any_returns, "%"),
+    Metric("aliases of Any, annotated arguments", "", type_coverage.alias_arguments, "%"),
+    Metric("aliases of Any, annotated returns", "", type_coverage.alias_returns, "%"),
     Metric("type: ignore comments", "falling", type_coverage.count_type_ignores),
     Metric("mypy --strict: core, execution, models", "0", type_coverage.count_strict_errors),
     Metric("public functions without source (exec)", "0", exposure.count_without_source),

@@ -8,6 +8,7 @@ import ast
 import collections
 import dataclasses
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 
 from source_tree import Checkout, SourceFile
 
+_ALIAS = re.compile(r"^(\w+): TypeAlias = Any$", re.MULTILINE)
 BARE = frozenset(["Any", "typing.Any", "_typing.Any", "Any | None", "None | Any", "Optional[Any]"])
 
 
@@ -26,13 +28,18 @@ class Annotation:
         location: File and line.
         name: The function, with the argument for an argument.
         kind: `argument` or `return`.
-        is_bare: Whether it is `Any` and nothing else.
+        text: The annotation.
     """
 
     location: str
     name: str
     kind: str
-    is_bare: bool
+    text: str
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is `Any` and nothing else."""
+        return self.text in BARE
 
 
 def signature_annotations(file: SourceFile) -> Iterator[Annotation]:
@@ -45,18 +52,18 @@ def signature_annotations(file: SourceFile) -> Iterator[Annotation]:
         for arg in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
             if arg.annotation is not None:
                 name = f"{function.qualified_name}({arg.arg})"
-                bare = ast.unparse(arg.annotation) in BARE
-                yield Annotation(f"{file.relative}:{arg.lineno}", name, "argument", bare)
+                text = ast.unparse(arg.annotation)
+                yield Annotation(f"{file.relative}:{arg.lineno}", name, "argument", text)
         if function.node.returns is not None:
-            bare = ast.unparse(function.node.returns) in BARE
-            yield Annotation(function.location, f"{function.qualified_name} ->", "return", bare)
+            text = ast.unparse(function.node.returns)
+            yield Annotation(function.location, f"{function.qualified_name} ->", "return", text)
 
 
-def _percentage(files: list[SourceFile], kind: str) -> float:
+def _percentage(files: list[SourceFile], kind: str, texts: frozenset[str] = BARE) -> float:
     signatures = [
         each for file in files for each in signature_annotations(file) if each.kind == kind
     ]
-    return 100 * sum(each.is_bare for each in signatures) / max(1, len(signatures))
+    return 100 * sum(each.text in texts for each in signatures) / max(1, len(signatures))
 
 
 def bare_any_arguments(checkout: Checkout) -> float:
@@ -67,6 +74,24 @@ def bare_any_arguments(checkout: Checkout) -> float:
 def bare_any_returns(checkout: Checkout) -> float:
     """Percentage of annotated returns in `podium/` that are bare `Any`."""
     return _percentage(checkout.package_files, "return")
+
+
+def _aliases_of_any(files: list[SourceFile]) -> frozenset[str]:
+    """The named aliases of `Any`, such as `Tree`, alone and with `| None`."""
+    names = {name for file in files for name in _ALIAS.findall(file.text)}
+    return frozenset(names | {f"{name} | None" for name in names})
+
+
+def alias_arguments(checkout: Checkout) -> float:
+    """Percentage of annotated arguments in `podium/` that are a named alias of `Any`."""
+    files = checkout.package_files
+    return _percentage(files, "argument", _aliases_of_any(files))
+
+
+def alias_returns(checkout: Checkout) -> float:
+    """Percentage of annotated returns in `podium/` that are a named alias of `Any`."""
+    files = checkout.package_files
+    return _percentage(files, "return", _aliases_of_any(files))
 
 
 def count_type_ignores(checkout: Checkout) -> int:

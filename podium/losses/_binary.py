@@ -20,7 +20,7 @@ def binary_crossentropy(
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: int = -1,
-) -> Values:
+) -> jax.Array:
     """Cross-entropy of predicted probabilities of yes against yes (1) or no (0), the mean over
     `axis`.
 
@@ -57,7 +57,7 @@ def binary_focal_crossentropy(
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: int = -1,
-) -> Values:
+) -> jax.Array:
     """Binary cross-entropy times `(1 - p) ** gamma`, with `p` the probability given to the right
     answer.
 

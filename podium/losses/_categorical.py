@@ -22,7 +22,7 @@ def categorical_crossentropy(
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: int = -1,
-) -> Values:
+) -> jax.Array:
     """Cross-entropy of predicted probabilities against true ones (for example one-hot), summed over
     the classes.
 
@@ -56,7 +56,7 @@ def categorical_focal_crossentropy(
     from_logits: bool = False,
     label_smoothing: float = 0.0,
     axis: int = -1,
-) -> Values:
+) -> jax.Array:
     """Categorical cross-entropy times `alpha * (1 - p) ** gamma`, with `p` the probability given to
     the class.
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from podium._typing import DTypeLike
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import Values, cast_to_float, loss_function
+from podium.losses._loss_function import MaskedValues, Values, cast_to_float, loss_function
 
 
 @loss_function
@@ -21,7 +21,7 @@ def circle(
     remove_diagonal: bool = True,
     gamma: float = 80,
     margin: float = 0.4,
-) -> Values:
+) -> MaskedValues:
     """Circle loss of embeddings of length 1, over all pairs of a batch.
 
     Args:

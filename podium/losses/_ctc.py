@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from podium._typing import DTypeLike
@@ -11,7 +12,7 @@ from podium.ops.internal import raw_ctc_loss
 
 
 @loss_function
-def ctc(y_true: Values, y_pred: Values) -> Values:
+def ctc(y_true: Values, y_pred: Values) -> jax.Array:
     """The CTC loss: negative log-likelihood of label sequences, over all their alignments.
 
     Args:

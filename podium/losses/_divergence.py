@@ -4,6 +4,7 @@ counts.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from podium._typing import DTypeLike
@@ -13,7 +14,7 @@ from podium.losses._loss_function import Values, align_targets, loss_function, m
 
 
 @loss_function
-def kl_divergence(y_true: Values, y_pred: Values) -> Values:
+def kl_divergence(y_true: Values, y_pred: Values) -> jax.Array:
     """`sum(y_true * log(y_true / y_pred))` over the last axis: how far predicted probabilities are
     from the true ones.
 
@@ -35,7 +36,7 @@ def kl_divergence(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def poisson(y_true: Values, y_pred: Values) -> Values:
+def poisson(y_true: Values, y_pred: Values) -> jax.Array:
     """`y_pred - y_true * log(y_pred)`, the mean over the last axis: for counts and predicted rates.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium._typing import DTypeLike
@@ -12,7 +13,7 @@ from podium.losses._loss_function import Values, align_targets, loss_function, m
 
 
 @loss_function
-def hinge(y_true: Values, y_pred: Values) -> Values:
+def hinge(y_true: Values, y_pred: Values) -> jax.Array:
     """`max(1 - y_true * y_pred, 0)`, the mean over the last axis.
 
     Args:
@@ -30,7 +31,7 @@ def hinge(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def squared_hinge(y_true: Values, y_pred: Values) -> Values:
+def squared_hinge(y_true: Values, y_pred: Values) -> jax.Array:
     """`max(1 - y_true * y_pred, 0) ** 2`, the mean over the last axis.
 
     Args:
@@ -48,7 +49,7 @@ def squared_hinge(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def categorical_hinge(y_true: Values, y_pred: Values) -> Values:
+def categorical_hinge(y_true: Values, y_pred: Values) -> jax.Array:
     """How far the right class's score is from leading all others by 1.
 
     Args:

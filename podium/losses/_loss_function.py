@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, ParamSpec, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
@@ -29,10 +29,13 @@ Values: TypeAlias = Any
 
 VALUE_TYPES = (Tensor, Variable, KerasTensor, jax.Array, np.ndarray)
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+
+# The values of a loss, or a pair of the values and the mask of valid ones.
+MaskedValues: TypeAlias = jax.Array | tuple[jax.Array, jax.Array]
 
 
-def loss_function(pure: F) -> F:
+def loss_function(pure: Callable[P, MaskedValues]) -> Callable[P, Tensor]:
     """Make a public loss from a pure function of arrays: a call is a single entry on a tape.
 
     `pure` returns the values, or a pair of the values and the mask of valid ones. The function on
@@ -61,7 +64,7 @@ def loss_function(pure: F) -> F:
         return values
 
     public.raw = raw  # type: ignore[attr-defined]
-    return cast(F, public)
+    return cast(Callable[P, Tensor], public)
 
 
 def is_loss_function(fn: Callable[..., Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from podium._typing import DTypeLike
@@ -11,7 +12,7 @@ from podium.losses._loss_function import Values, align_targets, loss_function, m
 
 
 @loss_function
-def mean_squared_error(y_true: Values, y_pred: Values) -> Values:
+def mean_squared_error(y_true: Values, y_pred: Values) -> jax.Array:
     """The mean of the squared errors, over the last axis.
 
     Args:
@@ -31,7 +32,7 @@ def mean_squared_error(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def mean_absolute_error(y_true: Values, y_pred: Values) -> Values:
+def mean_absolute_error(y_true: Values, y_pred: Values) -> jax.Array:
     """The mean size of the errors, over the last axis.
 
     Args:
@@ -51,7 +52,7 @@ def mean_absolute_error(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def mean_absolute_percentage_error(y_true: Values, y_pred: Values) -> Values:
+def mean_absolute_percentage_error(y_true: Values, y_pred: Values) -> jax.Array:
     """The mean size of the errors in percent of the targets, over the last axis.
 
     Args:
@@ -71,7 +72,7 @@ def mean_absolute_percentage_error(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def mean_squared_logarithmic_error(y_true: Values, y_pred: Values) -> Values:
+def mean_squared_logarithmic_error(y_true: Values, y_pred: Values) -> jax.Array:
     """The mean of the squared errors between `log(1 + y)`, over the last axis.
 
     Values below zero count as zero.

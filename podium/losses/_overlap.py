@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium._typing import DTypeLike
@@ -13,7 +14,7 @@ from podium.losses._loss_function import Values, align_targets, loss_function
 
 
 @loss_function
-def dice(y_true: Values, y_pred: Values, axis: Any = None) -> Values:
+def dice(y_true: Values, y_pred: Values, axis: Any = None) -> jax.Array:
     """1 minus Dice's coefficient: twice the overlap, divided by both sizes.
 
     Args:
@@ -38,7 +39,7 @@ def dice(y_true: Values, y_pred: Values, axis: Any = None) -> Values:
 @loss_function
 def tversky(
     y_true: Values, y_pred: Values, alpha: float = 0.5, beta: float = 0.5, axis: Any = None
-) -> Values:
+) -> jax.Array:
     """1 minus Tversky's index: Dice with a weight for each kind of mistake.
 
     Args:

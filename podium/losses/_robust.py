@@ -17,7 +17,7 @@ from podium.losses._loss_function import Values, align_targets, loss_function, m
 
 
 @loss_function
-def huber(y_true: Values, y_pred: Values, delta: float = 1.0) -> Values:
+def huber(y_true: Values, y_pred: Values, delta: float = 1.0) -> jax.Array:
     """Half the squared error up to `delta`, and growing in a straight line beyond; the mean over
     the last axis.
 
@@ -42,7 +42,7 @@ def huber(y_true: Values, y_pred: Values, delta: float = 1.0) -> Values:
 
 
 @loss_function
-def log_cosh(y_true: Values, y_pred: Values) -> Values:
+def log_cosh(y_true: Values, y_pred: Values) -> jax.Array:
     """The logarithm of the hyperbolic cosine of the errors; the mean over the last axis.
 
     About `error**2 / 2` for small errors and `abs(error) - log(2)` for large ones.
@@ -64,7 +64,7 @@ def log_cosh(y_true: Values, y_pred: Values) -> Values:
 
 
 @loss_function
-def cosine_similarity(y_true: Values, y_pred: Values, axis: int = -1) -> Values:
+def cosine_similarity(y_true: Values, y_pred: Values, axis: int = -1) -> jax.Array:
     """Minus the cosine of the angle between targets and predictions: -1 for the same direction, 1
     for opposite ones.
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from podium._typing import DTypeLike
 from podium.core import warn_user
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import Values, cast_to_float, loss_function
+from podium.losses._loss_function import MaskedValues, Values, cast_to_float, loss_function
 from podium.ops.internal import raw_sparse_categorical_crossentropy
 
 
@@ -23,7 +24,7 @@ def sparse_categorical_crossentropy(
     from_logits: bool = False,
     ignore_class: int | None = None,
     axis: int = -1,
-) -> Values:
+) -> MaskedValues:
     """Cross-entropy of predicted probabilities against class indices.
 
     A class index outside `0 ... classes - 1` yields NaN, unless it is `ignore_class`.
@@ -58,7 +59,7 @@ def sparse_categorical_crossentropy(
 
 
 @loss_function
-def categorical_generalized_cross_entropy(y_true: Values, y_pred: Values, q: float) -> Values:
+def categorical_generalized_cross_entropy(y_true: Values, y_pred: Values, q: float) -> jax.Array:
     """`(1 - p ** q) / q`, with `p` the probability given to the right class: forgives wrong labels.
 
     Between cross-entropy (`q` near 0) and the mean absolute error (`q` near 1).

@@ -16,7 +16,7 @@ _SPARSE_HINT = "For targets that are class indices use the `sparse_` form of thi
 
 
 @metric_function
-def accuracy(y_true: Values, y_pred: Values) -> Values:
+def accuracy(y_true: Values, y_pred: Values) -> jax.Array:
     """Return where predictions equal their targets.
 
     Args:
@@ -31,11 +31,11 @@ def accuracy(y_true: Values, y_pred: Values) -> Values:
         array([1., 0., 1.], dtype=float32)
     """
     y_true, y_pred = match_shapes(y_true, y_pred)
-    return (y_true.astype(y_pred.dtype) == y_pred).astype(floatx())
+    return jnp.equal(y_true.astype(y_pred.dtype), y_pred).astype(floatx())
 
 
 @metric_function
-def binary_accuracy(y_true: Values, y_pred: Values, threshold: float = 0.5) -> Values:
+def binary_accuracy(y_true: Values, y_pred: Values, threshold: float = 0.5) -> jax.Array:
     """Return where predictions are on the right side of a threshold.
 
     Args:
@@ -53,11 +53,12 @@ def binary_accuracy(y_true: Values, y_pred: Values, threshold: float = 0.5) -> V
     y_true, y_pred = match_shapes(
         y_true, y_pred, "For targets with several classes use `categorical_accuracy`."
     )
-    return (y_true == (to_wide_float(y_pred) > threshold).astype(y_true.dtype)).astype(floatx())
+    predicted = (to_wide_float(y_pred) > threshold).astype(y_true.dtype)
+    return jnp.equal(y_true, predicted).astype(floatx())
 
 
 @metric_function
-def categorical_accuracy(y_true: Values, y_pred: Values) -> Values:
+def categorical_accuracy(y_true: Values, y_pred: Values) -> jax.Array:
     """Return where the largest prediction is at the index of the largest target.
 
     Args:
@@ -76,7 +77,7 @@ def categorical_accuracy(y_true: Values, y_pred: Values) -> Values:
 
 
 @metric_function
-def sparse_categorical_accuracy(y_true: Values, y_pred: Values) -> Values:
+def sparse_categorical_accuracy(y_true: Values, y_pred: Values) -> jax.Array:
     """Return where the largest prediction is at the index given by the target.
 
     Args:
@@ -96,7 +97,7 @@ def sparse_categorical_accuracy(y_true: Values, y_pred: Values) -> Values:
 
 
 @metric_function
-def top_k_categorical_accuracy(y_true: Values, y_pred: Values, k: int = 5) -> Values:
+def top_k_categorical_accuracy(y_true: Values, y_pred: Values, k: int = 5) -> jax.Array:
     """Return where the class of the largest target is among the `k` largest predictions.
 
     Args:
@@ -118,7 +119,7 @@ def top_k_categorical_accuracy(y_true: Values, y_pred: Values, k: int = 5) -> Va
 @metric_function
 def sparse_top_k_categorical_accuracy(
     y_true: Values, y_pred: Values, k: int = 5, from_sorted_ids: bool = False
-) -> Values:
+) -> jax.Array:
     """Return where the target is among the `k` largest predictions.
 
     Args:

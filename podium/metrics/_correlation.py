@@ -15,7 +15,7 @@ from podium.metrics._metric_function import Values, metric_function, to_wide_flo
 
 
 @metric_function
-def pearson_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> Values:
+def pearson_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> jax.Array:
     """Return Pearson's correlation coefficient of targets and predictions, from -1 to 1.
 
     Args:
@@ -40,7 +40,7 @@ def pearson_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> Valu
 
 
 @metric_function
-def concordance_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> Values:
+def concordance_correlation(y_true: Values, y_pred: Values, axis: Axis = -1) -> jax.Array:
     """Return the concordance correlation coefficient, from -1 to 1: like Pearson's, but 1 only for
     equal values.
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, ParamSpec, TypeAlias, cast
 
+import jax
 import jax.numpy as jnp
 
-from podium.core import NameRegistry, convert_to_tensor, dispatch, floatx
+from podium.core import NameRegistry, Tensor, convert_to_tensor, dispatch, floatx
 
 # A value as callers of a metric function pass it (`TensorLike`); `metric_function` converts it to a
 # `jax.Array` before the body runs.
@@ -19,10 +20,10 @@ Values: TypeAlias = Any
 # A name may mean a function here, and a class in the registry of metrics.
 functions_by_name = NameRegistry("metric function", module="keras.metrics")
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
 
 
-def metric_function(pure: F) -> F:
+def metric_function(pure: Callable[P, jax.Array]) -> Callable[P, Tensor]:
     """Make a public function from a pure one of `(y_true, y_pred, ...)`.
 
     The pure one is available as `raw`, so that the class form can sum in the same operation.
@@ -33,7 +34,7 @@ def metric_function(pure: F) -> F:
         return dispatch(pure, convert_to_tensor(y_true), convert_to_tensor(y_pred), *args, **kwargs)
 
     public.raw = pure  # type: ignore[attr-defined]
-    return cast(F, public)
+    return cast(Callable[P, Tensor], public)
 
 
 def function_name_of(config: Any) -> str | None:
@@ -45,6 +46,6 @@ def function_name_of(config: Any) -> str | None:
     return name
 
 
-def to_wide_float(values: Any) -> Any:
+def to_wide_float(values: jax.Array) -> jax.Array:
     """Return floats of at least 32 bits, so that thresholds are compared exactly."""
     return values if values.dtype in (jnp.float32, jnp.float64) else values.astype(floatx())

@@ -218,7 +218,7 @@ class MeanRelativeError(Mean):
 
 
 @metric_function
-def cosine_similarity(y_true: Values, y_pred: Values, axis: int = -1) -> Values:
+def cosine_similarity(y_true: Values, y_pred: Values, axis: int = -1) -> jax.Array:
     """Return the cosine of the angle between targets and predictions: 1 for the same direction, -1
     for the opposite.
 

@@ -388,7 +388,7 @@ class Program:
         if self._store is None or not self._store.valid:
             if self._release_store is not None:
                 self._release_store()
-            self._store = VariableStore.of(self._written)
+            self._store = VariableStore.for_variables(self._written)
             self._release_store = self._store.add_user(self)
             self._store.values = self._place(self._written, self._store.values)
         return self._store

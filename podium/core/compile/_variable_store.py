@@ -55,7 +55,7 @@ class VariableStore:
             variable.store, variable.slot = self, slot
 
     @classmethod
-    def of(cls, variables: Sequence[Variable]) -> VariableStore:
+    def for_variables(cls, variables: Sequence[Variable]) -> VariableStore:
         """Return the store of exactly these Variables: their present one, or a new one."""
         cls._dissolve_abandoned()
         store = variables[0].store if variables else None
