@@ -14,6 +14,7 @@ from podium._typing import (
     SymbolicShape,
 )
 from podium.core import Tensor, dispatch
+from podium.core.internal import check_int
 from podium.layers._input_spec import InputSpec
 from podium.layers._layer import Layer
 from podium.ops.internal import narrow_matmul
@@ -57,9 +58,7 @@ class Dense(Layer):
         **kwargs: Any,
     ):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        if isinstance(units, bool) or not isinstance(units, int) or units < 1:
-            raise ValueError(f"Dense was given units={units!r}; an int of at least 1 was expected.")
-        self.units = units
+        self.units = check_int("units", units, owner="Dense", type_error=ValueError)
         self.activation = activations.get(activation)
         self.use_bias = use_bias
         self.kernel_initializer = initializers.get(kernel_initializer)
