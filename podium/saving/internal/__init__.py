@@ -10,3 +10,9 @@ from podium.saving.serialization._deserialization import find_class as find_clas
 from podium.saving.serialization._json_codec import encode as encode
 from podium.saving.serialization._json_codec import is_encodable as is_encodable
 from podium.saving.serialization._strict_json import dump_json as dump_json
+from podium.saving.tensorflow_files._detect import contains_saved_model as contains_saved_model
+from podium.saving.tensorflow_files._detect import detect_save_format as detect_save_format
+from podium.saving.tensorflow_files._detect import is_hdf5_filepath as is_hdf5_filepath
+from podium.saving.tensorflow_files._detect import (
+    is_readable_tf_checkpoint as is_readable_tf_checkpoint,
+)
