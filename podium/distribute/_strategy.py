@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from podium import ops
 from podium._typing import Tree
-from podium.core import check_choice, map_structure
-from podium.core.internal import context, override
+from podium.core import Function, check_choice, map_structure
+from podium.core.internal import context, override, undo_on_error
 from podium.distribute._devices import default_device, find_device
 from podium.distribute._replica_context import InputContext
 
@@ -100,9 +100,12 @@ class Strategy:
             options: Accepted for TensorFlow's signature.
 
         Returns:
-            Its result on each replica; `unwrap` makes a tuple of them.
+            Its result on each replica; `unwrap` makes a tuple of them. If the step raises, no
+            Variable changes.
         """
-        with self.scope():
+        is_transaction = isinstance(fn, Function) or context.scope is not None
+        undo = contextlib.nullcontext() if is_transaction else undo_on_error((StopIteration,))
+        with self.scope(), undo:
             return fn(*args, **(kwargs or {}))
 
     def unwrap(self, value: Tree) -> tuple[Tree, ...]:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from podium._typing import Tree
-from podium.core import Variable
+from podium.core import Function, Variable
+from podium.core.internal import undo_on_error
 from podium.execution._execution import Execution
 
 
@@ -40,9 +41,13 @@ class CustomExecution:
 
     def run(self, iterator: Iterator[Tree], steps: int | None = None, max_steps: int = 1) -> Any:
         """Call the function. It decides itself how many batches it reads: code written for Keras 2
-        reads `model._steps_per_execution`, which is set to `steps`.
+        reads `model._steps_per_execution`, which is set to `steps`. If it raises, no Variable
+        changes, unless it reads past the end of the data: the steps before that are completed.
         """
-        return self._function(iterator)
+        if isinstance(self._function, Function):  # a transaction itself
+            return self._function(iterator)
+        with undo_on_error(keep_on=(StopIteration,)):
+            return self._function(iterator)
 
     def warm_up(self, batch: Tree, steps: int | None = None) -> None:
         """Do nothing: the function reads an iterator, not a batch."""
@@ -51,3 +56,14 @@ class CustomExecution:
 def to_execution(function: Callable[[Iterator[Tree]], Any]) -> Execution | CustomExecution:
     """Return an `Execution` as it is, and any other function as a `CustomExecution`."""
     return function if isinstance(function, Execution) else CustomExecution(function)
+
+
+def run_once(function: Callable[[Iterator[Tree]], Any], iterator: Iterator[Tree]) -> Any:
+    """Call what `make_train_function` or one of its siblings returned; see `CustomExecution.run`
+    for what an exception changes.
+    """
+    return (
+        function(iterator)
+        if isinstance(function, Execution)
+        else to_execution(function).run(iterator)
+    )

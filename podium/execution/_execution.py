@@ -1,8 +1,9 @@
 """Execution: runs a step on batches of an iterator, eagerly, compiled, or k steps in one XLA call.
 
 It owns the programs of a step, one for each shape of a batch. It depends on neither data sources
-nor callbacks. Each execution is a transaction of compiled steps: see
-`podium/core/compile/_program.py`. How batches become arrays is in `_batch_call.py`.
+nor callbacks. Each execution is a transaction of compiled steps (see
+`podium/core/compile/_program.py`), and each eager step is one (see `_undo_on_error.py` there). How
+batches become arrays is in `_batch_call.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ import numpy as np
 
 from podium._typing import Tree
 from podium.core import Stream, Variable, map_structure
-from podium.core.internal import Program, Tensor, eager_mode, warn_if_cache_unavailable
+from podium.core.internal import (
+    Program,
+    Tensor,
+    eager_mode,
+    undo_on_error,
+    warn_if_cache_unavailable,
+)
 from podium.execution._batch_call import BatchCall, Key, to_tensors
 from podium.execution._recompilations import Compilations, Recompilations
 from podium.execution._step_values import StepValues
@@ -174,7 +181,8 @@ class Execution:
             if eagerly:
                 results = []
                 for batch in batches:
-                    results.append(self._step(to_tensors(batch)))
+                    with undo_on_error():
+                        results.append(self._step(to_tensors(batch)))
                 return StepValues.from_results(results)
             calls: Iterable[BatchCall]
             if steps == 1:

@@ -25,7 +25,7 @@ from podium.data import (
 )
 from podium.distribute import DistributedDataset, Strategy, get_strategy
 from podium.execution import Execution
-from podium.execution.internal import CustomExecution, count_steps, to_execution
+from podium.execution.internal import CustomExecution, count_steps, run_once, to_execution
 from podium.layers import Layer
 from podium.layers.internal import map_shapes
 from podium.metrics import Metric
@@ -640,7 +640,7 @@ class Model(Layer):
         with hold_model(self, "predict_on_batch"):
             outputs = OutputCollector()
             for _, iterator in self._make_data("predict_on_batch", x).enumerate_epochs():
-                outputs.add(self.make_predict_function()(iterator))
+                outputs.add(run_once(self.make_predict_function(), iterator))
             return outputs.result()
 
     def warm_up(
@@ -875,7 +875,7 @@ class Model(Layer):
         for _, iterator in data.enumerate_epochs():
             if reset_metrics:
                 self.reset_metrics()
-            logs = running_logs(function(iterator)).copy()
+            logs = running_logs(run_once(function, iterator)).copy()
         return logs if return_dict else logs_to_list(logs, self.metrics_names)
 
     def _finalize_optimizer(self) -> None:

@@ -32,6 +32,7 @@ from podium.core.compile._stream import (
     StreamPlaceholder,
     TracedIterator,
 )
+from podium.core.compile._undo_on_error import undo_on_error
 from podium.core.compile._variable_scope import VariableScope
 from podium.core.compile._variable_store import state_lock
 from podium.core.tensor._dtypes import standardize_dtype
@@ -304,7 +305,9 @@ class Function(Generic[P, R]):
     def _call_with_structure(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tree:
         """Split all leaves of the arguments into arrays and constants, and run their program."""
         if eager_mode.enabled:
-            return self.python_function(*args, **kwargs)
+            # Steps before the end of the data are completed.
+            with undo_on_error(keep_on=(StopIteration,)):
+                return self.python_function(*args, **kwargs)
         leaves, treedef = jax.tree.flatten(
             (args, kwargs)
             if self.input_signature is not None

@@ -7,13 +7,9 @@ when a Program is created; `_variable_scope.py` and `_variable_store.py` hold th
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import operator
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import jax
@@ -23,10 +19,11 @@ from jax.sharding import Sharding
 
 from podium._typing import AnyFunction, Tree, TreeDef
 from podium.core import _errors
-from podium.core._context import override
+from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
 from podium.core._jax_config import jax_config
 from podium.core._tree import preserve_key_order
+from podium.core.compile._interrupts import defer_interrupts
 from podium.core.compile._restore_on_error import restore_on_error
 from podium.core.compile._static_arguments import static_key, static_value
 from podium.core.compile._variable_scope import VariableScope
@@ -353,6 +350,8 @@ class Program:
         if self._read_version != write_count[0]:
             values = [variable.stored for variable in self._read]
             self._read_values = self._place(self._read, values)
+        if context.undo is not None:  # an eager step calls this function
+            context.undo.remember_store(store)
         if store.exposed:
             self._copy_exposed(store)
         box: list[_StepResult] = []
@@ -378,7 +377,7 @@ class Program:
         """Run a step on JAX's slower Python path, where an interrupt could occur between donation
         and result; interrupts are deferred.
         """
-        with restore_on_error(), _defer_interrupts(unless=lambda: self._is_tracing):
+        with restore_on_error(), defer_interrupts(unless=lambda: self._is_tracing):
             result = self._jitted(values, self._read_values, arrays)
             if not self._donates:  # a callback that fails must raise before the state changes
                 result = jax.block_until_ready(result)
@@ -431,30 +430,3 @@ def _has_callback(jaxpr: Any) -> bool:
             if hasattr(inner, "eqns") and _has_callback(inner):
                 return True
     return False
-
-
-@contextlib.contextmanager
-def _defer_interrupts(unless: Callable[[], bool]) -> Iterator[None]:
-    """Defer Ctrl-C until the end of the block, except while `unless()` returns True."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):
-        yield
-        return
-    deferred: list[tuple[int, FrameType | None]] = []
-
-    def defer(number: int, frame: FrameType | None) -> None:
-        if unless():
-            handler(number, frame)
-        else:
-            deferred.append((number, frame))
-
-    signal.signal(signal.SIGINT, defer)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if deferred:
-            handler(*deferred[0])

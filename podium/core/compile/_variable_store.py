@@ -89,6 +89,10 @@ class VariableStore:
             if store is not None and not store._users:
                 store.dissolve()
 
+    def live_variables(self) -> list[Variable | None]:
+        """Return the Variables in order, with None for those that no longer exist."""
+        return [reference() for reference in self._variables]
+
     def dissolve(self) -> None:
         """Return the values to their Variables; the store is not valid afterwards."""
         if not self.valid:

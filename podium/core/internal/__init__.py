@@ -83,6 +83,9 @@ from podium.core.compile._restore_on_error import register_thread_local as regis
 # Restores the thread's context and JAX's open trace if an exception leaves the block.
 from podium.core.compile._restore_on_error import restore_on_error as restore_on_error
 
+# Restores all Variables that were written in the block if an exception leaves it.
+from podium.core.compile._undo_on_error import undo_on_error as undo_on_error
+
 # A value of the running trace that does not outlive it.
 from podium.core.compile._variable_scope import TraceLocal as TraceLocal
 

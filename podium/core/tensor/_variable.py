@@ -152,6 +152,7 @@ shapes must be equal; reshape the value, or create a new Variable.
                 "to, for example inside `jax.jit` or `jax.grad`. Use `podium.function` and "
                 "`podium.GradientTape`, which carry state, or return the value."
             )
+        self._remember_for_undo()
         write_count[0] += 1
         if self.placement is not None:
             value = self.placement.place_value(value)
@@ -190,6 +191,20 @@ shapes must be equal; reshape the value, or create a new Variable.
         if dtype is None or value.dtype == dtype or not self.autocast:
             return value
         return value.astype(dtype) if jnp.issubdtype(value.dtype, jnp.floating) else value
+
+    def _remember_for_undo(self) -> None:
+        if context.undo is not None:
+            value = self._value if self.store is None else self.store.values[self.slot]
+            context.undo.remember(self, value)
+
+    def restore_value(self, value: Array) -> None:
+        """Take back an earlier value, as `undo_on_error` does after an exception."""
+        if self.store is None:
+            self._value = value
+        else:
+            self.store.values[self.slot] = value
+        self.source = None
+        self.mark_exposed()
 
     def leave_store(self, value: jax.Array, exposed: bool) -> None:
         """Take the value back from a store that is dissolved."""
@@ -302,6 +317,7 @@ shapes must be equal; reshape the value, or create a new Variable.
         if context.scope is not None or is_recorded(self):
             self.assign(jnp.zeros(self._shape, self._dtype))
             return
+        self._remember_for_undo()
         write_count[0] += 1
         zeros: Any = np.zeros(self._shape, self._dtype)
         if self.placement is not None:
