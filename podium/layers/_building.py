@@ -15,6 +15,7 @@ import jax
 
 from podium.core.internal import layer_name_scope, override, restore_on_error, state_lock
 from podium.layers._call_context import is_tensor_like, shapes_of
+from podium.layers._variable_tracker import flatten_layers
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -60,11 +61,27 @@ def record_build(build: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(build)
     def build_and_record(self: Layer, *args: Any, **kwargs: Any) -> None:
+        before = None if self._trainable else set(map(id, flatten_layers(self)))
         with layer_name_scope(self._name):
             build(self, *args, **kwargs)
+        if before is not None:
+            _freeze_new_layers(self, before)
         if self._build_is_final:
             self.built = True
             if self.built_shape is None:
                 self.built_shape = args[0] if args else next(iter(kwargs.values()), None)
 
     return build_and_record
+
+
+def _freeze_new_layers(layer: Layer, before: set[int]) -> None:
+    """Freeze the weights of a frozen layer, and the layers that its `build` created.
+
+    Args:
+        layer: The frozen layer.
+        before: The ids of the layers that existed before; a layer that was passed in from outside
+            keeps its own setting, because it may be part of other layers too.
+    """
+    for inner in flatten_layers(layer):
+        if inner is layer or id(inner) not in before:
+            inner._set_own_trainable(False)

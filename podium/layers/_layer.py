@@ -68,6 +68,7 @@ from podium.layers._variable_tracker import (
     TrackedObjects,
     VariableTracker,
     collect_metrics,
+    collect_trainable_weights,
     collect_variables,
     flatten_layers,
     seed_states,
@@ -230,7 +231,7 @@ class Layer:
                 self._run,
                 (arguments, training),
                 {},
-                self.trainable_variables,
+                [variable for variable in self.weights if variable.trainable],
                 composite=bool(self._own_layers()),
             )
         else:
@@ -503,27 +504,32 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list[Variable]:
-        """The weights that training updates."""
-        return [variable for variable in self.weights if variable.trainable]
+        """The weights that training updates: none of a frozen layer, and of what is inside it."""
+        return collect_trainable_weights(self)
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
         """The weights that training does not update."""
-        return [variable for variable in self.weights if not variable.trainable]
+        trainable = set(map(id, self.trainable_weights))
+        return [variable for variable in self.weights if id(variable) not in trainable]
 
     @property
     def trainable_variables(self) -> list[Variable]:
-        """The Variables that training updates."""
-        return [variable for variable in self.variables if variable.trainable]
+        """The Variables that training updates, which are the trainable weights."""
+        return self.trainable_weights
 
     @property
     def non_trainable_variables(self) -> list[Variable]:
         """The other Variables: frozen weights, statistics, seeds, metrics."""
-        return [variable for variable in self.variables if not variable.trainable]
+        trainable = set(map(id, self.trainable_weights))
+        return [variable for variable in self.variables if id(variable) not in trainable]
 
     @property
     def trainable(self) -> bool:
-        """Whether training updates the weights. Setting it sets all layers inside as well."""
+        """Whether training updates the weights.
+
+        Setting it sets all layers inside as well, and those that `build` creates later.
+        """
         return self._trainable
 
     @trainable.setter

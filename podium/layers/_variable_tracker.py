@@ -166,19 +166,22 @@ def unique_objects(values: Iterable[Any]) -> list[Any]:
 # --- nested layers; loops without calls per layer, since large models have hundreds of them
 
 
-def flatten_layers(root: Layer, recursive: bool = True) -> list[Layer]:
+def flatten_layers(
+    root: Layer, recursive: bool = True, trainable_only: bool = False
+) -> list[Layer]:
     """List a layer and the layers inside it, each once, outermost first.
 
     Args:
         root: The layer to start from.
         recursive: Whether layers inside the sublayers are listed too. If so, the trackers of all
             listed layers are up to date afterwards.
+        trainable_only: Whether frozen layers are left out, with the layers that only they hold.
     """
     flat: dict[int, Layer] = {}
     pending = [root]
     while pending:
         layer = pending.pop()
-        if id(layer) in flat:
+        if id(layer) in flat or (trainable_only and not layer._trainable):
             continue
         flat[id(layer)] = layer
         if not recursive and layer is not root:
@@ -215,6 +218,22 @@ def collect_variables(root: Layer, include_seeds: bool) -> list[Variable]:
         for variable in not_trainable:
             collected.setdefault(id(variable), variable)
     return list(collected.values())
+
+
+def collect_trainable_weights(root: Layer) -> list[Variable]:
+    """List the weights that training updates, each once.
+
+    A weight is among them if it is trainable itself and a chain of trainable layers leads to it
+    from `root`: what a frozen layer holds is frozen, whenever it was added to that layer.
+    """
+    return unique_objects(
+        [
+            variable
+            for layer in flatten_layers(root, trainable_only=True)
+            for variable in layer._tracker.contents.variables
+            if variable.trainable
+        ]
+    )
 
 
 def collect_metrics(root: Layer) -> list[Metric]:
