@@ -12,7 +12,7 @@ from podium.callbacks._callback import Callback
 from podium.callbacks._console import can_redraw, write_stdout
 from podium.callbacks._logs import Logs
 from podium.callbacks._progbar import Progbar
-from podium.core import check_choice
+from podium.core import Variable, check_choice
 
 _Logs = dict[str, Any] | None
 
@@ -49,6 +49,9 @@ class ProgbarLogger(Callback):
         self.seen = 0
         self.progbar: Progbar | None = None
         self._in_fit = False
+        # The model's counter of steps, and its value when the bar was started.
+        self._counter: Variable | None = None
+        self._first_count = 0
         # A step whose logs were not computed yet, to be drawn next time.
         self._pending: tuple[int, _Logs] | None = None
 
@@ -86,7 +89,7 @@ class ProgbarLogger(Callback):
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Start a bar, with a heading if there are several epochs."""
-        self._begin()
+        self._begin("train")
         if self.verbose and self.epochs > 1:
             write_stdout(f"Epoch {epoch + 1}/{self.epochs}\n")
         self._announce_compilation("train_function")
@@ -102,7 +105,7 @@ class ProgbarLogger(Callback):
     def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Start a bar."""
         if not self._in_fit:
-            self._begin()
+            self._begin("test")
             self._announce_compilation("test_function")
 
     def on_test_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
@@ -117,7 +120,7 @@ class ProgbarLogger(Callback):
 
     def on_predict_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Start a bar."""
-        self._begin()
+        self._begin("predict")
         self._announce_compilation("predict_function")
 
     def on_predict_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
@@ -128,8 +131,11 @@ class ProgbarLogger(Callback):
         """Draw the finished bar."""
         self._finish(None)
 
-    def _begin(self) -> None:
+    def _begin(self, kind: str | None = None) -> None:
         self.seen, self._pending = 0, None
+        counter = None if kind is None else getattr(self.model, f"_{kind}_counter", None)
+        self._counter = counter if self.verbose and isinstance(counter, Variable) else None
+        self._first_count = 0 if self._counter is None else int(self._counter)
         names = {metric.name for metric in getattr(self.model, "metrics", None) or ()}
         self.progbar = Progbar(
             self.target, verbose=self.verbose, stateful_metrics=self.stateful_metrics | names
@@ -169,11 +175,11 @@ class ProgbarLogger(Callback):
             if self.progbar is not None:
                 self.progbar.close()
             return
-        if self.target is None:
+        if self._counter is not None:
             # A custom loop may report the first step of each execution only; the model counts
             # every step.
-            counted = getattr(self.model, "_train_counter", None) if self._in_fit else None
-            self.seen = max(self.seen, 0 if counted is None else int(counted.numpy()))
+            self.seen = max(self.seen, int(self._counter) - self._first_count)
+        if self.target is None:
             self.target = self.progbar.target = self.seen
         self.progbar.stateful_metrics.update(logs or ())  # the logs of the epoch are not averaged
         self.progbar.update(self.seen or self.target, logs, finalize=True)

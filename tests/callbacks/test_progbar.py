@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import podium
 from podium.callbacks import (
     CallbackList,
     History,
@@ -272,6 +273,21 @@ def test_unusual_targets_and_values(capsys, clock, monkeypatch):
         "     12/Unknown - 0s - loss: -0.5000 - 0s/epoch - 0s/step",
         "20/20 [=] - 0s 0s/step - loss: 9.5000",
     ]
+
+
+@pytest.mark.parametrize("params", [{}, {"steps": 12}], ids=["unknown size", "known size"])
+def test_loop_that_reports_the_first_step_of_each_execution_counts_all_steps(params, capsys, clock):
+    model = SimpleNamespace(_train_counter=podium.Variable(7, trainable=False))
+    callbacks = CallbackList(add_progbar=True, model=model, verbose=2, epochs=3, **params)
+    callbacks.on_train_begin()
+    for epoch in range(3):
+        callbacks.on_epoch_begin(epoch)
+        for step in range(0, 12, 4):
+            model._train_counter.assign_add(4)
+            callbacks.on_train_batch_end(step)
+        callbacks.on_epoch_end(epoch, None)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "/epoch" in line]
+    assert [line.split(" - ")[0] for line in lines] == ["12/12"] * 3
 
 
 def test_wrong_settings_are_rejected():

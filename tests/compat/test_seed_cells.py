@@ -62,6 +62,8 @@ def test_walkthrough_final_listing_runs():
     out = run_cells("walkthrough_final_1", "walkthrough_final_2")
     assert "Using <podium.distribute.Strategy" in out or "Using OneDeviceStrategy" in out
     assert "Epoch 10/10" in out and "Predictions Shape: (1000, 1)" in out
+    counts = [line.split(" - ")[0] for line in out.splitlines() if "/epoch" in line]
+    assert counts == ["100/100"] * 10  # the document's 101 counts a step that had no data
     before, after = (line for line in out.splitlines() if line.startswith("Metrics "))
     assert "value=10.0" in before and "value=100." in before
     assert "e-13" in after and "e-05" in after  # the document's values: 1.4e-13 and 1.2e-05
