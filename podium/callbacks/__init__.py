@@ -5,6 +5,7 @@ from podium.callbacks._callback import Callback as Callback
 from podium.callbacks._callback_list import CallbackList as CallbackList
 from podium.callbacks._csv_logger import CSVLogger as CSVLogger
 from podium.callbacks._early_stopping import EarlyStopping as EarlyStopping
+from podium.callbacks._every_n_steps import EveryNSteps as EveryNSteps
 from podium.callbacks._history import History as History
 from podium.callbacks._lambda_callback import LambdaCallback as LambdaCallback
 from podium.callbacks._learning_rate_scheduler import LearningRateScheduler as LearningRateScheduler

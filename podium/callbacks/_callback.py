@@ -37,6 +37,9 @@ class Callback:
         params: The arguments of the run: `verbose`, `epochs`, `steps`.
         every_batch: Whether its batch hooks must be called for each batch. With False they are
             called once for each execution, which may run many batches.
+        steps_between: With a number n, executions of fused steps end at every n-th step of `fit`,
+            counted over all epochs: for callbacks with `every_batch = False` that act there, such
+            as `EveryNSteps`.
         every_worker: Whether, with several workers, it is called on all of them: for callbacks that
             change the model in the same way everywhere. With False it is called on the chief only,
             and must not wait for other workers; `stop_training` is sent to them.
@@ -54,6 +57,7 @@ class Callback:
     params: dict[str, Any] | None = None
     every_batch: bool = True
     every_worker: bool = False
+    steps_between: int | None = None
     _model: Any = None
     # The error that ended the run, while the `on_*_end` hooks after it are called.
     _ended_by: BaseException | None = None

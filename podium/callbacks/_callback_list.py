@@ -39,6 +39,7 @@ class CallbackList:
     Attributes:
         callbacks: The callbacks in the order in which they are called.
         history: The `History` among them, or None.
+        steps_between: The numbers of steps after which callbacks act, on all workers.
 
     Raises:
         TypeError: Something is not a callback, or a hook takes the wrong arguments.
@@ -66,6 +67,7 @@ class CallbackList:
     ):
         self.callbacks: list[Callback] = []
         self.history: History | None = None
+        self.steps_between: set[int] = set()
         self.model: Any = None
         self.params: dict[str, Any] = {}
         self._methods: dict[str, tuple[tuple[Callback, _Method], ...]] = dict.fromkeys(HOOKS, ())
@@ -352,6 +354,8 @@ class CallbackList:
             if overrides(callback, hook):
                 check_signature(callback, hook)
         self.callbacks.append(callback)
+        if callback.steps_between is not None:
+            self.steps_between.add(callback.steps_between)
         if isinstance(callback, History) and self.history is None:
             self.history = callback
 

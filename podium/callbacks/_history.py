@@ -17,6 +17,9 @@ class History(Callback):
 
     Attributes:
         epoch: The numbers of the epochs of the last `fit`.
+        stop_reason: Why it ended: "epochs" (all of them were run), "max_steps", "max_time",
+            "stop_training" (a callback asked for it), or "data" (there were no more); None while it
+            runs and after an error.
 
     Example:
         >>> history = podium.callbacks.History()
@@ -33,6 +36,7 @@ class History(Callback):
         self._history: dict[str, list[Any]] = {}
         self._unread: list[Logs] = []
         self.epoch: list[int] = []
+        self.stop_reason: str | None = None
 
     @property
     def history(self) -> dict[str, list[Any]]:
@@ -51,7 +55,7 @@ class History(Callback):
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Start counting epochs."""
-        self.epoch = []
+        self.epoch, self.stop_reason = [], None
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Record the logs of the epoch."""

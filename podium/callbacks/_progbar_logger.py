@@ -44,7 +44,7 @@ class ProgbarLogger(Callback):
         check_choice("count_mode", count_mode, ["steps"])
         self.stateful_metrics = set(stateful_metrics or ())
         self.verbose = 1
-        self.epochs = 1
+        self.epochs: int | None = 1  # None if it is not known in advance
         self.target: int | None = None
         self.seen = 0
         self.progbar: Progbar | None = None
@@ -62,7 +62,7 @@ class ProgbarLogger(Callback):
         super().set_params(params)
         verbose = check_choice("verbose", params.get("verbose", 1), ["auto", 0, 1, 2])
         self.verbose = 1 if verbose == "auto" else int(verbose)
-        self.epochs = params.get("epochs") or 1
+        self.epochs = params.get("epochs", 1)
         self.target = params.get("steps")
 
     def get_state(self) -> None:
@@ -82,16 +82,21 @@ class ProgbarLogger(Callback):
         self._in_fit = True
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """End the line if the epoch was interrupted."""
+        """End the line if the epoch was interrupted; say so if a limit has ended the run."""
         self._in_fit = False
         if self.progbar is not None:
             self.progbar.close()
+        reason = getattr(getattr(self.model, "history", None), "stop_reason", None)
+        if self.verbose and reason in ("max_steps", "max_time"):
+            steps = int(self.model._train_counter)
+            write_stdout(f"Stopped after {steps} steps: {reason} was reached.\n")
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Start a bar, with a heading if there are several epochs."""
         self._begin("train")
-        if self.verbose and self.epochs > 1:
-            write_stdout(f"Epoch {epoch + 1}/{self.epochs}\n")
+        if self.verbose and self.epochs != 1:
+            total = "" if self.epochs is None else f"/{self.epochs}"
+            write_stdout(f"Epoch {epoch + 1}{total}\n")
         self._announce_compilation("train_function")
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:

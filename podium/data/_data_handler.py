@@ -1,7 +1,7 @@
 """DataHandler: counts the epochs and steps of a run, and divides steps into executions.
 
 Which object owns which argument of `fit`:
-    DataHandler    epochs, initial_epoch, steps_per_epoch, steps_per_execution
+    DataHandler    epochs, initial_epoch, steps_per_epoch, steps_per_execution, max_steps
     DataAdapter    x, y, sample_weight, batch_size, shuffle: the kind of source and its batches
     ClassWeight    class_weight, turned into sample weights
     Iterator       one iteration: elements that were read, unread, and read ahead on a thread
@@ -12,6 +12,8 @@ What is done with a batch is decided in `execution`.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import sys
 from collections.abc import Generator, Iterable, Mapping
 from typing import Any
 
@@ -86,7 +88,7 @@ class DataHandler:
             pass: with fewer steps the next epoch continues where the last one stopped, and more
             steps than batches run out of data.
         initial_epoch: The index of the first epoch.
-        epochs: The index of the epoch before which to stop.
+        epochs: The index of the epoch before which to stop; None for no limit.
         shuffle: True, False or "batch" (batches in random order, rows within them as they are);
             with arrays, and True for the order of a PyDataset's batches.
         class_weight: `{class: weight}`, or `{output name: {class: weight}}`; turned into sample
@@ -100,6 +102,8 @@ class DataHandler:
             have the same number of rows; False for custom steps that pair them differently.
         workers: Those of Keras 2's `workers`, `use_multiprocessing` and `max_queue_size` that were
             passed, for a PyDataset.
+        max_steps: The largest number of steps of the run, or `sys.maxsize` if the caller ends it by
+            other means: infinite data are accepted then. The caller sets `max_execution_steps`.
         shuffle_seed: Determines the order of shuffled arrays. By default it is drawn;
             `set_random_seed` makes it repeatable.
 
@@ -108,6 +112,8 @@ class DataHandler:
             Setting it takes effect with the next execution.
         execution_steps: The number of steps of the current execution: those to run, and after
             `record_steps` those that were run.
+        max_execution_steps: The largest number of steps of the next execution; None for no limit,
+            and 0 to end the epoch and the run.
 
     Raises:
         ValueError: A count is out of range, the data are empty, of unequal lengths or contradict
@@ -134,7 +140,7 @@ class DataHandler:
         batch_size: int | None = None,
         steps_per_epoch: int | None = None,
         initial_epoch: int = 0,
-        epochs: int = 1,
+        epochs: int | None = 1,
         shuffle: bool | str = False,
         class_weight: Mapping[Any, Any] | None = None,
         steps_per_execution: StepsPerExecution | int | None = None,
@@ -143,9 +149,12 @@ class DataHandler:
         output_names: list[str] | None = None,
         same_lengths: bool = True,
         workers: Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
         shuffle_seed: int | None = None,
     ):
         names = ARGUMENT_NAMES[check_choice("caller", caller, list(ARGUMENT_NAMES))]
+        if max_steps is not None:
+            names = dataclasses.replace(names, allows_infinite=True)
         steps = (
             None
             if steps_per_epoch is None
@@ -158,7 +167,11 @@ class DataHandler:
         self._names = names
         self._requested_steps = steps
         self._initial_epoch = check_int("initial_epoch", initial_epoch, 0, integral_floats=True)
-        self._epochs = check_int("epochs", epochs, integral_floats=True)
+        self._epochs = (
+            sys.maxsize if epochs is None else check_int("epochs", epochs, integral_floats=True)
+        )
+        self._run_steps = max_steps
+        self.max_execution_steps = max_steps
         self._steps_per_execution = steps_per_execution  # written here, and never read
         self.steps_per_execution = steps_per_execution.given
         self._outer_steps: int | None = None  # of the current execution of an enclosing run
@@ -182,14 +195,15 @@ class DataHandler:
             workers=workers,
         )
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
-        passes = 2 if caller == "validation" else self._epochs - self._initial_epoch
+        self._first_epoch = self._initial_epoch
+        passes = 2 if caller == "validation" else self.num_epochs
         self._adapter.keep_on_device(device_budget(), passes)
         self._reader = None if self._adapter.checked else BatchReader(self._adapter, same_lengths)
         self._elements: Iterable[Tree] | None = None
         self._iterator: Iterator
         self._iteration_epoch = self._initial_epoch  # in which the current iteration was started
         self._has_started = True  # whether a batch of the current iteration was returned
-        self._epoch = self._first_epoch = self._initial_epoch
+        self._epoch = self._initial_epoch
         self._first_step = 0  # where the first epoch continues, after `seek`
         self._returned_before_epoch = 0  # batches of the iteration before the current epoch
         self._start(self._initial_epoch)
@@ -208,7 +222,8 @@ class DataHandler:
             self._start(self._initial_epoch)
         with self._truncate_execution_to_epoch():
             for epoch in range(self._first_epoch, self._epochs):
-                if self._insufficient_data:
+                is_over = self.max_execution_steps == 0 and not self._first_step
+                if self._insufficient_data or is_over:
                     return
                 if (
                     self._has_started
@@ -235,7 +250,7 @@ class DataHandler:
             None if limit is None else limit - self._current_step, self.steps_per_execution
         )
         while limit is None or self._current_step < limit:
-            if self._insufficient_data:
+            if self._insufficient_data or self.max_execution_steps == 0:
                 return
             if may_end and self._iterator.is_exhausted():
                 self._on_end_of_data()
@@ -243,6 +258,8 @@ class DataHandler:
             count = self.steps_per_execution
             if limit is not None:
                 count = min(count, limit - self._current_step)
+            if self.max_execution_steps is not None:
+                count = min(count, self.max_execution_steps)
             self.execution_steps = self._steps_per_execution.value = count
             try:
                 yield self._current_step
@@ -406,8 +423,20 @@ class DataHandler:
 
     @property
     def num_epochs(self) -> int:
-        """The number of epochs to run."""
-        return max(0, self._epochs - self._first_epoch)
+        """The number of epochs to run, as far as it is known: the last one may be shorter."""
+        epochs = max(0, self._epochs - self._first_epoch)
+        if self._run_steps is None or not self._inferred_steps:
+            return epochs
+        return min(epochs, -(-self._run_steps // self._inferred_steps))
+
+    @property
+    def last_epoch(self) -> int | None:
+        """The index of the epoch before which the run stops; None if it is not known."""
+        if self._epochs == sys.maxsize and (
+            self._run_steps in (None, sys.maxsize) or not self._inferred_steps
+        ):
+            return None
+        return self._first_epoch + self.num_epochs
 
     @property
     def should_sync(self) -> bool:
@@ -478,11 +507,13 @@ class DataHandler:
             return
         self._insufficient_data = True
         count = (self._epochs - self._initial_epoch) * (self._inferred_steps or 1)
+        needed = f"at least `{self._names.steps} * epochs` batches (in this case, {count} batches)"
+        if self._epochs == sys.maxsize:
+            needed = "a batch for each step of the run"
         warn_user(
             "Your input ran out of data; interrupting training. Make sure that your dataset or "
-            f"generator can generate at least `{self._names.steps} * epochs` batches (in this "
-            f"case, {count} batches). You may need to use the `.repeat()` function when building "
-            "your dataset."
+            f"generator can generate {needed}. You may need to use the `.repeat()` function when "
+            "building your dataset."
         )
 
     def _warn_if_infinite(self) -> None:

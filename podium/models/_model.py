@@ -9,7 +9,9 @@ a run.
 
 from __future__ import annotations
 
+import datetime
 import json
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
@@ -44,6 +46,7 @@ from podium.models.training._argument_checks import (
     check_fit,
     check_keywords,
     check_verbose,
+    seconds_of,
 )
 from podium.models.training._input_checks import (
     RUNS,
@@ -56,6 +59,7 @@ from podium.models.training._input_checks import (
 )
 from podium.models.training._run_batches import evaluate_all
 from podium.models.training._run_guard import hold_model
+from podium.models.training._run_limits import RunLimits
 from podium.models.training._running_means import RunningMeans
 from podium.models.training._step_functions import Counters, make_logged_step, make_predict_step
 from podium.models.training._training_run import TrainingRun
@@ -275,7 +279,7 @@ class Model(Layer):
         x: Tree = None,
         y: Tree = None,
         batch_size: int | None = None,
-        epochs: int = 1,
+        epochs: int | None = None,
         verbose: int | str = "auto",
         callbacks: CallbacksLike = None,
         validation_split: float = 0.0,
@@ -288,9 +292,12 @@ class Model(Layer):
         validation_steps: int | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int | str | Collection[int] = 1,
+        *,
+        max_steps: int | None = None,
+        max_time: float | datetime.timedelta | str | Mapping[str, float] | None = None,
         **kwargs: Any,
     ) -> History:
-        """Train for a number of epochs.
+        """Train for a number of epochs, of steps, or for a time.
 
         After an exception or an interrupt the model holds the last completed step, and `history`
         what was logged.
@@ -299,7 +306,8 @@ class Model(Layer):
             x: Arrays in any nesting (or a generator, an iterator or a Dataset that yields batches).
             y: Targets, in the structure of the outputs; not with a generator or Dataset.
             batch_size: Samples per step; 32 by default. Not with a generator or Dataset.
-            epochs: The epoch to stop before, counted from 0.
+            epochs: The epoch to stop before, counted from 0. By default 1; with `max_steps` or
+                `max_time` there is no limit.
             verbose: 0 silent, 1 a progress bar, 2 a line per epoch; "auto" means 1.
             callbacks: A callback or a list of them.
             validation_split: The fraction of the arrays, from their end, that is used for
@@ -315,6 +323,12 @@ class Model(Layer):
             validation_batch_size: Samples per step of validation.
             validation_freq: The number of epochs between validations, or a collection of epochs
                 (counted from 1), or a number of steps: `"100 steps"`.
+            max_steps: The number of steps after which to stop, counted over all epochs, and over
+                all processes of a run that is resumed. The epoch that it ends is validated and
+                logged like any other.
+            max_time: The time after which to stop: seconds, a `datetime.timedelta`, a text
+                "days:hours:minutes:seconds" or a dictionary such as `{"hours": 12}`. It is
+                checked after each execution.
             **kwargs: Keras 2's `workers`, `max_queue_size` and `use_multiprocessing`, for a
                 `PyDataset`.
 
@@ -337,8 +351,17 @@ class Model(Layer):
         """
         check_keywords(Model.fit, kwargs, allowed=_WORKER_ARGUMENTS)
         check_fit(
-            epochs, initial_epoch, verbose, validation_split, validation_data, validation_freq
+            epochs,
+            initial_epoch,
+            verbose,
+            validation_split,
+            validation_data,
+            validation_freq,
+            max_steps,
         )
+        max_seconds = seconds_of("max_time", max_time)
+        if epochs is None and max_steps is None and max_seconds is None:
+            epochs = 1
         with hold_model(self, "fit"):
             if validation_split:
                 (x, y, sample_weight), validation_data = train_validation_split(
@@ -356,6 +379,7 @@ class Model(Layer):
                 shuffle=shuffle,
                 class_weight=class_weight,
                 workers=kwargs,
+                max_steps=sys.maxsize if max_steps is None and max_seconds else max_steps,
             )
             validator = Validator(
                 self,
@@ -371,13 +395,16 @@ class Model(Layer):
                 add_progbar=verbose != 0,
                 model=self,
                 verbose=verbose,
-                epochs=epochs,
+                epochs=data.last_epoch if epochs is None else epochs,
                 steps=data.inferred_steps,
+            )
+            limits = RunLimits(
+                max_steps, max_seconds, callback_list.steps_between, self.distribute_strategy
             )
             execution = to_execution(self.make_train_function())
             self.stop_training = False
             self._train_counter.clear()
-            with TrainingRun(self, execution, data, validator, callback_list) as run:
+            with TrainingRun(self, execution, data, validator, callback_list, limits) as run:
                 callback_list.on_train_begin()
                 logs = run.resume()
                 for epoch, iterator in data.enumerate_epochs():
@@ -401,8 +428,10 @@ class Model(Layer):
                     if self.stop_training:
                         break
                 self._finalize_optimizer()
+                history = cast(History, callback_list.history)
+                history.stop_reason = run.stop_reason
                 callback_list.on_train_end(logs)
-            return cast(History, callback_list.history)
+            return history
 
     def evaluate(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
+import math
 import numbers
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from podium.core import closest_match
@@ -51,9 +53,13 @@ def check_fit(
     validation_split: object,
     validation_data: object,
     validation_freq: object,
+    max_steps: object,
 ) -> None:
     """Check the arguments of `fit` that need not be compared with data."""
-    check_int("epochs", epochs, 0)
+    if epochs is not None:
+        check_int("epochs", epochs, 0)
+    if max_steps is not None:
+        check_int("max_steps", max_steps, or_none=True)
     check_int("initial_epoch", initial_epoch, 0)
     check_verbose(verbose)
     if isinstance(validation_split, bool) or not isinstance(validation_split, numbers.Real):
@@ -104,3 +110,45 @@ def steps_between_validations(value: object) -> int | None:
     """Return the number of steps if `validation_freq` is given in steps."""
     match = re.fullmatch(r"\s*([1-9]\d*)\s*steps?\s*", value) if isinstance(value, str) else None
     return int(match.group(1)) if match else None
+
+
+def seconds_of(argument: str, value: object) -> float | None:
+    """Return a duration in seconds; None for None.
+
+    Args:
+        argument: The name of the argument.
+        value: Seconds, a `datetime.timedelta`, a text "days:hours:minutes:seconds", or a dictionary
+            of arguments of `timedelta`.
+    """
+    if value is None:
+        return None
+    seconds = _to_seconds(value)
+    if seconds is None or not math.isfinite(seconds) or seconds <= 0:
+        error = (
+            TypeError if seconds is None and not isinstance(value, (str, Mapping)) else ValueError
+        )
+        raise error(
+            f"{argument}={value!r} was given; a duration above 0 was expected: seconds, a "
+            "`datetime.timedelta`, '00:12:00:00' (days, hours, minutes, seconds) or {'hours': 12}."
+        )
+    return seconds
+
+
+def _to_seconds(value: object) -> float | None:
+    """Return a duration in seconds, or None if it is not one."""
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+):(\d+):(\d+):(\d+)\s*", value)
+        if match is None:
+            return None
+        days, hours, minutes, seconds = map(int, match.groups())
+        return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+    if isinstance(value, Mapping):
+        try:
+            return datetime.timedelta(**value).total_seconds()
+        except TypeError:
+            return None
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return float(value)
+    return None

@@ -20,6 +20,7 @@ from podium.data import DataHandler
 from podium.execution import Execution
 from podium.execution.internal import CustomExecution, StepsAutotuner
 from podium.models.training._run_batches import make_autotuner
+from podium.models.training._run_limits import RunLimits
 from podium.models.training._validator import Validator
 from podium.saving.internal import CheckpointContents
 from podium.state import restore, snapshot, variables_by_path
@@ -47,6 +48,7 @@ class TrainingRun:
         data: What it is trained on.
         validator: Runs the validations.
         callbacks: The callbacks.
+        limits: When the run ends, besides its epochs.
 
     Attributes:
         stage: The latest safepoint: "begin", "steps" or "epoch_end".
@@ -60,6 +62,7 @@ class TrainingRun:
         data: DataHandler,
         validator: Validator,
         callbacks: CallbackList,
+        limits: RunLimits,
     ):
         self.stage: Literal["begin", "steps", "epoch_end"] = "begin"
         self.new_steps = 0
@@ -68,8 +71,11 @@ class TrainingRun:
         self._data = data
         self._validator = validator
         self._callbacks = callbacks
+        self._limits = limits
         self._checkpointers = [callback for callback in callbacks if _checkpoints(callback)]
         self._max_steps = validator.steps_between
+        for steps in limits.steps_between:
+            self.limit_steps(steps)
         self._autotuner: StepsAutotuner
         self._exits: contextlib.ExitStack
         self._checkpoint: tuple[CheckpointContents, str] | None = None  # to resume from
@@ -77,7 +83,7 @@ class TrainingRun:
         self._epoch_logs: Any = None  # of the epoch so far, as saved
         self._values: Any = None  # of the latest execution
         self._position: dict[str, Any] = {}  # in the data, after it
-        self._num_steps = 0  # up to it
+        self._num_steps = 0  # of the run
         self._between_steps = False
         self._before_validation: CheckpointContents | None = None
         self._verification_batch: Tree = None
@@ -100,6 +106,8 @@ class TrainingRun:
             self._autotuner = stack.enter_context(autotuner)
             self._data.steps_per_execution = self._autotuner.steps
             self._execution.begin_run()
+            self._limits.begin()
+            self._limit_next_execution()
             self._exits = stack.pop_all()
         return self
 
@@ -164,6 +172,8 @@ class TrainingRun:
         self._data.seek(state["position"], ended=state["ended"])
         set_random_state(state["random"])  # last: the calls above may have drawn random numbers
         self._num_steps = state["taken"]
+        self._limits.begin(self._num_steps, state.get("seconds", 0.0))
+        self._limit_next_execution()
         self.stage = "epoch_end" if state["ended"] else "steps"
         if state["ended"]:
             logs: dict[str, Any] = state["figures"]
@@ -193,6 +203,7 @@ class TrainingRun:
             values: What the execution returned.
             count: The number of its steps.
         """
+        self._num_steps += count
         if not self._autotuner.settled:
             self._data.steps_per_execution = self._autotuner.record(values)
         if self._validator.steps_between is not None:
@@ -200,8 +211,13 @@ class TrainingRun:
         if self._checkpointers:
             self._values, self._position = values, self._data.position()
             self._before_validation = None
-            self._num_steps += count
             self._call_checkpointers("steps", count)
+        if self._limits.apply:
+            self._limit_next_execution()
+
+    def _limit_next_execution(self) -> None:
+        if self._limits.apply:
+            self._data.max_execution_steps = self._limits.next_steps(self._num_steps)
 
     def epoch_logs(self, epoch: int, values: Any) -> Logs:
         """Return the logs of an epoch whose steps have run, with those of a validation that is due.
@@ -225,6 +241,15 @@ class TrainingRun:
             self._before_validation = None
             self._epoch_logs = dict(logs)
             self._call_checkpointers("epoch_end", 0)
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the run has ended; see `History.stop_reason`."""
+        if self._limits.reached is not None:
+            return self._limits.reached
+        if self._model.stop_training:
+            return "stop_training"
+        return "data" if self._data.insufficient_data else "epochs"
 
     def _call_checkpointers(
         self, stage: Literal["begin", "steps", "epoch_end"], new_steps: int
@@ -316,6 +341,7 @@ class TrainingRun:
                 "validation": self._validator.get_state(),
                 "callbacks": self._callbacks.get_state(),
                 "random": random_state(),
+                **self._limits.get_state(),
             },
         )
 
