@@ -50,6 +50,59 @@ def map_structure(func: Callable[..., Any], *structure: Tree, **kwargs: Any) -> 
     return map_leaves(func, *structure)
 
 
+def map_structure_up_to(
+    shallow_tree: Tree, func: Callable[..., Any], *inputs: Tree, **kwargs: Any
+) -> Tree:
+    """Apply a function to the parts of structures that are at the leaves of `shallow_tree`.
+
+    Args:
+        shallow_tree: The structure to iterate over. The other structures may be deeper.
+        func: The function of one part of each of `inputs`.
+        *inputs: The structures.
+        **kwargs: Accepted for TensorFlow's signature.
+
+    Returns:
+        The results, in the structure of `shallow_tree`.
+
+    Raises:
+        ValueError: One of `inputs` lacks a part of `shallow_tree`.
+
+    Example:
+        >>> from podium.compat._nest import map_structure_up_to
+        >>> outputs = {"a": [1, 2], "b": [3]}
+        >>> map_structure_up_to({"a": 0, "b": 0}, sum, outputs)
+        {'a': 3, 'b': 3}
+    """
+    parts = [flatten_up_to(shallow_tree, each) for each in inputs]
+    return pack_sequence_as(shallow_tree, [func(*row) for row in zip(*parts, strict=True)])
+
+
+def flatten_up_to(shallow_tree: Tree, input_tree: Tree, **kwargs: Any) -> list[Any]:
+    """List the parts of a structure that are at the leaves of `shallow_tree`.
+
+    Raises:
+        ValueError: The structure lacks a part of `shallow_tree`.
+
+    Example:
+        >>> from podium.compat._nest import flatten_up_to
+        >>> flatten_up_to([0, 0], [[1, 2], 3])
+        [[1, 2], 3]
+    """
+    if not is_nested(shallow_tree):
+        return [input_tree]
+    keys = sorted(shallow_tree) if isinstance(shallow_tree, dict) else range(len(shallow_tree))
+    expected = "a dictionary" if isinstance(shallow_tree, dict) else "a list or tuple"
+    if isinstance(input_tree, dict) != isinstance(shallow_tree, dict) or not is_nested(input_tree):
+        raise ValueError(f"{input_tree!r} was given where {expected} was expected.")
+    given = sorted(input_tree) if isinstance(input_tree, dict) else range(len(input_tree))
+    if list(given) != list(keys):
+        raise ValueError(
+            f"{expected.capitalize()} with the parts {list(given)} was given; those of "
+            f"`shallow_tree`, {list(keys)}, were expected."
+        )
+    return [part for key in keys for part in flatten_up_to(shallow_tree[key], input_tree[key])]
+
+
 def pack_sequence_as(
     structure: Tree, flat_sequence: Sequence[Any], expand_composites: bool = False
 ) -> Tree:

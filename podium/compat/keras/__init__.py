@@ -22,6 +22,7 @@ from podium.compat._missing_names import keras as __getattr__
 from podium.compat.keras import backend as backend
 from podium.compat.keras import config as config
 from podium.compat.keras import dtype_policies as dtype_policies
+from podium.compat.keras import engine as engine
 from podium.compat.keras import mixed_precision as mixed_precision
 from podium.compat.keras import preprocessing as preprocessing
 from podium.compat.keras import tree as tree

@@ -21,6 +21,7 @@ from podium.compat.tensorflow import nest as nest
 from podium.compat.tensorflow import nn as nn
 from podium.compat.tensorflow import random as random
 from podium.compat.tensorflow import signal as signal
+from podium.compat.tensorflow import summary as summary
 from podium.compat.tensorflow._array_creation import cast as cast
 from podium.compat.tensorflow._array_creation import complex as complex
 from podium.compat.tensorflow._array_creation import constant as constant

@@ -48,6 +48,13 @@ class _EagerMode:
 
 
 eager_mode = _EagerMode()
+
+
+def is_tracing() -> bool:
+    """Return whether the running code is traced, by `function`, `jax.jit` or the like."""
+    return context.scope is not None or isinstance(jnp.zeros(()), jax.core.Tracer)
+
+
 _MethodP = ParamSpec("_MethodP")
 _array_types: set[type] = set()  # types of concrete arrays that were passed; never of tracers
 

@@ -65,6 +65,9 @@ from podium.core.compile._compilation_cache import (
 # Whether compiled functions run as plain Python: `eager_mode.enabled`.
 from podium.core.compile._function import eager_mode as eager_mode
 
+# Whether the running code is traced, by `function`, `jax.jit` or the like.
+from podium.core.compile._function import is_tracing as is_tracing
+
 # One compiled form of a function, for fixed shapes and static arguments.
 from podium.core.compile._program import Program as Program
 

@@ -11,10 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import jax
-import jax.numpy as jnp
-
-from podium.core.internal import context, restore_on_error
+from podium.core.internal import context, is_tracing, restore_on_error
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -45,12 +42,7 @@ def hold_model(model: Model, method: str) -> Iterator[None]:
             trace.
     """
     model._check_initialized()
-    if context.scope is not None or isinstance(jnp.zeros(()), jax.core.Tracer):
-        raise RuntimeError(
-            f"`{method}` was called inside a compiled function (`podium.function`, `jax.jit` or a "
-            "`train_step`). It is a loop over data and cannot be part of one. Call the model "
-            "itself there: `model(x)`."
-        )
+    check_outside_trace(method)
     if context.chief_only_callback is not None:
         raise RuntimeError(
             f"`{method}` was called by {context.chief_only_callback}, which runs on the chief "
@@ -82,6 +74,20 @@ def hold_model(model: Model, method: str) -> Iterator[None]:
             others.remove(run)
             if not others:
                 del _runs[id(model)]
+
+
+def check_outside_trace(method: str) -> None:
+    """Raise RuntimeError if the code runs inside a trace.
+
+    Args:
+        method: The name of the method that was called.
+    """
+    if is_tracing():
+        raise RuntimeError(
+            f"`{method}` was called inside a compiled function (`podium.function`, `jax.jit` or a "
+            "`train_step`). It is a loop over data and cannot be part of one. Call the model "
+            "itself there: `model(x)`."
+        )
 
 
 def is_fitting(model: Model) -> bool:

@@ -1,0 +1,5 @@
+"""`keras.engine.training_utils`."""
+
+from podium.compat.keras.engine._model_helpers import (
+    RespectCompiledTrainableState as RespectCompiledTrainableState,
+)
