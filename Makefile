@@ -87,7 +87,7 @@ oracle-record: oracle
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
 	    --out tests/oracle/fixtures
 	for script in record_tf_keras record_callbacks record_data record_training record_compat \
-	    record_utils record_weights_file record_tensorflow_files; do \
+	    record_utils record_weights_file record_tensorflow_files record_tensorflow_checkpoints; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 
