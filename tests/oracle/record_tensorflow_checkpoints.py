@@ -13,10 +13,23 @@ import shutil
 import numpy as np
 import tensorflow as tf
 
-DTYPES = (
-    "float32 float64 int32 uint8 int16 int8 complex64 int64 bool bfloat16 uint16 complex128 "
-    "float16 uint32 uint64"
-).split()
+DTYPES = [
+    "float32",
+    "float64",
+    "int32",
+    "uint8",
+    "int16",
+    "int8",
+    "complex64",
+    "int64",
+    "bool",
+    "bfloat16",
+    "uint16",
+    "complex128",
+    "float16",
+    "uint32",
+    "uint64",
+]
 
 
 def record_names(folder):

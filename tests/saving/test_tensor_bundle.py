@@ -1,4 +1,4 @@
-"""TensorFlow's checkpoints as files: checksums, tables, tensors, and files that TensorFlow wrote."""
+"""TensorFlow's checkpoints as files: checksums, tables, tensors, and what TensorFlow wrote."""
 
 import os
 import pathlib
@@ -133,7 +133,7 @@ def test_interrupted_overwrite_leaves_a_complete_checkpoint(tmp_path, monkeypatc
         with monkeypatch.context() as patch:
             for name in ("replace", "unlink", "link"):
 
-                def fail(*args, original=getattr(os, name)):
+                def fail(*args, original=getattr(os, name)):  # noqa: B008
                     if next(calls) == failing:
                         raise KeyboardInterrupt
                     return original(*args)
