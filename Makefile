@@ -7,7 +7,7 @@ SOURCES := .venv-sources
 ORACLES := .oracles
 
 .PHONY: demo test test-sources check format metrics \
-	soak soak-saves soak-flips \
+	soak soak-saves soak-flips soak-launch \
 	bench bench-data bench-distribute bench-self bench-saving \
 	oracle oracle-record oracle-report check-saving clean
 
@@ -50,6 +50,11 @@ soak-saves: $(INSTALLED)
 
 soak-flips: $(INSTALLED)
 	$(RUN) tests/reliability/flip_bits.py --count 1000
+
+# Every signal is sent 50 times to `podium launch`, to its chief and to its worker; no process may be
+# left over. A short version runs in `make test`.
+soak-launch: $(INSTALLED)
+	$(RUN) tests/distribute/launch_signals.py --count 50
 
 # The overhead over plain JAX, as tables of ratios.
 bench-self: $(INSTALLED)

@@ -89,7 +89,7 @@ def parse_entry(name: str, content: bytes) -> StoredTensor:
     if len(dims) > _MAX_RANK or any(size < 0 for size in tensor.shape):
         raise InvalidFileError(f"is damaged: {shown} has the shape {tensor.shape[:_MAX_RANK]}.")
     if not tensor.slices:
-        _check_size(tensor)
+        _check_byte_count(tensor)
     return tensor
 
 
@@ -100,7 +100,7 @@ def _parse_slice(message: Message) -> tuple[Extent, ...]:
     )
 
 
-def _check_size(tensor: StoredTensor) -> None:
+def _check_byte_count(tensor: StoredTensor) -> None:
     num_elements = math.prod(tensor.shape)
     if tensor.dtype == STRING:  # a byte of length for each element at least, and a checksum
         fits = tensor.size >= num_elements + 4

@@ -61,10 +61,10 @@ def _row_tables(length: int) -> tuple[NumpyArray, NumpyArray]:
     """Return all lower and all upper halves of words, times x to the bits of a row."""
     factor = _power_of_x(32 * length)
     bits = [_multiply(1 << bit, factor) for bit in range(32)]
-    return _sums(bits[:16]), _sums(bits[16:])
+    return _checksums(bits[:16]), _checksums(bits[16:])
 
 
-def _sums(basis: list[int]) -> NumpyArray:
+def _checksums(basis: list[int]) -> NumpyArray:
     """Return the sums of all subsets of polynomials, by the number whose bits select them."""
     table = np.zeros(1 << len(basis), "<u4")
     for bit, value in enumerate(basis):
@@ -74,7 +74,7 @@ def _sums(basis: list[int]) -> NumpyArray:
 
 @functools.cache
 def _byte_table() -> tuple[int, ...]:
-    return tuple(int(value) for value in _sums([_shift(1 << bit, 8) for bit in range(8)]))
+    return tuple(int(value) for value in _checksums([_shift(1 << bit, 8) for bit in range(8)]))
 
 
 def _power_of_x(exponent: int) -> int:

@@ -18,7 +18,7 @@ TABLE_MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")  # the last bytes of a 
 _FOOTER_SIZE = 48
 _TRAILER_SIZE = 5  # the type of a block, and its checksum
 _BLOCK_SIZE = 256 << 10
-_RESTART_INTERVAL = 16  # every so many entries a key is stored completely
+_RESTART_INTERVAL = 16  # a key is stored completely at these intervals, in entries
 _MAX_KEY_BYTES = 64  # times the size of the table, in all: keys share their beginnings
 
 

@@ -45,7 +45,7 @@ def write_bundle(caller: str, prefix: str, tensors: Mapping[str, Array | bytes])
         ValueError: An array has a dtype that TensorFlow does not have.
     """
     for value in tensors.values():
-        dtype_number(_dtype_of(value))
+        dtype_number(_dtype_number(value))
     num_shards = 2 if _num_shards_in_use(prefix) == 1 else 1
     entries = _write_shard(caller, shard_path(prefix, 0, num_shards), tensors)
     _write_index(caller, prefix, num_shards, entries)
@@ -74,7 +74,7 @@ def _write_shard(
             file.write(content)
             shape = () if isinstance(value, bytes) else tuple(value.shape)
             entry = StoredTensor(
-                name, _dtype_of(value), shape, 0, offset, len(content), mask_crc32c(crc)
+                name, _dtype_number(value), shape, 0, offset, len(content), mask_crc32c(crc)
             )
             entries.append(entry)
             offset += len(content)
@@ -89,7 +89,7 @@ def _encode_value(value: Array | bytes) -> tuple[bytes | memoryview, int]:
     return content, crc32c(content)
 
 
-def _dtype_of(value: Array | bytes) -> str:
+def _dtype_number(value: Array | bytes) -> str:
     return STRING if isinstance(value, bytes) else value.dtype.name
 
 
