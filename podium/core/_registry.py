@@ -87,8 +87,11 @@ def get_custom_objects() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def custom_object_scope(objects: Mapping[str, Any]) -> Iterator[None]:
+def custom_object_scope(objects: Mapping[str, Any] | None) -> Iterator[None]:
     """Make objects available to strings and configs by name inside a `with` block.
+
+    Args:
+        objects: Classes and functions by name; None for none.
 
     Example:
         >>> with podium.saving.custom_object_scope({"twice": lambda x: 2 * x}):
@@ -96,7 +99,7 @@ def custom_object_scope(objects: Mapping[str, Any]) -> Iterator[None]:
         2.0
     """
     previous = dict(_custom_objects)
-    _custom_objects.update(objects)
+    _custom_objects.update(objects or {})
     try:
         yield
     finally:

@@ -154,6 +154,31 @@ def _describe_range(minimum: float | None, maximum: float | None, below_maximum:
     return f"a number from {minimum:g} to {'below ' if below_maximum else ''}{maximum:g}"
 
 
+def check_bool(argument: str, value: object, *, owner: object = None) -> bool:
+    """Return `value` as a bool if it is True, False, 1 or 0.
+
+    A string such as "no" is true in Python, which is never meant.
+
+    Args:
+        argument: The name of the argument.
+        value: What the caller passed.
+        owner: The object or the name of the function that received the argument, for the message.
+
+    Example:
+        >>> from podium.core.internal import check_bool
+        >>> check_bool("trainable", 0)
+        False
+        >>> check_bool("trainable", "no", owner="Dense")
+        Traceback (most recent call last):
+        ValueError: Dense was given trainable='no' (str); True or False was expected.
+    """
+    is_flag = isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1)
+    if not is_flag:
+        description = _describe_argument(owner, argument, value)
+        raise ValueError(f"{description} ({type(value).__name__}); True or False was expected.")
+    return bool(value)
+
+
 def check_choice(argument: str, value: T, choices: Sequence[object]) -> T:
     """Return `value` if it is one of `choices`; raise a ValueError that lists them otherwise.
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import jax
 import numpy as np
 
 from podium import regularizers
-from podium._typing import Config, DType, DTypeLike, ShapeLike, TensorLike, Tree
+from podium._typing import Config, DType, DTypeLike, TensorLike, Tree
 from podium.core import (
     DTypePolicy,
     KerasTensor,
@@ -35,6 +35,7 @@ from podium.core import (
 from podium.core.internal import (
     TraceLocal,
     VariableScope,
+    check_bool,
     context,
     current_remat_scope,
     layer_name_scope,
@@ -74,7 +75,7 @@ from podium.layers._variable_tracker import (
     seed_states,
     unique_objects,
 )
-from podium.layers._weight_creation import create_weight
+from podium.layers._weight_creation import WeightOptions, bind_weight_arguments, create_weight
 from podium.metrics import Mean, Metric
 from podium.state import OwnState, keras_order
 
@@ -141,7 +142,7 @@ class Layer:
                 f"name={name!r} was given; a non-empty string without '/' was expected."
             )
         self._name = name or auto_name(snake_case(type(self).__name__))
-        self._trainable = bool(trainable)
+        self._trainable = check_bool("trainable", trainable, owner=self)
         self._dtype_policy = get_dtype_policy(dtype)
         self.built = False
         self._loss_values: TraceLocal[tuple[Any, ...]] = TraceLocal(())
@@ -263,7 +264,7 @@ class Layer:
     def _regularize_activity(self, regularizer: Callable[..., Any], outputs: Tree) -> None:
         for output in tree_leaves(outputs):
             batch_size = output.shape[0] if output.shape else 1
-            self.add_loss(regularizer(output) / max(batch_size, 1))  # an empty batch adds 0
+            self.add_loss(regularizer(output) / batch_size)
 
     def build_from_config(self, config: Config) -> None:
         """Build the layer with the shapes that `get_build_config` returned."""
@@ -393,57 +394,45 @@ class Layer:
 
     # --- weights
 
-    def add_weight(
-        self,
-        shape: ShapeLike | None = None,
-        initializer: Any = None,
-        dtype: DTypeLike | None = None,
-        trainable: bool = True,
-        autocast: bool = True,
-        regularizer: Any = None,
-        constraint: Any = None,
-        aggregation: str = "none",
-        overwrite_with_gradient: bool = False,
-        name: str | None = None,
-    ) -> Variable:
+    def add_weight(self, *args: Any, **kwargs: Unpack[WeightOptions]) -> Variable:
         """Create a weight that belongs to this layer.
 
+        Arguments without names are in Keras 3's order, which is that of the list below, or, if the
+        first one is a name, in Keras 2's: `name, shape, dtype, initializer, regularizer,
+        trainable, constraint`.
+
         Args:
-            shape: The shape of the weight; () by default.
-            initializer: A name, an initializer or a function of `(shape, dtype)`. By default Glorot
-                uniform for float dtypes and zeros for others.
-            dtype: The dtype of the weight, by default the layer's.
-            trainable: Whether the weight is trained.
-            autocast: Whether the weight is cast to the compute dtype when the layer reads it.
-            regularizer: A function of the weight whose result is added to the losses.
-            constraint: A function of the weight that optimizers apply after an update.
-            aggregation: How replicas combine the weight.
-            overwrite_with_gradient: Accepted for compatibility with Keras; an attribute for
-                optimizers.
-            name: The name of the weight.
+            *args: Arguments without names.
+            **kwargs: Arguments by name:
+
+                - shape: The shape of the weight; () by default.
+                - initializer: A name, an initializer or a function of `(shape, dtype)`. By default
+                  Glorot uniform for float dtypes and zeros for others.
+                - dtype: The dtype of the weight, by default the layer's.
+                - trainable: Whether the weight is trained.
+                - autocast: Whether the weight is cast to the compute dtype when the layer reads it.
+                - regularizer: A function of the weight whose result is added to the losses.
+                - constraint: A function of the weight that optimizers apply after an update.
+                - aggregation: How replicas combine the weight.
+                - overwrite_with_gradient: Whether optimizers assign the gradient to the weight.
+                - name: The name of the weight.
 
         Returns:
             The new Variable.
+
+        Example:
+            >>> layer = podium.layers.Layer()
+            >>> layer.add_weight((3,), "ones", name="scale").numpy()
+            array([1., 1., 1.], dtype=float32)
+            >>> layer.add_weight("offset", shape=(2,), initializer="zeros").name
+            'offset'
         """
-        if isinstance(shape, str):  # Keras 2: add_weight(name, shape, dtype, initializer)
-            name, shape = shape, initializer
-            initializer = None if trainable is True else trainable
-            trainable = True
         self._check_initialized()
-        variable = create_weight(
-            self,
-            shape,
-            initializer,
-            dtype,
-            regularizer,
-            name,
-            trainable=trainable,
-            autocast=autocast,
-            aggregation=aggregation,
-            constraint=constraint,
-        )
+        options = bind_weight_arguments(self, args, kwargs)
+        overwrite_with_gradient = options.pop("overwrite_with_gradient")
+        variable = create_weight(self, **options)
         variable.overwrite_with_gradient = overwrite_with_gradient
-        if not self._trainable and trainable:
+        if not self._trainable and variable.trainable:
             variable.trainable, variable.frozen = False, True
         self._tracker.add_variable(variable)
         return variable
@@ -534,8 +523,9 @@ class Layer:
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
+        value = check_bool("trainable", value, owner=self)
         for layer in self._flatten_layers():
-            layer._set_own_trainable(bool(value))
+            layer._set_own_trainable(value)
 
     def _set_own_trainable(self, value: bool) -> None:
         """Freeze or unfreeze this layer alone, not the layers inside it."""

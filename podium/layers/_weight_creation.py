@@ -9,16 +9,21 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers, regularizers
 from podium._typing import DTypeLike, Shape, ShapeLike
-from podium.core import Variable, is_float_dtype, standardize_dtype
-from podium.core.internal import layer_name_scope, override, register_thread_local
+from podium.core import Variable, closest_match, is_float_dtype, standardize_dtype
+from podium.core.internal import (
+    check_bool,
+    layer_name_scope,
+    override,
+    register_thread_local,
+)
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -38,6 +43,118 @@ def limited_weights(num_elements: int) -> contextlib.AbstractContextManager[None
     A file with small weights cannot make layers allocate large ones.
     """
     return override(_size_limit, remaining=num_elements)
+
+
+class WeightOptions(TypedDict, total=False):
+    """The arguments of `Layer.add_weight` by name; the last ones only for Keras 2's signature."""
+
+    shape: ShapeLike | None
+    initializer: Any
+    dtype: DTypeLike | None
+    trainable: bool | None
+    autocast: bool
+    regularizer: Any
+    constraint: Any
+    aggregation: str | None
+    overwrite_with_gradient: bool
+    name: str | None
+    layout: object
+    experimental_autocast: bool
+    use_resource: object
+    synchronization: object
+    collections: object
+    caching_device: object
+    getter: object
+
+
+_DEFAULTS: dict[str, Any] = {
+    "shape": None,
+    "initializer": None,
+    "dtype": None,
+    "trainable": True,
+    "autocast": True,
+    "regularizer": None,
+    "constraint": None,
+    "aggregation": "none",
+    "overwrite_with_gradient": False,
+    "name": None,
+}  # in the order of Keras 3's arguments
+_KERAS_2_ORDER = (
+    "name",
+    "shape",
+    "dtype",
+    "initializer",
+    "regularizer",
+    "trainable",
+    "constraint",
+    "use_resource",
+    "synchronization",
+    "aggregation",
+)
+# Keras's arguments without a meaning here.
+_IGNORED = frozenset(
+    {"use_resource", "synchronization", "layout", "collections", "caching_device", "getter"}
+)
+
+
+def bind_weight_arguments(
+    layer: Layer, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return all arguments of `add_weight` by name, with defaults for those that were not passed.
+
+    Raises:
+        TypeError: An argument is unknown, was passed twice, or the order cannot be recognized.
+    """
+    order = _positional_order(args)
+    if len(args) > len(order):
+        raise TypeError(
+            f"add_weight was given {len(args)} arguments without names; at most {len(order)} were "
+            "expected."
+        )
+    options = dict(zip(order, args, strict=False))
+    if twice := [name for name in options if name in kwargs]:
+        raise TypeError(
+            f"add_weight was given {twice[0]!r} by position, {options[twice[0]]!r}, and by name, "
+            f"{kwargs[twice[0]]!r}. Without names the order is "
+            f"`add_weight({', '.join(order[:4])}, ...)`; name the arguments."
+        )
+    options |= kwargs
+    options["autocast"] = options.pop("experimental_autocast", options.get("autocast", True))
+    known = (*_DEFAULTS, *_IGNORED)
+    for name in options:
+        if name not in known:
+            close = closest_match(name, tuple(_DEFAULTS))
+            hint = f" Did you mean {close!r}?" if close else ""
+            raise TypeError(
+                f"add_weight was given {name}={options[name]!r}, which is not one of its "
+                f"arguments.{hint}"
+            )
+    bound = {name: options.get(name, default) for name, default in _DEFAULTS.items()}
+    if bound["trainable"] is None:  # Keras 2's default
+        bound["trainable"] = True
+    check_bool("trainable", bound["trainable"], owner=f"add_weight of {layer.name!r}")
+    return bound
+
+
+def _positional_order(args: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the names of arguments without names: Keras 2's order if the first is a name, or None
+    before a shape; Keras 3's otherwise.
+    """
+    keras_3 = tuple(_DEFAULTS)
+    if not args:
+        return keras_3
+    second = args[1] if len(args) > 1 else None
+    is_shape = isinstance(second, (int, np.integer, tuple, list))
+    if isinstance(args[0], str):
+        if len(args) > 1 and second is not None and not is_shape:
+            raise TypeError(
+                f"add_weight was given {args[0]!r}, {second!r} without names: the first is a "
+                "name, after which Keras 2's order has the shape. Pass "
+                "`add_weight(name, shape, dtype, initializer)`, or name the arguments: "
+                "`add_weight(shape=..., initializer=..., name=...)`."
+            )
+        return _KERAS_2_ORDER
+    return _KERAS_2_ORDER if args[0] is None and is_shape else keras_3
 
 
 def create_weight(

@@ -58,10 +58,11 @@ class FBetaScore(Metric):
             raise ValueError(
                 f"{type(self).__name__} was given beta={beta!r}; a number above zero was expected."
             )
-        if threshold is not None and not 0 < threshold <= 1:
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if threshold is not None and not (is_number and 0 < threshold <= 1):
             raise ValueError(
-                f"{type(self).__name__} was given threshold={threshold!r}; 0 < threshold <= 1 "
-                "was expected."
+                f"{type(self).__name__} was given threshold={threshold!r}; a number with "
+                "0 < threshold <= 1, or None, was expected."
             )
         self.average = average
         self.beta = beta

@@ -40,3 +40,9 @@ def test_invalid_settings_raise():
             set_default(wrong)
     with pytest.raises(ValueError, match="above zero"):
         core.set_epsilon(0.0)
+
+
+def test_int_and_float_are_names_of_the_default_dtypes():
+    assert podium.ops.cast(1.5, "int").dtype == "int32"
+    assert podium.ops.cast(1, "float").dtype == "float32"
+    assert podium.layers.Dense(1, dtype="float").compute_dtype == "float32"

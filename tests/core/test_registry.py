@@ -25,3 +25,9 @@ def test_custom_objects_are_known_inside_their_scope_only():
         assert float(podium.activations.get("thrice")(podium.Tensor(1.0))) == 3.0
     with pytest.raises(ValueError, match="Unknown activation"):
         podium.activations.get("thrice")
+
+
+def test_scope_without_objects_changes_nothing():
+    before = dict(podium.saving.get_custom_objects())
+    with podium.saving.custom_object_scope(None):
+        assert dict(podium.saving.get_custom_objects()) == before

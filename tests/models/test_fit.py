@@ -385,6 +385,26 @@ def test_accuracy_is_resolved_by_shape():
     assert list(binary.fit(x, labels > 0, verbose=0).history) == ["loss", "acc"]
 
 
+@pytest.mark.parametrize(
+    ("name", "y", "outputs", "activation"),
+    [
+        ("binary_crossentropy", [[0.0], [1.0]], 1, "sigmoid"),
+        ("sparse_categorical_crossentropy", [2, 1], 3, "softmax"),
+        ("categorical_crossentropy", [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], 3, "softmax"),
+    ],
+)
+def test_crossentropy_is_resolved_by_shape(name, y, outputs, activation):
+    podium.utils.set_random_seed(1)
+    model = podium.Sequential([podium.Input((2,)), layers.Dense(outputs, activation=activation)])
+    x, y = np.array([[1.0, 2.0], [3.0, -1.0]], "float32"), np.array(y)
+    values = []
+    for loss in ("crossentropy", "CE", name):
+        model.compile("sgd", loss)
+        values.append(model.test_on_batch(x, y))
+    assert values[0] == values[1] == values[2]
+    assert model.get_compile_config()["loss"] == name
+
+
 def test_weighted_metrics_use_the_sample_weights():
     model = podium.Sequential([podium.Input((1,)), layers.Dense(1, kernel_initializer="zeros")])
     model.compile(loss="mse", metrics=["mae"], weighted_metrics=["mae"])

@@ -41,18 +41,16 @@ def standardize_dtype(dtype: DTypeLike | None) -> DType:
     NumPy's defaults, and arrays are converted in the same way.
 
     Args:
-        dtype: A name, a NumPy dtype, a JAX dtype or a Python type; None for the default float
-            dtype.
+        dtype: A name, a NumPy dtype, a JAX dtype or a Python type; "int" and "float" mean int32
+            and the default float dtype, as None does.
 
     Example:
         >>> podium.core.standardize_dtype(np.float32), podium.core.standardize_dtype("int64")
         ('float32', 'int32')
     """
-    if dtype is None:
+    if dtype is None or dtype in (float, "float"):
         return floatx()
-    if dtype is float:
-        return floatx()
-    if dtype is int:
+    if dtype in (int, "int"):
         return "int32"
     if dtype is bool:
         return "bool"
@@ -106,7 +104,7 @@ class DTypePolicy:
     def __init__(self, name: DTypeLike | None = None):
         if name is None:
             name = floatx()
-        if not isinstance(name, str):
+        if not isinstance(name, str) or name in ("int", "float"):
             name = standardize_dtype(name)
         if name in ("mixed_float16", "mixed_bfloat16"):
             self._compute_dtype, self._variable_dtype = name.removeprefix("mixed_"), "float32"

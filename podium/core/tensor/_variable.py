@@ -20,7 +20,7 @@ from podium._typing import Array, DTypeLike, Shape, TensorLike
 from podium.core import _errors
 from podium.core._context import context, override
 from podium.core._names import auto_name, current_path
-from podium.core._validation import as_number_array, check_int_range
+from podium.core._validation import as_number_array, check_bool, check_int_range
 from podium.core.compile._variable_store import VariableStore, write_count
 from podium.core.tensor._dtypes import is_float_dtype, standardize_dtype
 from podium.core.tensor._operators import Operators
@@ -83,7 +83,7 @@ shapes must be equal; reshape the value, or create a new Variable.
             )
         self._name = name
         self._path = current_path(name)
-        self.trainable = bool(trainable)
+        self.trainable = check_bool("trainable", trainable, owner=self)
         self.frozen = False  # whether an enclosing layer is not trainable
         self.autocast = autocast
         self.aggregation = aggregation or "none"

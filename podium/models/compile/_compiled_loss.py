@@ -15,10 +15,9 @@ from podium import ops
 from podium._typing import TensorLike, Tree
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
 from podium.distribute import scale_loss_for_distribution
-from podium.distribute.internal import num_traced_replicas
 from podium.losses import Loss, LossFunctionWrapper
 from podium.losses import get as get_loss
-from podium.metrics import Mean
+from podium.metrics import Mean, resolve_accuracy
 from podium.models.compile._output_mapping import (
     flatten_outputs,
     flatten_targets,
@@ -135,9 +134,7 @@ class CompiledLoss:
         predictions = flatten_outputs(y_pred)
         targets = flatten_targets("y", y_true, y_pred, names)
         weights = flatten_weights(sample_weight, y_pred, names)
-        values: list[Any] = []
-        shares: list[Any] = []  # of this replica in `values`
-        replicas = num_traced_replicas()
+        values = []
         batch_size = leading_size(targets, predictions)
         rows = zip(
             self._losses,
@@ -163,35 +160,20 @@ class CompiledLoss:
                     f"The loss {loss_name(loss)!r} returned None. A loss function must return "
                     "its values."
                 )
-            is_sum = loss.reduction in _SUMS
-            # Means count each replica as a batch; a sum is that of all of them.
-            shown = value * replicas if loss.reduction == "sum" and replicas > 1 else value
             if mean is not None:
-                mean.update_state(shown, sample_weight=batch_size)
-            weight = 1.0 if factor is None else ops.cast(factor, value.dtype)
-            values.append(shown if factor is None else shown * weight)
-            shares.append(value * weight if is_sum else scale_loss_for_distribution(values[-1]))
-        for value in regularization_losses or []:
-            values.append(ops.sum(convert_to_tensor(value)))
-            shares.append(scale_loss_for_distribution(values[-1]))
+                mean.update_state(value, sample_weight=batch_size)
+            values.append(value if factor is None else value * ops.cast(factor, value.dtype))
+        values.extend(ops.sum(convert_to_tensor(value)) for value in regularization_losses or [])
         if not values:
             return ops.zeros(())
+        total = values[0]
+        for value in values[1:]:
+            total = total + ops.cast(value, total.dtype)
         assert self._mean is not None
-        total = _add(values)
+        # In `strategy.run`, where gradients are summed over replicas.
+        scaled: Tensor = scale_loss_for_distribution(total)
         self._mean.track(total, batch_size)
-        # In `strategy.run`, where gradients are summed over replicas, the share of this one.
-        return total if replicas == 1 else _add(shares)
-
-
-# Reductions to a sum: the shares of replicas add up without being scaled.
-_SUMS = ("sum", "none", None)
-
-
-def _add(values: list[Any]) -> Tensor:
-    total: Tensor = values[0]
-    for value in values[1:]:
-        total = total + ops.cast(value, total.dtype)
-    return total
+        return scaled
 
 
 class LossMean(Mean):
@@ -221,6 +203,15 @@ class LossMean(Mean):
         return {**vars(self), "_tracked": None}
 
 
+class CrossentropyByShape(Loss):
+    """`loss="crossentropy"`: binary, categorical or sparse, as the shapes of a batch require."""
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """Return the crossentropy of each sample."""
+        metric = resolve_accuracy("crossentropy", tuple(y_true.shape), tuple(y_pred.shape))
+        return get_loss(snake_case(metric.__name__))(y_true, y_pred)
+
+
 def _is_config(loss: object) -> bool:
     return isinstance(loss, Mapping) and "class_name" in loss
 
@@ -238,6 +229,8 @@ def _find_loss(identifier: Any) -> Loss | None:
     """Return the loss for a name, function, config or loss."""
     if identifier is None:
         return None
+    if isinstance(identifier, str) and identifier.lower() in ("crossentropy", "ce"):
+        return CrossentropyByShape(identifier)
     loss = get_loss(identifier)
     if isinstance(loss, Loss):
         return loss
