@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
     from podium.core.autodiff._tape_base import TapeBase
+    from podium.core.compile._stream import TraceSetting
     from podium.core.compile._undo_on_error import undo_on_error
     from podium.core.compile._variable_scope import VariableScope
 
@@ -32,6 +33,7 @@ class _Context(threading.local):
     layout: Any = None  # of the strategy whose scope is open, if it has several devices
     chief_only_callback: str | None = None  # the running callback, if only the chief runs it
     undo: undo_on_error | None = None  # remembers what the running eager step writes
+    trace_settings: list[TraceSetting] | None = None  # those read by the trace that reads Streams
     replica_axes: tuple[str, ...] | None = None  # mesh axes of the replicas, inside `Strategy.run`
 
 

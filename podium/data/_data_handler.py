@@ -21,7 +21,7 @@ import numpy as np
 
 from podium._typing import Tree
 from podium.core import Selection, check_choice, warn_user
-from podium.core.internal import check_int
+from podium.core.internal import TraceSetting, check_int
 from podium.data._argument_names import ARGUMENT_NAMES
 from podium.data._device_budget import device_budget
 from podium.data._iterator import Iterator
@@ -33,12 +33,13 @@ from podium.data.adapters._choose_adapter import choose_adapter
 _MANY_STEPS = 100_000  # an epoch of unknown length that reaches this many steps warns
 
 
-class StepsPerExecution:
+class StepsPerExecution(TraceSetting):
     """The number of steps of an execution, as a value that code written for Keras 2 can read.
 
     A user's `make_train_function` may read `model._steps_per_execution`. While a `DataHandler`
     iterates, it sets the number to the steps of the current execution, which are fewer at the end
-    of an epoch, and restores it. Podium itself passes the number by value.
+    of an epoch, and restores it. A compiled function that reads it has one program for each number.
+    Podium itself passes the number by value.
 
     Args:
         value: The number of steps, or "auto" for a number that is chosen while steps run.
@@ -46,29 +47,37 @@ class StepsPerExecution:
     Example:
         >>> k = podium.data.StepsPerExecution(4)
         >>> k.assign(3)
-        >>> int(k), k.value
-        (3, 3)
+        >>> int(k), k.value(), k.numpy().item()
+        (3, 3, 3)
     """
 
+    dtype = np.dtype("int64")
+    shape = ()
+
     def __init__(self, value: int | str = 1):
+        super().__init__(1)
         self.auto = value == "auto"
         self.assign(1 if value == "auto" else value)
 
     def assign(self, value: int | str) -> None:
         """Set the number; a run that has started is not affected."""
-        self.value = self.given = check_int("steps_per_execution", value, integral_floats=True)
+        self.current = self.given = check_int("steps_per_execution", value, integral_floats=True)
 
     def numpy(self) -> np.int64:
         """Return the number as a NumPy scalar."""
-        return np.int64(self.value)
+        return np.int64(self.read())
+
+    def value(self) -> int:
+        """Return the number."""
+        return self.read()
 
     def __int__(self) -> int:
-        return self.value
+        return self.read()
 
     __index__ = __int__
 
     def __repr__(self) -> str:
-        return f"StepsPerExecution({self.value})"
+        return f"StepsPerExecution({self.current})"
 
 
 class DataHandler:
@@ -260,11 +269,11 @@ class DataHandler:
                 count = min(count, limit - self._current_step)
             if self.max_execution_steps is not None:
                 count = min(count, self.max_execution_steps)
-            self.execution_steps = self._steps_per_execution.value = count
+            self.execution_steps = self._steps_per_execution.current = count
             try:
                 yield self._current_step
             finally:
-                self._steps_per_execution.value = self.steps_per_execution
+                self._steps_per_execution.current = self.steps_per_execution
             if limit is None:
                 self._warn_if_infinite()
             self._current_step += self.execution_steps
@@ -474,7 +483,7 @@ class DataHandler:
 
     def __enter__(self) -> DataHandler:
         steps = self._steps_per_execution
-        self._outer_steps = None if steps.value == steps.given else steps.value
+        self._outer_steps = None if steps.current == steps.given else steps.current
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -484,7 +493,7 @@ class DataHandler:
             self._has_started = True
         steps = self._steps_per_execution
         self.steps_per_execution = steps.given
-        steps.value = steps.given if self._outer_steps is None else self._outer_steps
+        steps.current = steps.given if self._outer_steps is None else self._outer_steps
         self._adapter.close()
 
     def _max_steps(self) -> int | None:
@@ -536,11 +545,11 @@ class DataHandler:
         if size is None or original <= size:
             yield
             return
-        self.steps_per_execution = self._steps_per_execution.value = size
+        self.steps_per_execution = self._steps_per_execution.current = size
         try:
             yield
         finally:
-            self.steps_per_execution = self._steps_per_execution.value = original
+            self.steps_per_execution = self._steps_per_execution.current = original
 
 
 def get_data_handler(*args: Any, model: object = None, **kwargs: Any) -> DataHandler:

@@ -74,7 +74,13 @@ def scale_loss_for_distribution(loss_value: LossT) -> LossT:
         >>> podium.distribute.scale_loss_for_distribution(3.0)
         3.0
     """
-    replicas = get_strategy().num_replicas_in_sync
-    if replicas == 1 or in_cross_replica_context():
-        return loss_value
-    return loss_value * (1.0 / replicas)
+    replicas = num_traced_replicas()
+    return loss_value if replicas == 1 else loss_value * (1.0 / replicas)
+
+
+def num_traced_replicas() -> int:
+    """Return the number of replicas whose step is being traced.
+
+    It is 1 outside of `Strategy.run`, where a step receives the global batch.
+    """
+    return 1 if in_cross_replica_context() else get_strategy().num_replicas_in_sync

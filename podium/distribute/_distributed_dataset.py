@@ -14,6 +14,7 @@ from podium.core import Stream, map_structure
 from podium.core.internal import Tensor, check_int_range
 from podium.distribute._layout import Layout
 from podium.distribute._per_replica import PerReplica
+from podium.distribute._split_batches import num_shares
 
 
 class DistributedDataset:
@@ -74,9 +75,9 @@ class _BatchSplitter(Stream):
         arrays = map_structure(_to_numpy, element)
         sizes = {leaf.shape[0] for leaf in jax.tree.leaves(arrays) if leaf.ndim}
         parts = self._layout.parts // (jax.process_count() if self._is_partial else 1)
-        even = all(size and size % parts == 0 for size in sizes)
+        shares = num_shares(sizes, parts)
         with jax.ensure_compile_time_eval():  # a compiled function may read while it is traced
-            return map_structure(lambda leaf: self._split(leaf, parts if even else 1), arrays)
+            return map_structure(lambda leaf: self._split(leaf, shares), arrays)
 
     def _split(self, array: NDArray[Any], parts: int) -> PerReplica:
         if not array.ndim:

@@ -1,12 +1,15 @@
 """`podium launch`: starts several workers of a script on this machine, and stops all when one
-fails.
+fails or a signal asks for it.
 
-Each worker gets its cluster in `TF_CONFIG`. Does not import JAX.
+Each worker gets its cluster in `TF_CONFIG`. No worker outlives the launcher: a signal is passed on
+to the workers, which get time to save; if the launcher itself is killed, the system kills its
+workers (Linux), or each of them notices that a pipe was closed. Does not import JAX.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -15,12 +18,33 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from types import FrameType
 from typing import IO
 
-_TERMINATION_SECONDS = 10.0  # between SIGTERM and SIGKILL
+from podium.distribute._heartbeat import LOST_PEER, end_process
+
+_TERMINATION_SECONDS = 10.0  # between SIGTERM and SIGKILL, after a worker has failed
+_GRACE_SECONDS = 30.0  # the same after a signal: time to save a checkpoint
+_POLL_SECONDS = 0.05
+_PIPE_VARIABLE = "PODIUM_LAUNCHER_PIPE"  # the file descriptor of the pipe, for the workers
+# Runs in the process of a worker, ahead of the worker's own command: asks Linux (PR_SET_PDEATHSIG)
+# to kill the process when its parent ends, unless that has happened already. Elsewhere the worker
+# watches the pipe.
+_END_WITH_PARENT = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
+# What each signal to the launcher sends to the workers; SIGHUP would end them without a checkpoint.
+_FORWARDED = {
+    signal.SIGINT: signal.SIGINT,
+    signal.SIGTERM: signal.SIGTERM,
+    signal.SIGHUP: signal.SIGTERM,
+}
 # How long to wait for the worker that failed, after another one has ended because of it.
 _CAUSE_SECONDS = 5.0
-_LOST_PEER = 75  # the exit status of a worker that ended because of another
 
 
 def main(arguments: list[str]) -> int:
@@ -31,7 +55,8 @@ def main(arguments: list[str]) -> int:
         prog="podium launch",
         description="Start a script several times on this machine, as the workers of one "
         "MultiWorkerMirroredStrategy. Their "
-        "output is prefixed with the index of the worker. When one fails, all are stopped.",
+        "output is prefixed with the index of the worker. When one fails, all are stopped. SIGINT, "
+        "SIGTERM and SIGHUP are passed on to the workers, which may save and exit.",
     )
     parser.add_argument("--workers", type=int, default=2, help="number of workers (2)")
     parser.add_argument(
@@ -41,6 +66,12 @@ def main(arguments: list[str]) -> int:
         "--heartbeat",
         type=float,
         help="seconds of silence after which a worker counts as lost (30)",
+    )
+    parser.add_argument(
+        "--grace",
+        type=float,
+        default=_GRACE_SECONDS,
+        help="seconds between a signal and the end of workers that still run (30)",
     )
     parser.add_argument("script", help="the script, or -m for a module")
     parser.add_argument(
@@ -54,11 +85,16 @@ def main(arguments: list[str]) -> int:
         options.workers,
         options.devices,
         options.heartbeat,
+        options.grace,
     )
 
 
 def launch(
-    command: list[str], workers: int, devices: int | None = None, heartbeat: float | None = None
+    command: list[str],
+    workers: int,
+    devices: int | None = None,
+    heartbeat: float | None = None,
+    grace: float = _GRACE_SECONDS,
 ) -> int:
     """Run workers until they end.
 
@@ -67,15 +103,34 @@ def launch(
         workers: The number of workers.
         devices: The number of virtual CPU devices of each.
         heartbeat: Seconds of silence after which a worker counts as lost.
+        grace: Seconds for the workers to end by themselves after a signal to this process.
 
     Returns:
         0, or the status of the first worker that failed; 128 plus the signal's number for one that
-        was killed.
+        was killed, and after a signal to this process, unless all workers saved and exited with 75.
     """
     addresses = _free_addresses(workers)
-    processes = [
-        _start(command, worker, addresses, devices, heartbeat) for worker in range(workers)
-    ]
+    read_end, write_end = os.pipe()  # held open by this process alone; closed when it ends
+    processes: list[subprocess.Popen[bytes]] = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, write_end)
+        stack.callback(_kill, processes)
+        received = stack.enter_context(_receive_signals())
+        try:
+            for worker in range(workers):
+                processes.append(_start(command, worker, addresses, devices, heartbeat, read_end))
+        finally:
+            os.close(read_end)
+        return _run(processes, received, heartbeat, grace)
+
+
+def _run(
+    processes: list[subprocess.Popen[bytes]],
+    received: list[int],
+    heartbeat: float | None,
+    grace: float,
+) -> int:
+    """Show the output of the workers until all have ended, and return the exit status."""
     lock = threading.Lock()
     output_threads = []
     for worker, process in enumerate(processes):
@@ -85,16 +140,57 @@ def launch(
             )
             thread.start()
             output_threads.append(thread)
-    status = 0
     try:
-        status = _wait(processes, (heartbeat or 30.0) + 5.0)
-    except KeyboardInterrupt:
-        status = 130
+        status = _wait(processes, (heartbeat or 30.0) + 5.0, received)
+        if not received:
+            _stop(processes, signal.SIGTERM, _TERMINATION_SECONDS, received)
+        if received:
+            status = _stop_after_signal(processes, received, grace)
     finally:
-        _stop(processes)
+        _kill(processes)
         for thread in output_threads:
             thread.join(timeout=5)
     return status
+
+
+@contextlib.contextmanager
+def _receive_signals() -> Iterator[list[int]]:
+    """Collect the signals that arrive, instead of being ended by them. They can be received in the
+    main thread only.
+    """
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+
+    def record(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+
+    previous = {
+        number: signal.signal(number, record)
+        for number in _FORWARDED
+        if signal.getsignal(number) is not signal.SIG_IGN  # nohup, or in the background
+    }
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _stop_after_signal(
+    processes: list[subprocess.Popen[bytes]], received: list[int], grace: float
+) -> int:
+    """Pass a signal on to the workers, wait for them, and return the exit status."""
+    number = received[0]
+    name = signal.Signals(number).name
+    sys.stderr.write(
+        f"podium launch: received {name}; the workers have {grace:g} seconds to save and exit.\n"
+    )
+    sys.stderr.flush()
+    _stop(processes, _FORWARDED[signal.Signals(number)], grace, received)
+    codes = [process.returncode for process in processes]
+    return LOST_PEER if all(code == LOST_PEER for code in codes) else 128 + number
 
 
 def _start(
@@ -103,6 +199,7 @@ def _start(
     addresses: list[str],
     devices: int | None,
     heartbeat: float | None,
+    pipe: int,
 ) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
@@ -110,24 +207,30 @@ def _start(
             {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": worker}}
         ),
         "PYTHONUNBUFFERED": "1",
+        _PIPE_VARIABLE: str(pipe),
     }
     if devices is not None:
         flag = f"--xla_force_host_platform_device_count={devices}"
         environment["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
     if heartbeat is not None:
         environment["PODIUM_HEARTBEAT"] = str(heartbeat)
+    interpreter = [sys.executable]
+    if sys.platform.startswith("linux"):
+        interpreter += ["-I", "-S", "-c", _END_WITH_PARENT, str(os.getpid()), sys.executable]
     return subprocess.Popen(
-        [sys.executable, *command],
+        [*interpreter, *command],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        pass_fds=(pipe,),
+        start_new_session=True,  # Ctrl-C in a terminal reaches the launcher, which forwards it
     )
 
 
-def _wait(processes: list[subprocess.Popen[bytes]], timeout: float) -> int:
-    """Wait until all have ended, or until `timeout` seconds after one has failed; return the exit
-    status.
+def _wait(processes: list[subprocess.Popen[bytes]], timeout: float, received: list[int]) -> int:
+    """Wait until all have ended, until `timeout` seconds after one has failed, or until a signal
+    was received; return the exit status.
     """
     first: tuple[int, int] | None = None
     deadline = cause_deadline = float("inf")
@@ -135,7 +238,7 @@ def _wait(processes: list[subprocess.Popen[bytes]], timeout: float) -> int:
         codes = [process.poll() for process in processes]
         if first is None:
             failed = [(worker, code) for worker, code in enumerate(codes) if code]
-            causes = [row for row in failed if row[1] != _LOST_PEER]
+            causes = [row for row in failed if row[1] != LOST_PEER]
             waited = bool(failed) and all(code is not None for code in codes)
             if failed and not causes and not waited:
                 cause_deadline = min(cause_deadline, time.monotonic() + _CAUSE_SECONDS)
@@ -156,25 +259,42 @@ def _wait(processes: list[subprocess.Popen[bytes]], timeout: float) -> int:
                     f"podium launch: worker {first[0]} {description}; all workers are stopped.\n"
                 )
                 sys.stderr.flush()
-        if all(code is not None for code in codes) or time.monotonic() > deadline:
+        is_over = all(code is not None for code in codes) or time.monotonic() > deadline
+        if is_over or received:
             if first is None:
                 return 0
             return 128 - first[1] if first[1] < 0 else first[1]
-        time.sleep(0.05)
+        time.sleep(_POLL_SECONDS)
 
 
-def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
-    """End the processes that still run: by SIGTERM, then by SIGKILL."""
+def _stop(
+    processes: list[subprocess.Popen[bytes]],
+    number: signal.Signals,
+    seconds: float,
+    received: list[int],
+) -> None:
+    """Send a signal to the processes that still run, and SIGKILL after some seconds, or when one
+    more signal is received.
+    """
     for process in processes:
         if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGCONT)  # a stopped process handles SIGTERM only then
-    deadline = time.monotonic() + _TERMINATION_SECONDS
+            process.send_signal(number)
+            process.send_signal(signal.SIGCONT)  # a stopped process handles signals only then
+    deadline = time.monotonic() + seconds
+    num_received = len(received)
+    while any(process.poll() is None for process in processes):
+        if time.monotonic() > deadline or len(received) > num_received:
+            break
+        time.sleep(_POLL_SECONDS)
+    _kill(processes)
+
+
+def _kill(processes: list[subprocess.Popen[bytes]]) -> None:
+    """End the processes that still run by SIGKILL, with the processes that they have started."""
     for process in processes:
-        try:
-            process.wait(timeout=max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
@@ -197,3 +317,23 @@ def _free_addresses(count: int) -> list[str]:
     finally:
         for unused in sockets:
             unused.close()
+
+
+def watch_launcher() -> None:
+    """End this process when the launcher that has started it ends. Does nothing if it was started
+    in another way.
+    """
+    descriptor = os.environ.pop(_PIPE_VARIABLE, None)  # not for the processes that this one starts
+    if descriptor is None:
+        return
+    pipe = int(descriptor)
+    os.set_inheritable(pipe, False)
+
+    def wait_for_end() -> None:
+        try:
+            os.read(pipe, 1)  # nothing is ever written; returns when the launcher has ended
+        except OSError:
+            return  # the descriptor was closed in this process
+        end_process("podium: `podium launch` has ended, and so does this worker.")
+
+    threading.Thread(target=wait_for_end, name="podium-launcher-pipe", daemon=True).start()

@@ -18,6 +18,7 @@ from podium.core import Variable, seed_count, set_random_seed
 from podium.distribute._cluster import Cluster, find_cluster
 from podium.distribute._devices import reserve_cpu_threads
 from podium.distribute._heartbeat import Heartbeat, end_process
+from podium.distribute._launch import watch_launcher
 from podium.distribute._layout import Layout, make_mesh
 from podium.distribute._mesh_strategy import MeshStrategy
 
@@ -151,6 +152,7 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
                 f"This process belongs to {_joined['cluster']} already, and cannot join {cluster}."
             )
         return
+    watch_launcher()
     reserve_cpu_threads()
     if cluster.num_workers > 1:
         os.environ.setdefault("PJRT_NPROC", str(max(8, os.cpu_count() or 1)))

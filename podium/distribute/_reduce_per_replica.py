@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from podium._typing import Tree
 from podium.core import check_choice, map_structure
 from podium.core.internal import wrap
+from podium.distribute._current_strategy import get_strategy
 from podium.distribute._mesh_strategy import map_replicas
 from podium.distribute._per_replica import is_per_replica
 from podium.distribute._strategy import Strategy
@@ -16,12 +17,14 @@ from podium.distribute._strategy import Strategy
 _REDUCTIONS = ("auto", "first", "concat", "sum", "mean")
 
 
-def reduce_per_replica(values: Tree, strategy: Strategy, reduction: str = "auto") -> Tree:
+def reduce_per_replica(
+    values: Tree, strategy: Strategy | None = None, reduction: str = "auto"
+) -> Tree:
     """Reduce every PerReplica of a structure to one value.
 
     Args:
         values: A structure; values other than PerReplica are returned as they are.
-        strategy: The strategy that ran the step.
+        strategy: The strategy that ran the step; by default the one whose scope is open.
         reduction: "first" for the value of the first replica, "concat" to concatenate along the
             batch, "sum" or "mean"; "auto" is the mean for scalars and "concat" for other values.
 
@@ -37,6 +40,7 @@ def reduce_per_replica(values: Tree, strategy: Strategy, reduction: str = "auto"
         1.0
     """
     check_choice("reduction", reduction, _REDUCTIONS)
+    strategy = strategy or get_strategy()
 
     def reduce_leaf(value: Any) -> Any:
         if not is_per_replica(value):

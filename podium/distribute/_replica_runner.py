@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import PartitionSpec
 
 from podium._typing import Tree
-from podium.core import Function, Tensor, Variable, check_numeric
+from podium.core import Function, Variable, check_numeric
 from podium.core.internal import (
     ReplicaScope,
     VariableScope,
@@ -27,6 +27,7 @@ from podium.core.internal import (
 )
 from podium.distribute._layout import Layout
 from podium.distribute._per_replica import PerReplica, is_per_replica
+from podium.distribute._split_batches import is_replica_leaf, split_arguments
 from podium.distribute._sync_check import check_in_sync
 
 
@@ -59,6 +60,8 @@ class ReplicaRunner:
                 "`strategy.run` was called inside of `strategy.run`. Call the function itself "
                 "there."
             )
+        if self._layout.mesh.size > 1:
+            args, kwargs = split_arguments((args, kwargs), self._layout)
         if context.scope is not None:
             return self._trace(fn, args, kwargs)
         self._written = []
@@ -86,7 +89,7 @@ class ReplicaRunner:
     def _trace(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tree:
         """Trace a function for one replica, inside the function that is being traced."""
         leaves, treedef = jax.tree.flatten(
-            preserve_key_order((args, kwargs)), is_leaf=_is_replica_leaf
+            preserve_key_order((args, kwargs)), is_leaf=is_replica_leaf
         )
         arrays = [leaf.array for leaf in leaves if is_per_replica(leaf)]
         counts = {array.shape[0] for array in arrays}
@@ -161,10 +164,6 @@ class ReplicaRunner:
             return fn(*args, **kwargs)
         finally:
             self.num_running = 0
-
-
-def _is_replica_leaf(value: object) -> bool:
-    return is_per_replica(value) or isinstance(value, (Tensor, Variable))
 
 
 def _is_number(value: object) -> bool:

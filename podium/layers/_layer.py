@@ -264,7 +264,7 @@ class Layer:
     def _regularize_activity(self, regularizer: Callable[..., Any], outputs: Tree) -> None:
         for output in tree_leaves(outputs):
             batch_size = output.shape[0] if output.shape else 1
-            self.add_loss(regularizer(output) / batch_size)
+            self.add_loss(regularizer(output) / max(batch_size, 1))  # an empty batch adds 0
 
     def build_from_config(self, config: Config) -> None:
         """Build the layer with the shapes that `get_build_config` returned."""

@@ -548,7 +548,9 @@ class Optimizer:
         new = self._slots.add(variables)
         for group in self._all_slot_groups():
             for variable in new:
-                for name in group if not variable.overwrite_with_gradient else ():
+                for name in group:
+                    if variable.overwrite_with_gradient and name != _update_pipeline.ACCUMULATOR:
+                        continue
                     slot = self._make_slot(variable, name)
                     if slot is not None:
                         self._slots.slots_of(variable)[name] = slot
@@ -589,7 +591,9 @@ class Optimizer:
 
     def _update(self, gradients: list[jax.Array], variables: list[Variable]) -> None:
         iteration = self._iterations.read()
-        gradients, variables = _update_pipeline.assign_overwrites(gradients, variables)
+        gradients, variables = _update_pipeline.assign_overwrites(
+            gradients, variables, self._slots, iteration, self.gradient_accumulation_steps
+        )
         if variables:
             update = Update(gradients, variables, self._read_learning_rate(iteration), iteration)
             _update_pipeline.run_pipeline(self._update_transforms(), update)
@@ -627,6 +631,7 @@ class Optimizer:
             variable
             for variable in variables
             if variable in self._slots
+            and not variable.overwrite_with_gradient
             and _update_pipeline.ACCUMULATOR in self._slots.slots_of(variable)
         ]
         if not count or not variables:

@@ -108,6 +108,20 @@ def accumulate_gradients(
     return [total / count for total in totals], kept
 
 
+@functools.partial(jax.jit, inline=True)
+def accumulate_maximum(
+    gradient: jax.Array, largest: jax.Array, value: jax.Array, due: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Return the new value of a variable that its gradient overwrites, which is the largest
+    gradient when `due`, and the new maximum, which is zero when `due`.
+    """
+    maximum = jnp.maximum(gradient.astype(largest.dtype), largest)
+    return (
+        jnp.where(due, maximum.astype(value.dtype), value),
+        jnp.where(due, jnp.zeros_like(maximum), maximum),
+    )
+
+
 @functools.partial(jax.jit, static_argnums=(1, 2, 3), inline=True)
 def clip_gradients(
     gradients: list[jax.Array],

@@ -49,15 +49,30 @@ def run_pipeline(pipeline: Iterable[Transform], update: Update) -> None:
 
 
 def assign_overwrites(
-    gradients: Sequence[jax.Array], variables: Sequence[Variable]
+    gradients: Sequence[jax.Array],
+    variables: Sequence[Variable],
+    slots: SlotTable,
+    iteration: jax.Array,
+    count: int | None,
 ) -> tuple[list[jax.Array], list[Variable]]:
-    """Assign gradients that are new values themselves, and return the other pairs."""
+    """Assign gradients that are new values themselves, and return the other pairs.
+
+    While gradients are accumulated over `count` calls, the last call assigns their maximum, as in
+    Keras.
+    """
     remaining = []
     for gradient, variable in zip(gradients, variables, strict=True):
-        if variable.overwrite_with_gradient:
+        if not variable.overwrite_with_gradient:
+            remaining.append((gradient, variable))
+        elif not count:
             variable.assign(gradient.astype(variable.dtype))
         else:
-            remaining.append((gradient, variable))
+            largest = slots.slots_of(variable)[ACCUMULATOR]
+            value, kept = _update_math.accumulate_maximum(
+                gradient, largest.read(), variable.read(), (iteration + 1) % count == 0
+            )
+            variable.assign(Tensor(value))
+            largest.assign(Tensor(kept))
     return [gradient for gradient, _ in remaining], [variable for _, variable in remaining]
 
 

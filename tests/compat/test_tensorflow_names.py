@@ -296,3 +296,25 @@ def test_nest_preserves_the_order_of_keys():
     assert list(tf.nest.map_structure(lambda x: x, structure)) == ["b", "a"]
     with pytest.raises(ValueError, match="differ; the same lists"):
         tf.nest.assert_same_structure([1, 2], [1, [2]])
+
+
+def test_functions_of_tf_image_are_always_channels_last():
+    images = np.random.default_rng(0).uniform(size=(2, 12, 12, 3)).astype("float32")
+    size = [1, 2, 2, 1]
+    calls = [
+        lambda: tf.image.resize(images, (6, 6)),
+        lambda: tf.image.rgb_to_grayscale(images),
+        lambda: tf.image.hsv_to_rgb(tf.image.rgb_to_hsv(images)),
+        lambda: tf.image.adjust_hue(images, 0.2),
+        lambda: tf.image.adjust_saturation(images, 0.2),
+        lambda: tf.image.ssim(images, images[:, ::-1], 1.0),
+        lambda: tf.image.extract_patches(images, size, size, [1, 1, 1, 1], "VALID"),
+    ]
+    expected = [call().numpy() for call in calls]
+    keras.backend.set_image_data_format("channels_first")
+    try:
+        results = [call().numpy() for call in calls]
+    finally:
+        keras.backend.set_image_data_format("channels_last")
+    for result, value in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(result, value)

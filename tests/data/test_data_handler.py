@@ -116,7 +116,7 @@ def test_handler_equals_a_reference_model(kind, count, steps, k, first_epoch, ep
         assert read_handler(handler) == expected
     assert [("ran out of data" in str(w.message)) for w in met] == [True] * runs_out
     assert handler.insufficient_data == runs_out
-    assert holder.value == k
+    assert holder.value() == k
     if expected and not runs_out:
         assert handler.inferred_steps == (steps or count)
 

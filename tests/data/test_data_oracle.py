@@ -75,4 +75,4 @@ def test_handler_reads_arrays_as_tf_keras_does():
             return [float(batch[0]) for batch in iterator.next_group(int(holder))]
 
         assert read_handler(handler, read) == expected, case
-        assert holder.value == k
+        assert holder.value() == k

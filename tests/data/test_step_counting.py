@@ -155,7 +155,7 @@ def test_handler_follows_the_reference_rules(kind):
         assert ["ran out of data" in str(warning.message) for warning in met] == [
             True
         ] * runs_out, case
-        assert holder.value == k and handler.insufficient_data == runs_out, case
+        assert holder.value() == k and handler.insufficient_data == runs_out, case
         if kind in ONE_SHOT and expected:
             used = sum(len(group) for _, executions in expected for _, _, group in executions)
             assert source.num_reads == used, case  # asked for not one more

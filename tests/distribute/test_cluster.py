@@ -5,13 +5,17 @@ depend on how fast the machine is.
 """
 
 import json
+import os
+import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+from launch_signals import is_running, send_signal, wait_until
 
 import podium
 from podium import distribute
@@ -353,3 +357,72 @@ def test_collective_calls_in_callbacks_of_the_chief_alone_are_refused():
         ),
     ):
         model.predict(np.ones((2, 1)))
+
+
+# --- signals to `podium launch`
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "target", "status"),
+    [
+        ("SIGTERM", "launcher", 75),
+        ("SIGHUP", "launcher", 75),
+        ("SIGINT", "launcher", 130),
+        ("SIGKILL", "launcher", -9),
+        ("SIGTERM", "worker", 75),
+        ("SIGKILL", "chief", 137),
+    ],
+)
+def test_no_worker_outlives_the_launcher(name, target, status, tmp_path):
+    returned, left_over, error = send_signal(name, target, tmp_path)
+    assert left_over == [] and returned == status
+    if target == "launcher" and name != "SIGKILL":
+        assert f"podium launch: received {name}; the workers have 5 seconds to save" in error
+
+
+def test_workers_that_ignore_a_signal_are_killed_after_the_grace_period(tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, pathlib, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "pathlib.Path(sys.argv[1], str(os.getpid())).touch()\n"
+        "time.sleep(60)\n"
+    )
+    marks = tmp_path / "marks"
+    marks.mkdir()
+
+    def send_when_started():
+        wait_until(lambda: len(list(marks.iterdir())) == 2)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=send_when_started)
+    thread.start()
+    assert launch([str(script), str(marks)], 2, grace=0.2) == 128 + signal.SIGTERM
+    thread.join()
+    assert not any(is_running(path.name) for path in marks.iterdir())
+    assert "received SIGTERM; the workers have 0.2 seconds" in capsys.readouterr().err
+
+
+def test_worker_ends_when_the_pipe_of_its_launcher_is_closed():
+    """What ends workers where the system does not kill them."""
+    read_end, write_end = os.pipe()
+    worker = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import time\nfrom podium.distribute._launch import watch_launcher\n"
+            "watch_launcher()\nprint('watching', flush=True)\ntime.sleep(60)",
+        ],
+        env={**os.environ, "PODIUM_LAUNCHER_PIPE": str(read_end)},
+        pass_fds=(read_end,),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(read_end)
+    assert worker.stdout.readline() == "watching\n" and worker.poll() is None
+    os.close(write_end)
+    _, error = worker.communicate(timeout=60)
+    assert worker.returncode == 75
+    assert "podium: `podium launch` has ended, and so does this worker." in error

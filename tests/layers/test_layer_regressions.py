@@ -82,3 +82,13 @@ def test_ordered_dictionaries_are_outputs_under_a_tape():
         outputs = Heads()(x * 1.0)
         y = 3.0 * outputs["b"]
     assert list(outputs) == ["b", "a"] and float(tape.gradient(y, x)) == 6.0
+
+
+def test_activity_regularizer_adds_zero_for_an_empty_batch():
+    class Same(layers.Layer):
+        def call(self, inputs):
+            return inputs
+
+    layer = Same(activity_regularizer="l2")
+    layer(podium.ops.ones((0, 5)))
+    assert [float(loss) for loss in layer.losses] == [0.0]

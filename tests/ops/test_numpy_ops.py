@@ -185,3 +185,27 @@ def test_segment_sum_computes_the_number_of_segments_outside_a_trace_only():
     assert ops.segment_sum([1, 2, 3], [0, 2, 2]).numpy().tolist() == [1, 0, 5]
     with pytest.raises(ValueError, match="num_segments"):
         podium.function(lambda ids: ops.segment_sum([1, 2, 3], ids))(ops.array([0, 2, 2]))
+
+
+def test_unstack_of_an_unknown_length_takes_the_number_of_slices():
+    x = podium.Input((None,))
+    model = podium.Model(x, ops.unstack(x, num=3, axis=1))
+    assert [symbol.shape for symbol in model.outputs] == [(None,)] * 3
+    outputs = model(np.arange(6.0, dtype="float32").reshape(2, 3))
+    assert [output.numpy().tolist() for output in outputs] == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    copy = podium.Model.from_config(model.get_config())
+    assert [symbol.shape for symbol in copy.outputs] == [(None,)] * 3
+    with pytest.raises(ValueError, match="has 2 slices; num=3 was given"):
+        model(np.ones((2, 2), "float32"))
+    with pytest.raises(ValueError, match="Pass the number of slices"):
+        ops.unstack(x, axis=1)
+
+
+@pytest.mark.parametrize(
+    "x", [np.ones((2, 3)), podium.KerasTensor((2, 3))], ids=["array", "symbol"]
+)
+def test_unstack_refuses_an_axis_that_does_not_exist(x):
+    with pytest.raises(
+        ValueError, match=r"axis=5 was given for shape \(2, 3\); an int from -2 to 1"
+    ):
+        ops.unstack(x, axis=5)

@@ -283,3 +283,19 @@ def test_remat_keeps_masks_and_constants_and_rejects_unsupported_arguments():
         podium.remat(podium.layers.Dense(1))(podium.Input((2,)))
     with pytest.raises(ValueError, match="Did you mean 'full'"):
         podium.RematScope("ful")
+
+
+# --- gradients that are new values
+
+
+def test_overwriting_gradients_are_accumulated_by_their_maximum():
+    overwritten, trained = podium.Variable([1.0, 2.0]), podium.Variable([1.0, 2.0])
+    overwritten.overwrite_with_gradient = True
+    optimizer = podium.optimizers.SGD(1.0, gradient_accumulation_steps=2)
+    values = []
+    for gradient in ([3.0, 5.0], [4.0, 1.0], [1.0, 1.0], [0.5, 2.0]):
+        gradient = podium.convert_to_tensor(gradient)
+        optimizer.apply_gradients([(gradient, overwritten), (gradient, trained)])
+        values.append(overwritten.numpy().tolist())
+    assert values == [[1.0, 2.0], [4.0, 5.0], [4.0, 5.0], [1.0, 2.0]]
+    assert trained.numpy().tolist() == [1.0 - 3.5 - 0.75, 2.0 - 3.0 - 1.5]

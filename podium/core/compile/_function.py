@@ -31,6 +31,7 @@ from podium.core.compile._stream import (
     Stream,
     StreamPlaceholder,
     TracedIterator,
+    TraceSetting,
 )
 from podium.core.compile._undo_on_error import undo_on_error
 from podium.core.compile._variable_scope import VariableScope
@@ -38,7 +39,7 @@ from podium.core.compile._variable_store import state_lock
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
 from podium.core.tensor._symbolic import KerasTensor
-from podium.core.tensor._tensor import Tensor, wrap
+from podium.core.tensor._tensor import Tensor, is_batch, wrap
 
 
 class _EagerMode:
@@ -233,6 +234,8 @@ class Function(Generic[P, R]):
         self._with_elements: Function[..., R] | None = None
         # Which arguments are Streams -> how many elements are read from each.
         self._num_elements: dict[Any, list[int]] = {}
+        # The settings that were read while it was traced with elements.
+        self._settings: list[TraceSetting] = []
         # During a trace: the Streams, and the additional elements that were read from them.
         self._traced_streams: tuple[list[Stream], list[list[Tree]]] = ([], [])
 
@@ -298,6 +301,8 @@ class Function(Generic[P, R]):
             array: Any
             for array in args:
                 if type(array) is Tensor:
+                    if is_batch(array):
+                        break
                     array = array._value
                 if type(array) not in _array_types:
                     break
@@ -326,7 +331,9 @@ class Function(Generic[P, R]):
         is_traced = False
         for slot, leaf in enumerate(leaves):
             kind = type(leaf)
+            mark: tuple[str, ...] = ()
             if kind is Tensor:
+                mark = ("batch",) if is_batch(leaf) else ()
                 leaf = leaf._value
             elif kind is np.ndarray or isinstance(leaf, np.generic):
                 check_numeric(leaf, "argument")
@@ -344,7 +351,7 @@ class Function(Generic[P, R]):
                 continue
             is_traced = is_traced or isinstance(leaf, jax.core.Tracer)
             arrays.append(leaf)
-            signature.append((leaf.shape, leaf.dtype, leaf.weak_type))
+            signature.append((leaf.shape, leaf.dtype, leaf.weak_type, *mark))
         key = tuple(signature)
         program = self._programs.get(key)
         if program is None and self.input_signature is not None:
@@ -378,13 +385,14 @@ class Function(Generic[P, R]):
             for leaf in leaves
         ]
         args, kwargs = jax.tree.unflatten(treedef, placeholders)
-        key = (treedef, tuple(isinstance(leaf, Stream) for leaf in leaves))
+        key = (treedef, tuple(map(_stream_key, leaves)))
         elements: list[list[Tree]] = [[] for _ in streams]
         additional: list[list[Tree]] = [[] for _ in streams]
         if self._with_elements is None:
             self._with_elements = Function(self._run_with_elements)
         try:
-            counts = self._num_elements.get(key, [0] * len(streams))
+            settings = self._current_settings()
+            counts = self._num_elements.get((key, settings), [0] * len(streams))
             for stream, queue, count in zip(streams, elements, counts, strict=True):
                 while len(queue) < count:
                     queue.append(stream.next_arrays())
@@ -392,12 +400,13 @@ class Function(Generic[P, R]):
                 while True:
                     self._traced_streams = streams, additional
                     try:
-                        return self._with_elements(elements, args, kwargs)
+                        return self._with_elements(elements, args, kwargs, settings)
                     except NeedMoreElements:
                         for queue, new_elements in zip(elements, additional, strict=True):
                             queue.extend(new_elements)
                             new_elements.clear()
-                        self._num_elements[key] = [len(queue) for queue in elements]
+                        settings = self._current_settings()
+                        self._num_elements[key, settings] = [len(queue) for queue in elements]
                     finally:
                         self._traced_streams = [], []
         except StopIteration:
@@ -407,9 +416,15 @@ class Function(Generic[P, R]):
         return self.python_function(*args, **kwargs)
 
     def _run_with_elements(
-        self, elements: list[list[Tree]], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        elements: list[list[Tree]],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        settings: tuple[int, ...],
     ) -> R:
-        """Run the original function with a TracedIterator for each Stream."""
+        """Run the original function with a TracedIterator for each Stream; `settings` only
+        distinguishes programs.
+        """
         streams, additional = self._traced_streams
         iterators = list(map(TracedIterator, elements, streams, additional))
 
@@ -417,10 +432,14 @@ class Function(Generic[P, R]):
             return iterators[leaf.index] if isinstance(leaf, StreamPlaceholder) else leaf
 
         args, kwargs = jax.tree.map(fill, preserve_key_order((args, kwargs)), is_leaf=_is_leaf)
-        result = self.python_function(*args, **kwargs)
+        with override(trace_settings=self._settings):
+            result = self.python_function(*args, **kwargs)
         if any(additional):
             raise NeedMoreElements
         return result
+
+    def _current_settings(self) -> tuple[int, ...]:
+        return tuple(setting.current for setting in self._settings)
 
     def _add_program(self, key: tuple[Any, ...], program: Program) -> None:
         self._programs[key] = program
@@ -517,6 +536,14 @@ def _symbolic_spec(
 def _is_leaf(value: object) -> bool:
     # Iterators are leaves, so that `static_key` rejects them.
     return isinstance(value, Operators) or hasattr(type(value), "__next__")
+
+
+def _stream_key(leaf: object) -> object:
+    """Return what determines how many elements are read: the static arguments."""
+    if isinstance(leaf, Stream):
+        return "stream"
+    is_array = isinstance(leaf, (Operators, jax.Array, np.ndarray, np.generic))
+    return "array" if is_array else static_key(leaf)
 
 
 def _drop_program(reference: weakref.ref[Function[..., Any]], key: tuple[Any, ...]) -> None:

@@ -8,6 +8,7 @@ when a Program is created; `_variable_scope.py` and `_variable_store.py` hold th
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -35,7 +36,7 @@ from podium.core.tensor._placement import (
     place_for_program,
     wait_for_previous,
 )
-from podium.core.tensor._tensor import Tensor, wrap
+from podium.core.tensor._tensor import Tensor, is_batch, mark_batch, wrap
 from podium.core.tensor._variable import Variable
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Program:
         # Objects compared by identity are not kept alive; the program is dropped with them.
         self._leaves = [None if _is_traced(leaf) else static_key(leaf) for leaf in leaves]
         self._is_array = [_is_traced(leaf) for leaf in leaves]
+        self._is_batch = [is_batch(leaf) for leaf in leaves]
         self._treedef = treedef
         self._written: list[Variable] = []
         self._read: list[Variable] = []
@@ -117,6 +119,8 @@ class Program:
             wrap(next(arrays)) if traced else static_value(leaf)
             for traced, leaf in zip(self._is_array, self._leaves, strict=True)
         ]
+        for leaf in itertools.compress(filled, self._is_batch):
+            mark_batch(leaf)
         args, kwargs = jax.tree.unflatten(self._treedef, filled)
         self._is_tracing = True
         try:

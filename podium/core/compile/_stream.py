@@ -20,7 +20,7 @@ from podium.core._context import context
 from podium.core._tree import map_structure
 from podium.core.tensor._convert import convert_to_tensor
 from podium.core.tensor._selection import Selection
-from podium.core.tensor._tensor import wrap
+from podium.core.tensor._tensor import Tensor, mark_batch, wrap
 
 
 class OutOfRange(StopIteration):
@@ -129,7 +129,7 @@ class TracedIterator(Stream):
 
     def __next__(self) -> Tree:
         if self._elements:
-            return self._elements.popleft()
+            return map_structure(_element_to_tensor, self._elements.popleft())
         try:
             self._additional.append(self._source.next_arrays())
         except StopIteration:
@@ -144,15 +144,39 @@ class StreamPlaceholder:
     index: int  # the position among the streams
 
 
+class TraceSetting:
+    """A number outside of the Variables that functions read while they are traced.
+
+    A function that reads Streams may loop over such a number, as over the steps of an execution.
+    It has one program for each value of the settings that it read.
+
+    Args:
+        current: Its value.
+    """
+
+    def __init__(self, current: int):
+        self.current = current
+
+    def read(self) -> int:
+        """Return the value; a function that is being traced depends on it from now on."""
+        settings = context.trace_settings
+        if settings is not None and not any(setting is self for setting in settings):
+            settings.append(self)
+        return self.current
+
+
 class NeedMoreElements(Exception):
     """Raised when a function that is traced reads more elements than were read for it."""
 
 
 def _element_to_tensor(leaf: object) -> object:
+    """Return a Tensor for an array; it is marked as a batch, which `Strategy.run` splits."""
+    if isinstance(leaf, Tensor):
+        return mark_batch(leaf)
     if isinstance(leaf, jax.Array):
-        return wrap(leaf)
+        return mark_batch(wrap(leaf))
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "OSU":
         return leaf  # there are no Tensors of strings
     if isinstance(leaf, (np.ndarray, np.generic, float, int, bool)):
-        return convert_to_tensor(leaf)
+        return mark_batch(convert_to_tensor(leaf))
     return leaf

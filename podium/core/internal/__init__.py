@@ -89,6 +89,9 @@ from podium.core.compile._restore_on_error import register_thread_local as regis
 # Restores the thread's context and JAX's open trace if an exception leaves the block.
 from podium.core.compile._restore_on_error import restore_on_error as restore_on_error
 
+# A number that functions may read while they are traced.
+from podium.core.compile._stream import TraceSetting as TraceSetting
+
 # Restores all Variables that were written in the block if an exception leaves it.
 from podium.core.compile._undo_on_error import undo_on_error as undo_on_error
 
@@ -118,6 +121,9 @@ from podium.core.tensor._symbolic import symbolic_outputs as symbolic_outputs
 
 # The Tensor class.
 from podium.core.tensor._tensor import Tensor as Tensor
+
+# Returns whether an iterator returned a Tensor as a batch, which `Strategy.run` splits.
+from podium.core.tensor._tensor import is_batch as is_batch
 
 # Wraps a jax.Array in a Tensor without any check.
 from podium.core.tensor._tensor import wrap as wrap

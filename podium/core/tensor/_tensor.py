@@ -45,7 +45,10 @@ class Tensor(Operators["Tensor"]):
         ((2, 2), 4.0)
     """
 
-    __slots__ = ("__weakref__", "_keras_mask", "_value")
+    # `_is_batch` is set by iterators alone: see `mark_batch`.
+    __slots__ = ("__weakref__", "_is_batch", "_keras_mask", "_value")
+
+    _is_batch: bool
 
     def __init__(self, value: TensorLike):
         if isinstance(value, Tensor):
@@ -146,6 +149,20 @@ def wrap(value: jax.Array) -> Tensor:
     tensor._value = value
     tensor._keras_mask = None
     return tensor
+
+
+def mark_batch(tensor: Tensor) -> Tensor:
+    """Mark a Tensor as a batch of samples that an iterator returned, and return it.
+
+    `Strategy.run` splits it among the replicas. What is computed from it has no mark.
+    """
+    tensor._is_batch = True
+    return tensor
+
+
+def is_batch(value: object) -> bool:
+    """Return whether a value is a batch that an iterator returned."""
+    return getattr(value, "_is_batch", False)
 
 
 def is_recorded(value: object) -> bool:

@@ -15,6 +15,7 @@ from podium import ops
 from podium._typing import TensorLike, Tree
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
 from podium.distribute import scale_loss_for_distribution
+from podium.distribute.internal import num_traced_replicas
 from podium.losses import Loss, LossFunctionWrapper
 from podium.losses import get as get_loss
 from podium.metrics import Mean, resolve_accuracy
@@ -134,7 +135,9 @@ class CompiledLoss:
         predictions = flatten_outputs(y_pred)
         targets = flatten_targets("y", y_true, y_pred, names)
         weights = flatten_weights(sample_weight, y_pred, names)
-        values = []
+        values: list[Any] = []
+        shares: list[Any] = []  # of this replica in `values`
+        replicas = num_traced_replicas()
         batch_size = leading_size(targets, predictions)
         rows = zip(
             self._losses,
@@ -160,20 +163,35 @@ class CompiledLoss:
                     f"The loss {loss_name(loss)!r} returned None. A loss function must return "
                     "its values."
                 )
+            is_sum = loss.reduction in _SUMS
+            # Means count each replica as a batch; a sum is that of all of them.
+            shown = value * replicas if loss.reduction == "sum" and replicas > 1 else value
             if mean is not None:
-                mean.update_state(value, sample_weight=batch_size)
-            values.append(value if factor is None else value * ops.cast(factor, value.dtype))
-        values.extend(ops.sum(convert_to_tensor(value)) for value in regularization_losses or [])
+                mean.update_state(shown, sample_weight=batch_size)
+            weight = 1.0 if factor is None else ops.cast(factor, value.dtype)
+            values.append(shown if factor is None else shown * weight)
+            shares.append(value * weight if is_sum else scale_loss_for_distribution(values[-1]))
+        for value in regularization_losses or []:
+            values.append(ops.sum(convert_to_tensor(value)))
+            shares.append(scale_loss_for_distribution(values[-1]))
         if not values:
             return ops.zeros(())
-        total = values[0]
-        for value in values[1:]:
-            total = total + ops.cast(value, total.dtype)
         assert self._mean is not None
-        # In `strategy.run`, where gradients are summed over replicas.
-        scaled: Tensor = scale_loss_for_distribution(total)
+        total = _add(values)
         self._mean.track(total, batch_size)
-        return scaled
+        # In `strategy.run`, where gradients are summed over replicas, the share of this one.
+        return total if replicas == 1 else _add(shares)
+
+
+# Reductions to a sum: the shares of replicas add up without being scaled.
+_SUMS = ("sum", "none", None)
+
+
+def _add(values: list[Any]) -> Tensor:
+    total: Tensor = values[0]
+    for value in values[1:]:
+        total = total + ops.cast(value, total.dtype)
+    return total
 
 
 class LossMean(Mean):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from podium._typing import TensorLike
-from podium.core import Tensor
+from podium._typing import SymbolicShape, TensorLike
+from podium.core import KerasTensor, Node, Tensor, lift
 from podium.ops._operation import array_function, dispatch, operation
 
 
@@ -154,12 +154,9 @@ def dsplit(x: TensorLike, indices_or_sections: int | Sequence[int]) -> list[Tens
 
 @array_function("x")
 def _unstack(x: Array, num: int | None = None, axis: int = 0) -> list[Array]:
-    size = x.shape[axis]
-    if not isinstance(size, int) or (num is not None and num != size):
-        raise ValueError(
-            f"axis {axis} of shape {x.shape} must have a known size"
-            + (f", and `num` is {num}." if num else ".")
-        )
+    size = x.shape[_check_axis(x.shape, axis)]
+    if num is not None and num != size:
+        raise ValueError(f"axis {axis} of shape {x.shape} has {size} slices; num={num} was given.")
     return [jax.lax.index_in_dim(x, i, axis, keepdims=False) for i in range(size)]
 
 
@@ -169,8 +166,8 @@ def unstack(x: TensorLike, num: int | None = None, axis: int = 0) -> list[Tensor
 
     Args:
         x: Input tensor.
-        num: Expected number of slices. `None` means any number.
-        axis: Axis to split along; its size must be known.
+        num: Number of slices; required if the size of the axis is not known. `None` means any.
+        axis: Axis to split along.
 
     Returns:
         A list of tensors.
@@ -179,4 +176,24 @@ def unstack(x: TensorLike, num: int | None = None, axis: int = 0) -> list[Tensor
         >>> [part.numpy().tolist() for part in ops.unstack([[1, 2], [3, 4]])]
         [[1, 2], [3, 4]]
     """
-    return dispatch(_unstack, x, num, axis)
+    if not isinstance(x, KerasTensor) or x.shape[_check_axis(x.shape, axis)] is not None:
+        return dispatch(_unstack, x, num, axis)
+    if num is None:
+        raise ValueError(
+            f"ops.unstack was given a symbolic value of shape {x.shape}; the size of axis {axis} "
+            "is not known. Pass the number of slices: `ops.unstack(x, num=3, axis=...)`."
+        )
+    shape = list(x.shape)
+    del shape[axis]
+    outputs = [KerasTensor(shape, x.dtype) for _ in range(num)]
+    Node(lift(_unstack), (x, num, axis), {}, outputs)
+    return cast(list[Tensor], outputs)
+
+
+def _check_axis(shape: SymbolicShape, axis: int) -> int:
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(
+            f"axis={axis} was given for shape {tuple(shape)}; an int from {-len(shape)} to "
+            f"{len(shape) - 1} was expected."
+        )
+    return axis

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 from podium._typing import PathLike
+from podium.saving.tensorflow_files._sorted_string_table import TABLE_MAGIC
 
 INDEX_SUFFIX = ".index"
-TABLE_MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")  # the last bytes of a sorted string table
 _HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 

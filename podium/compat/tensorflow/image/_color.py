@@ -97,9 +97,9 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
 
 
 def _adjust_hue(image: TensorLike, delta: TensorLike) -> Tensor:
-    hue, saturation, value = ops.unstack(ops.image.rgb_to_hsv(image), axis=-1)
+    hue, saturation, value = ops.unstack(ops.image.rgb_to_hsv(image, "channels_last"), axis=-1)
     hue = ops.mod(ops.add(hue, delta), 1.0)
-    return ops.image.hsv_to_rgb(ops.stack([hue, saturation, value], axis=-1))
+    return ops.image.hsv_to_rgb(ops.stack([hue, saturation, value], axis=-1), "channels_last")
 
 
 @fold_constants
@@ -117,9 +117,9 @@ def adjust_saturation(
 
 
 def _adjust_saturation(image: TensorLike, factor: TensorLike) -> Tensor:
-    hue, saturation, value = ops.unstack(ops.image.rgb_to_hsv(image), axis=-1)
+    hue, saturation, value = ops.unstack(ops.image.rgb_to_hsv(image, "channels_last"), axis=-1)
     saturation = ops.clip(ops.multiply(saturation, factor), 0.0, 1.0)
-    return ops.image.hsv_to_rgb(ops.stack([hue, saturation, value], axis=-1))
+    return ops.image.hsv_to_rgb(ops.stack([hue, saturation, value], axis=-1), "channels_last")
 
 
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
@@ -181,7 +181,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
         >>> tf.image.rgb_to_grayscale(np.ones((1, 1, 3), "float32")).numpy().round(3)
         array([[[1.]]], dtype=float32)
     """
-    return ops.image.rgb_to_grayscale(images)
+    return ops.image.rgb_to_grayscale(images, "channels_last")
 
 
 @fold_constants
@@ -195,7 +195,7 @@ def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
         >>> tf.image.rgb_to_hsv(np.array([[[0.0, 1.0, 0.0]]])).numpy().ravel().round(3)
         array([0.333, 1.   , 1.   ], dtype=float32)
     """
-    return ops.image.rgb_to_hsv(images)
+    return ops.image.rgb_to_hsv(images, "channels_last")
 
 
 @fold_constants
@@ -209,7 +209,7 @@ def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         >>> tf.image.hsv_to_rgb(np.array([[[1 / 3, 1.0, 1.0]]])).numpy().ravel().round(3)
         array([0., 1., 0.], dtype=float32)
     """
-    return ops.image.hsv_to_rgb(images)
+    return ops.image.hsv_to_rgb(images, "channels_last")
 
 
 @lift_with_promotion

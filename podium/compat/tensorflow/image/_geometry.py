@@ -56,7 +56,13 @@ def resize(
         height, width = round(image_height * scale), round(image_width * scale)
     if method != "nearest" and not is_float_dtype(ops.dtype(images)):
         images = ops.cast(images, "float32")
-    return ops.image.resize(images, (height, width), interpolation=method, antialias=antialias)
+    return ops.image.resize(
+        images,
+        (height, width),
+        interpolation=method,
+        antialias=antialias,
+        data_format="channels_last",
+    )
 
 
 def _image_size(image: TensorLike) -> tuple[int, int]:
@@ -340,7 +346,7 @@ def extract_patches(
         tuple(int(n) for n in argument[1:3]) for argument in (sizes, strides, rates)
     )
     return ops.image.extract_patches(
-        images, size, stride, rate if rate != (1, 1) else 1, padding.lower()
+        images, size, stride, rate if rate != (1, 1) else 1, padding.lower(), "channels_last"
     )
 
 

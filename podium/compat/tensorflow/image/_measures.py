@@ -93,7 +93,7 @@ def ssim(
         >>> tf.image.ssim(tf.ones((1, 16, 16, 1)), tf.ones((1, 16, 16, 1)), 1.0).numpy()
         array([1.], dtype=float32)
     """
-    return ops.image.ssim(img1, img2, max_val, filter_size, filter_sigma, k1, k2)
+    return ops.image.ssim(img1, img2, max_val, filter_size, filter_sigma, k1, k2, "channels_last")
 
 
 @fold_constants
