@@ -1126,8 +1126,8 @@ class Model(Layer):
         Nothing changes unless everything matches.
 
         Args:
-            filepath: The file; or a directory of checkpoints; or, if tensorflow is installed, its
-                checkpoint or SavedModel.
+            filepath: The file; or a directory of checkpoints; or a TensorFlow checkpoint or
+                SavedModel.
             by_name: Match layers by name instead of order, and skip those that only one side has.
             skip_mismatch: Skip weights of other shapes, with a warning.
             options: Accepted for Keras's signature: None.

@@ -1,5 +1,6 @@
-"""TensorFlow's checkpoints as files: checksums, tables, tensors, and what TensorFlow wrote."""
+"""TensorFlow's checkpoints as files: checksums, tables, tensors, and those TensorFlow wrote."""
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -124,21 +125,26 @@ def test_written_checkpoint_is_read_and_overwritten_under_the_same_names(tmp_pat
     assert len(os.listdir(tmp_path)) == 4
 
 
+def failing_at(number, calls, original):
+    """Return a function that raises KeyboardInterrupt in the call with this number."""
+
+    def call(*args):
+        if next(calls) == number:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    return call
+
+
 def test_interrupted_overwrite_leaves_a_complete_checkpoint(tmp_path, monkeypatch):
     """Every call that changes a file is made to fail once; the checkpoint is the old or the new."""
     prefix, outcomes = tmp_path / "w", []
     for failing in range(30):
         write_bundle("save_weights", str(prefix), tensors(1.0))
-        calls = iter(range(100))
+        calls = itertools.count()
         with monkeypatch.context() as patch:
             for name in ("replace", "unlink", "link"):
-
-                def fail(*args, original=getattr(os, name)):  # noqa: B008
-                    if next(calls) == failing:
-                        raise KeyboardInterrupt
-                    return original(*args)
-
-                patch.setattr(os, name, fail)
+                patch.setattr(os, name, failing_at(failing, calls, getattr(os, name)))
             try:
                 write_bundle("save_weights", str(prefix), tensors(2.0))
             except KeyboardInterrupt:

@@ -1,5 +1,4 @@
-"""Weights of TensorFlow checkpoints and SavedModels, read through tensorflow if it is installed;
-never imported otherwise.
+"""Weights of TensorFlow checkpoints and SavedModels, read without TensorFlow.
 
 A checkpoint is a graph of objects. It is traversed together with the model, by the names of
 attributes, as TensorFlow restores it.
@@ -18,9 +17,13 @@ from podium.layers import Layer
 from podium.saving._savable_model import SavableModel
 from podium.saving.io._errors import InvalidFileError
 from podium.saving.io._load_plan import LoadPlan, LoadReport, convert_values, describe_mismatch
+from podium.saving.tensorflow_files._object_graph import (
+    ObjectGraph,
+    read_object_graph,
+)
+from podium.saving.tensorflow_files._tensor_bundle import TensorBundle
 from podium.state import summarize
 
-_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _NO_WEIGHTS = (
     "optimizer",
     "keras_api",
@@ -57,83 +60,50 @@ def plan_checkpoint_load(
             "is a TensorFlow checkpoint, whose weights have paths in a model and no names. "
             "Leave `by_name` out."
         )
-    reader, nodes = _open_checkpoint(prefix)
+    bundle, nodes = _open_checkpoint(prefix)
     start = (
         0
-        if set(_children(nodes[0])) - {"model", "root", "save_counter", "optimizer"}
-        else _children(nodes[0]).get("model", 0)
+        if set(nodes[0].children) - {"model", "root", "save_counter", "optimizer"}
+        else nodes[0].children.get("model", 0)
     )
     matches: _Matches = {}
     _match_layer(model, start, nodes, matches, set())
-    pairs, report = _match_weights(matches, nodes, start, reader)
+    pairs, report = _match_weights(matches, nodes, start, bundle)
     if report.problems and not skip_mismatch:
         raise InvalidFileError(
             f"does not fit model {model.name!r}, and nothing was loaded: "
             f"{summarize(report.problems)}. Build the model as it was "
             "when it was saved, or pass `skip_mismatch=True` to load what fits."
         )
-    values = [(variable, np.asarray(reader.get_tensor(stored.name))) for variable, stored in pairs]
+    values = [(variable, bundle.read(stored.name)) for variable, stored in pairs]
     warnings = (
         [f"These were left as they were: {summarize(report.problems)}."] if report.problems else []
     )
     return LoadPlan(convert_values(values, model.name), [], warnings, report)
 
 
-def _open_checkpoint(prefix: str) -> tuple[Any, Any]:
-    try:
-        import tensorflow
-        from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
-    except ImportError as error:
-        raise ImportError(
-            f"load_weights was given {prefix!r}, a TensorFlow checkpoint. To read it, install "
-            "tensorflow (`pip install tensorflow-cpu`); or load it with Keras, and save its "
-            "weights as `.h5` or `.weights.h5`."
-        ) from error
-    try:
-        reader = tensorflow.train.load_checkpoint(prefix)
-        if not reader.has_tensor(_GRAPH):
-            raise InvalidFileError(
-                "has no graph of objects: it was written by TensorFlow 1's Saver, whose names "
-                "are not paths in a model."
-            )
-        graph = TrackableObjectGraph()
-        graph.ParseFromString(reader.get_tensor(_GRAPH))
-    except InvalidFileError:
-        raise
-    except Exception as error:
+def _open_checkpoint(prefix: str) -> tuple[TensorBundle, ObjectGraph]:
+    bundle = TensorBundle(prefix, "load_weights")
+    nodes = read_object_graph(bundle)
+    if nodes is None:
         raise InvalidFileError(
-            "cannot be read as a TensorFlow checkpoint: it is damaged or incomplete "
-            f"({str(error)[:300]})."
-        ) from error
-    return reader, graph.nodes
-
-
-def _children(node: Any) -> dict[str, int]:
-    return {child.local_name: child.node_id for child in node.children}
-
-
-def _key(node: Any) -> str | None:
-    return next(
-        (
-            attribute.checkpoint_key
-            for attribute in node.attributes
-            if attribute.name == "VARIABLE_VALUE"
-        ),
-        None,
-    )
+            "has no graph of objects: it was written by TensorFlow 1's Saver, whose names "
+            "are not paths in a model."
+        )
+    return bundle, nodes
 
 
 # --- traversing the graph and the model
 
 
 def _match_layer(
-    layer: Any, node: int | None, nodes: Any, matches: _Matches, visited: set[int]
+    layer: Any, node: int | None, nodes: ObjectGraph, matches: _Matches, visited: set[int]
 ) -> None:
     """Find the nodes of all weights of a layer, and of the layers inside it."""
     if id(layer) in visited:
         return
     visited.add(id(layer))
-    children = _children(nodes[node]) if node is not None else {}
+    children = nodes[node].children if node is not None else {}
     names = {id(value): name for name, value in vars(layer).items() if isinstance(value, Variable)}
     for variable in layer._own_weights():
         candidates = (names.get(id(variable)), variable.name)
@@ -144,13 +114,13 @@ def _match_layer(
 
 
 def _match_value(
-    value: object, node: int | None, nodes: Any, matches: _Matches, visited: set[int]
+    value: object, node: int | None, nodes: ObjectGraph, matches: _Matches, visited: set[int]
 ) -> None:
     if isinstance(value, Layer):
         _match_layer(value, node, nodes, matches, visited)
     elif isinstance(value, (list, tuple, dict)) and id(value) not in visited:
         visited.add(id(value))
-        children = _children(nodes[node]) if node is not None else {}
+        children = nodes[node].children if node is not None else {}
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             _match_value(item, children.get(str(key)), nodes, matches, visited)
 
@@ -173,17 +143,18 @@ def _find_child(children: dict[str, int], name: str) -> int | None:
 
 
 def _match_weights(
-    matches: _Matches, nodes: Any, start: int, reader: Any
+    matches: _Matches, nodes: ObjectGraph, start: int, bundle: TensorBundle
 ) -> tuple[list[tuple[Variable, _StoredVariable]], LoadReport]:
-    shapes, types = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    shapes = {name: tensor.shape for name, tensor in bundle.tensors.items()}
+    types = {name: tensor.dtype for name, tensor in bundle.tensors.items()}
     pairs: list[tuple[Variable, _StoredVariable]] = []
     report = LoadReport([], [], [], [])
     for variable, node in matches.values():
-        key = _key(nodes[node]) if node is not None else None
+        key = nodes[node].value_key if node is not None else None
         if key is None or key not in shapes:
             report.missing.append(f"{variable.path!r} {variable.shape} (not in the checkpoint)")
             continue
-        stored = _StoredVariable(key, tuple(shapes[key]), types[key].name)
+        stored = _StoredVariable(key, tuple(shapes[key]), types[key])
         problem = describe_mismatch(variable, stored)
         if problem is None:
             pairs.append((variable, stored))
@@ -198,17 +169,17 @@ def _match_weights(
     return pairs, report
 
 
-def _weights_below(start: int, nodes: Any) -> Iterator[tuple[int, str]]:
+def _weights_below(start: int, nodes: ObjectGraph) -> Iterator[tuple[int, str]]:
     """Yield the variables that belong to the model, and not to optimizers, metrics or random
     generators.
     """
     pending, visited = [start], {start}
     while pending:
         node = pending.pop()
-        key = _key(nodes[node])
+        key = nodes[node].value_key
         if key is not None:
             yield node, key
-        for name, child in _children(nodes[node]).items():
+        for name, child in nodes[node].children.items():
             if child not in visited and name not in _NO_WEIGHTS:
                 visited.add(child)
                 pending.append(child)

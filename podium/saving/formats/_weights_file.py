@@ -118,7 +118,7 @@ def read_weights(
         model: A model whose weights exist.
         filepath: The file; or a directory of checkpoints (`save_weights`, `CheckpointManager`,
             `BackupAndRestore`), whose newest is loaded completely; or a TensorFlow checkpoint or
-            SavedModel, if tensorflow is installed.
+            SavedModel; tensorflow is not needed.
         by_name: Load the layers whose names are in the file, and skip the others; otherwise layers
             are matched in order.
         skip_mismatch: Skip weights that do not fit. A warning lists them.

@@ -1,4 +1,4 @@
-"""Weights from TensorFlow's checkpoints and SavedModels of tf_keras, read by the real package."""
+"""Weights in TensorFlow's checkpoints and SavedModels, as tf_keras wrote them and as we do."""
 
 import pathlib
 import sys
@@ -8,7 +8,6 @@ import pytest
 
 import podium
 
-pytest.importorskip("tensorflow")
 ORACLE = pathlib.Path(__file__).parent.parent / "oracle"
 FILES = ORACLE / "fixtures" / "tensorflow_files"
 sys.path.insert(0, str(ORACLE))
@@ -58,5 +57,5 @@ def test_corrupt_checkpoint_raises(tmp_path):
     content[40] ^= 255
     (tmp_path / "w.index").write_bytes(content)
     model, _ = functional(podium)
-    with pytest.raises(ValueError, match="w' cannot be read as a TensorFlow checkpoint"):
+    with pytest.raises(ValueError, match=r"w' is damaged: a block of its index"):
         model.load_weights(tmp_path / "w")
