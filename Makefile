@@ -9,7 +9,7 @@ ORACLES := .oracles
 .PHONY: demo test test-sources check format metrics \
 	soak soak-saves soak-flips soak-launch \
 	bench bench-data bench-distribute bench-self bench-saving \
-	oracle oracle-record oracle-report check-saving clean
+	oracle oracle-record oracle-report check-saving check-replicas clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -92,13 +92,18 @@ oracle-record: oracle
 	$(ORACLES)/tf_keras/bin/python tests/oracle/record_losses.py --tf-keras \
 	    --out tests/oracle/fixtures
 	for script in record_tf_keras record_callbacks record_data record_training record_compat \
-	    record_utils record_weights_file record_tensorflow_files record_tensorflow_checkpoints; do \
+	    record_utils record_weights_file record_tensorflow_files record_tensorflow_checkpoints \
+	    record_seed_replicas; do \
 	    $(ORACLES)/tf_keras/bin/python tests/oracle/$$script.py \
 	        --out tests/oracle/fixtures || exit 1; done
 
 # Ten models saved by each side and loaded by the other, in three formats.
 check-saving: $(INSTALLED) oracle
 	$(RUN) tests/oracle/check_saving.py --keras $(ORACLES)/keras/bin/python
+
+# Engines of documents about Keras: their weights with several replicas and processes.
+check-replicas: $(INSTALLED)
+	PYTHONPATH=. $(RUN) tests/oracle/check_seed_replicas.py
 
 oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py

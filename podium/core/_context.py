@@ -34,6 +34,7 @@ class _Context(threading.local):
     chief_only_callback: str | None = None  # the running callback, if only the chief runs it
     undo: undo_on_error | None = None  # remembers what the running eager step writes
     trace_settings: list[TraceSetting] | None = None  # those read by the trace that reads Streams
+    scales_means: bool = False  # whether the caller of a loss divides means by the replicas
     replica_axes: tuple[str, ...] | None = None  # mesh axes of the replicas, inside `Strategy.run`
 
 

@@ -89,9 +89,6 @@ class _BatchSplitter(Stream):
             return PerReplica(jax.make_array_from_process_local_data(sharding, stacked))
         return PerReplica(self._layout.place_batch([np.array(stacked)], quietly=True)[0])
 
-    def __next__(self) -> Tree:
-        return self.next_batch()
-
 
 def _to_numpy(leaf: Any) -> NDArray[Any]:
     return check_int_range(np.asarray(leaf._value if isinstance(leaf, Tensor) else leaf))

@@ -68,6 +68,7 @@ class LossFunctionWrapper(Loss):
         """Return the reduced loss; see `Loss.__call__`."""
         if type(self).call is not LossFunctionWrapper.call or not is_loss_function(self.fn):
             return super().__call__(y_true, y_pred, sample_weight)
+        self._check_replica_reduction()
         mask = getattr(y_pred, "_keras_mask", None)
         # A built-in function: values, weights and reduction are one entry on a tape.
         return dispatch(

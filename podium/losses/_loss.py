@@ -19,6 +19,7 @@ from podium.core import (
     snake_case,
     tree_leaves,
 )
+from podium.core.internal import context
 from podium.losses._loss_function import VALUE_TYPES, to_dispatchable
 from podium.losses._reduction import check_reduction, combine_masks, reduce_weighted
 
@@ -75,8 +76,10 @@ class Loss:
             A Tensor: a scalar, or the values for the reduction `"none"`.
 
         Raises:
-            ValueError: `call` returned None, or the shape of weights or mask does not match.
+            ValueError: `call` returned None, the shape of weights or mask does not match, or a mean
+                is computed on one of several replicas.
         """
+        self._check_replica_reduction()
         values = self.call(self._convert(y_true), self._convert(y_pred))
         if values is None:
             raise ValueError(
@@ -110,6 +113,18 @@ class Loss:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}>"
+
+    def _check_replica_reduction(self) -> None:
+        """Refuse means inside `Strategy.run`: replicas sum their gradients, as in Keras 2."""
+        is_on_replica = context.replica_axes is not None and not context.scales_means
+        if is_on_replica and self.reduction not in ("sum", "none", None):
+            raise ValueError(
+                f"The loss {self._describe()} has reduction={self.reduction!r} and was called in "
+                "`strategy.run`, where the gradients of all replicas are summed: with n replicas "
+                "the update would be n times too large. Use `reduction='sum'` or 'none' and divide "
+                "by the size of the global batch, or pass the loss to `compile` and call "
+                "`model.compute_loss(...)`, which scales means."
+            )
 
     def _describe(self) -> str:
         return f"{type(self).__name__} (named {self.name!r})"

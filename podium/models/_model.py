@@ -1000,6 +1000,11 @@ class Model(Layer):
         return self._compile_state.jit_compile
 
     @property
+    def _jit_compile(self) -> bool:
+        """Whether `jit_compile=True` was given, for a `make_train_function` written for Keras 2."""
+        return self._compile_state.jit_compile is True
+
+    @property
     def steps_per_execution(self) -> int | str:
         """The number of steps that one compiled call runs, or "auto". Setting it takes effect with
         the next run.

@@ -138,3 +138,31 @@ def test_value_that_is_not_split_with_its_batch_is_refused():
     x, y = next(iter(podium.data.Dataset.from_tensor_slices(make_data(32)).batch(32)))
     with pytest.raises(ValueError, match=r"another value of shape \(32, 3\), which each replica"):
         model.distribute_strategy.run(model.train_step, args=((x / 2.0, y),))
+
+
+@pytest.mark.parametrize("reduction", ["sum_over_batch_size", "mean_with_sample_weight"])
+def test_loss_that_is_a_mean_is_refused_on_replicas(reduction):
+    loss = podium.losses.MeanSquaredError(reduction=reduction)
+    model = make_model(2)
+    model.loss_function = lambda model, y, p: loss(y, p)
+    with pytest.raises(ValueError, match=rf"reduction='{reduction}' and was called in `strategy"):
+        model.fit(*make_data(32), batch_size=32, verbose=0)
+    model = make_model(1)
+    model.loss_function = lambda model, y, p: loss(y, p)
+    model.fit(*make_data(32), batch_size=32, verbose=0)
+
+
+def test_distributed_iterator_ends_with_out_of_range():
+    strategy = distribute.MirroredStrategy(2)
+    dataset = podium.data.Dataset.from_tensor_slices(np.arange(8.0, dtype="float32")).batch(4)
+    iterator = iter(strategy.experimental_distribute_dataset(dataset))
+    total = podium.Variable(0.0)
+
+    @podium.function
+    def add_three(batches):
+        for _ in range(3):
+            total.assign_add(strategy.reduce("sum", next(batches), axis=0))
+
+    with pytest.raises(podium.core.OutOfRange, match="no more elements"):
+        add_three(iterator)
+    assert float(total) == 28.0  # of the two steps that had data

@@ -14,6 +14,7 @@ from typing import Any
 from podium import ops
 from podium._typing import TensorLike, Tree
 from podium.core import Tensor, Variable, convert_to_tensor, is_float_dtype, snake_case
+from podium.core.internal import override
 from podium.distribute import scale_loss_for_distribution
 from podium.distribute.internal import num_traced_replicas
 from podium.losses import Loss, LossFunctionWrapper
@@ -157,7 +158,8 @@ class CompiledLoss:
                     continue  # None in a list: this output has no target
                 raise ValueError(_missing_target_message(name, y_true, loss))
             target, prediction, weight = align_ranks(target, prediction, weight)
-            value = loss(target, prediction, sample_weight=weight)
+            with override(scales_means=True):
+                value = loss(target, prediction, sample_weight=weight)
             if value is None:
                 raise ValueError(
                     f"The loss {loss_name(loss)!r} returned None. A loss function must return "
