@@ -119,19 +119,23 @@ def convert_arguments(value: Tree, compute_dtype: str | None) -> Tree:
             and jax.numpy.issubdtype(leaf.dtype, np.floating)
         ):
             mask = getattr(leaf, "_keras_mask", None)
-            leaf = convert_to_tensor(leaf, compute_dtype)
+            if isinstance(leaf, KerasTensor):  # the layer casts it itself when the graph runs
+                leaf = KerasTensor(leaf.shape, compute_dtype, leaf.name)
+            else:
+                leaf = convert_to_tensor(leaf, compute_dtype)
             leaf._keras_mask = mask
         return convert_to_tensor(leaf) if isinstance(leaf, Variable) else leaf
 
     return map_structure(convert, value)
 
 
-def with_variables(converted: Tree, original: Tree) -> Tree:
-    """Return `converted` with the Variables of `original` instead of their values."""
-    if not any(isinstance(leaf, Variable) for leaf in tree_leaves(original)):
+def keep_references(converted: Tree, original: Tree) -> Tree:
+    """Return `converted` with the Variables and symbolic values of `original` as they were."""
+    kept = (Variable, KerasTensor)
+    if not any(isinstance(leaf, kept) for leaf in tree_leaves(original)):
         return converted
     return map_structure(
-        lambda new, old: old if isinstance(old, Variable) else new, converted, original
+        lambda new, old: old if isinstance(old, kept) else new, converted, original
     )
 
 

@@ -20,7 +20,7 @@ from podium.core.internal import (
     unwrap_result,
     wrap,
 )
-from podium.layers._call_context import with_variables
+from podium.layers._call_context import keep_references
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
@@ -64,11 +64,11 @@ def add_layer_node(
         layer: The layer.
         arguments: The converted arguments of the call, by name.
         bound: The arguments as they were passed. A Variable among them is read whenever the graph
-            runs, so the node refers to the Variable itself.
+            runs, so the node refers to the Variable itself; a symbolic value is cast then.
         outputs: The symbolic outputs.
         keep_training: Whether `training` was passed; otherwise it is decided when the graph runs.
     """
-    named = {name: with_variables(value, bound.get(name)) for name, value in arguments.items()}
+    named = {name: keep_references(value, bound.get(name)) for name, value in arguments.items()}
     if not keep_training:
         named.pop("training", None)
     signature = layer._call_signature

@@ -222,6 +222,7 @@ class Model(Layer):
         run_eagerly: bool | None = None,
         steps_per_execution: int | str | None = "auto",
         jit_compile: bool | str | None = "auto",
+        auto_scale_loss: bool = True,
         **kwargs: Any,
     ) -> None:
         """Set how the model is trained. Nothing is computed yet.
@@ -242,7 +243,9 @@ class Model(Layer):
                 off and no callback needs single batches; results are the same.
             jit_compile: Accepted for Keras's signature; steps are always compiled by XLA unless
                 `run_eagerly`.
-            **kwargs: Nothing else is accepted, except Keras's `auto_scale_loss`.
+            auto_scale_loss: Whether to wrap the optimizer of a model whose dtype policy is
+                "mixed_float16" in a `LossScaleOptimizer`, without which small gradients become 0.
+            **kwargs: Nothing else is accepted, except Keras 2's `pss_evaluation_shards`.
 
         Raises:
             ValueError: A name is unknown, or an argument does not match the outputs.
@@ -256,7 +259,7 @@ class Model(Layer):
         check_keywords(
             Model.compile,
             kwargs,
-            allowed=("auto_scale_loss", "pss_evaluation_shards", "from_serialized"),
+            allowed=("pss_evaluation_shards", "from_serialized"),
         )
         self._check_initialized()
         self._compile_state = make_compile_state(
@@ -269,6 +272,7 @@ class Model(Layer):
             run_eagerly,
             steps_per_execution,
             jit_compile,
+            auto_scale_loss,
         )
         self.train_function = self.test_function = self.predict_function = None
 

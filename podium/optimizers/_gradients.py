@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import jax
 
@@ -10,6 +10,19 @@ from podium._typing import TensorLike
 from podium.core import Variable, convert_to_tensor, warn_user
 from podium.core.internal import read_array
 from podium.optimizers._update_math import wide_dtype
+
+
+def split_pairs(
+    grads_and_vars: Iterable[tuple[TensorLike | None, Variable]],
+) -> list[tuple[TensorLike | None, Variable]]:
+    """Return pairs of gradient and variable as a list, or raise for other tuples."""
+    pairs = list(grads_and_vars)
+    if any(len(tuple(pair)) != 2 for pair in pairs):
+        raise ValueError(
+            "apply_gradients takes pairs of a gradient and its variable: `zip(gradients, "
+            "variables)`."
+        )
+    return pairs
 
 
 def match_gradients(

@@ -38,7 +38,7 @@ from podium.core.internal import (
     override,
 )
 from podium.optimizers import _update_math, _update_pipeline
-from podium.optimizers._gradients import match_gradients
+from podium.optimizers._gradients import match_gradients, split_pairs
 from podium.optimizers._learning_rate import (
     LearningRate,
     assign_learning_rate,
@@ -194,12 +194,7 @@ class Optimizer:
         Raises:
             ValueError: All gradients are None, or one has another shape than its variable.
         """
-        pairs = list(grads_and_vars)
-        if any(len(tuple(pair)) != 2 for pair in pairs):
-            raise ValueError(
-                "apply_gradients takes pairs of a gradient and its variable: `zip(gradients, "
-                "variables)`."
-            )
+        pairs = split_pairs(grads_and_vars)
         self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
         return self._iterations
 

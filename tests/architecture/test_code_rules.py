@@ -37,6 +37,7 @@ LARGE_CLASSES = {
     "DataHandler": "Keras's public methods, and the position in the data",
     "Dataset": "the methods of tf.data",
     "Layer": "Keras's public methods",
+    "LossScaleOptimizer": "the public methods of both Keras versions",
     "Model": "Keras's public methods",
     "Optimizer": "Keras's public methods",
     "TrainingRun": "one method for every event of a run",

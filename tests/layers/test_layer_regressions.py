@@ -92,3 +92,15 @@ def test_activity_regularizer_adds_zero_for_an_empty_batch():
     layer = Same(activity_regularizer="l2")
     layer(podium.ops.ones((0, 5)))
     assert [float(loss) for loss in layer.losses] == [0.0]
+
+
+def test_cast_between_layers_of_two_dtypes_is_not_an_operation_of_the_graph():
+    start = podium.Input((3,))
+    hidden = layers.Dense(4, dtype="mixed_float16")(start)
+    model = podium.Model(start, layers.Dense(1, dtype="float32")(hidden))
+    assert len(model.layers) == 3
+    copy = podium.Model.from_config(model.get_config())
+    copy.set_weights(model.get_weights())
+    x = np.ones((2, 3), "float32")
+    assert copy(x).dtype == "float32"
+    np.testing.assert_array_equal(copy(x).numpy(), model(x).numpy())

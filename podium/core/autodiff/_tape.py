@@ -154,6 +154,7 @@ class GradientTape(TapeBase):
         with restore_on_error():
             graph = BackwardGraph(self.entries, targets, sources_flat, self.tracks)
             gradients = graph.gradients(seeds)
+        _num_gradients[0] += 1
         self._end()
         return _restore_structure(sources, gradients, zero)
 
@@ -265,6 +266,14 @@ class GradientTape(TapeBase):
         if not self._persistent:
             self._used = True
             self.entries, self._tracked = [], {}
+
+
+_num_gradients = [0]  # calls of `gradient` in this process
+
+
+def count_gradients() -> int:
+    """Return how many times tapes have computed gradients in this process."""
+    return _num_gradients[0]
 
 
 def _unrecorded_target(method: str, target: object) -> str:

@@ -57,6 +57,9 @@ from podium.core.autodiff._entries import read_array as read_array
 # Returns the innermost open RematScope.
 from podium.core.autodiff._remat import current_remat_scope as current_remat_scope
 
+# Returns how many times tapes have computed gradients.
+from podium.core.autodiff._tape import count_gradients as count_gradients
+
 # Sets or returns the folder of the persistent compilation cache.
 from podium.core.compile._compilation_cache import compilation_cache as compilation_cache
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from podium import optimizers
 from podium._typing import Tree
 from podium.core import Variable, tree_leaves
+from podium.core.internal import check_bool
 from podium.data import StepsPerExecution
 from podium.distribute import Strategy
 from podium.metrics import Metric
@@ -19,7 +20,7 @@ from podium.models.compile._compiled_loss import CompiledLoss
 from podium.models.compile._compiled_metrics import CompiledMetrics
 from podium.models.compile._trainable_state import TrainableState
 from podium.models.training._argument_checks import check_compile
-from podium.optimizers import Optimizer
+from podium.optimizers import LossScaleOptimizer, Optimizer
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -68,6 +69,7 @@ def make_compile_state(
     run_eagerly: bool | None,
     steps_per_execution: int | str | None,
     jit_compile: bool | str | None,
+    auto_scale_loss: bool,
 ) -> CompileState:
     """Return the state for the arguments of `compile`; the model does not change.
 
@@ -82,7 +84,7 @@ def make_compile_state(
         steps_per_execution = 1 if strategy.spans_processes else "auto"
     with strategy.scope():
         state = CompileState(
-            optimizer=optimizers.get(optimizer),
+            optimizer=_get_optimizer(model, optimizer, auto_scale_loss),
             loss=loss,
             compiled_loss=CompiledLoss(loss, loss_weights, outputs),
             compiled_metrics=CompiledMetrics(metrics, weighted_metrics, outputs),
@@ -102,7 +104,22 @@ def make_compile_state(
         "steps_per_execution": steps_per_execution,
         "jit_compile": jit_compile,
     }
+    if not auto_scale_loss:
+        state.arguments["auto_scale_loss"] = False
     return state
+
+
+def _get_optimizer(model: Model, identifier: Any, auto_scale_loss: bool) -> Optimizer | None:
+    """Return the optimizer, with a dynamic loss scale for a model in mixed float16."""
+    optimizer = optimizers.get(identifier)
+    if (
+        check_bool("auto_scale_loss", auto_scale_loss, owner="compile")
+        and model.dtype_policy.name == "mixed_float16"
+        and isinstance(optimizer, Optimizer)
+        and not isinstance(optimizer, LossScaleOptimizer)
+    ):
+        return LossScaleOptimizer(optimizer, name="loss_scale_optimizer")
+    return optimizer
 
 
 def _check_scopes(model: Model, strategy: Strategy, optimizer: object, metrics: Tree) -> None:
