@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 if TYPE_CHECKING:
+    from podium._typing import Shape
     from podium.core.autodiff._tape_base import TapeBase
     from podium.core.compile._stream import TraceSetting
     from podium.core.compile._undo_on_error import undo_on_error
@@ -35,6 +36,7 @@ class _Context(threading.local):
     undo: undo_on_error | None = None  # remembers what the running eager step writes
     trace_settings: list[TraceSetting] | None = None  # those read by the trace that reads Streams
     scales_means: bool = False  # whether the caller of a loss divides means by the replicas
+    unsplit_shape: Shape | None = None  # of an argument of `Strategy.run`, if none of them is split
     replica_axes: tuple[str, ...] | None = None  # mesh axes of the replicas, inside `Strategy.run`
 
 

@@ -27,7 +27,7 @@ from podium.core.internal import (
 )
 from podium.distribute._layout import Layout
 from podium.distribute._per_replica import PerReplica, is_per_replica
-from podium.distribute._split_batches import is_replica_leaf, split_arguments
+from podium.distribute._split_batches import find_batch_shape, is_replica_leaf, split_arguments
 from podium.distribute._sync_check import check_in_sync
 
 
@@ -103,12 +103,18 @@ class ReplicaRunner:
         outer, axes = context.scope, self._layout.batch_axes
         is_single = counts == {1}  # a batch that does not divide: one replica computes all of it
         scope = VariableScope(parent=outer) if is_single else ReplicaScope(parent=outer)
+        unsplit_shape = None if arrays else find_batch_shape(leaves)
         traced: list[Any] = []  # the structure of the result, and its leaves
 
         def body(*parts: Any) -> tuple[list[Any], list[Any]]:
             values = iter(parts)
             local = [wrap(next(values)[0]) if is_per_replica(leaf) else leaf for leaf in leaves]
-            with override(scope=scope, replica_axes=None if is_single else axes, tapes=()):
+            with override(
+                scope=scope,
+                replica_axes=None if is_single else axes,
+                unsplit_shape=unsplit_shape,
+                tapes=(),
+            ):
                 local_args, local_kwargs = jax.tree.unflatten(treedef, local)
                 result = preserve_key_order(unwrap_result(fn(*local_args, **local_kwargs)))
                 results, structure = jax.tree.flatten(result)

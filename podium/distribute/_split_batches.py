@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from podium._typing import Tree
+from podium._typing import Shape, Tree
 from podium.core import Tensor, Variable
 from podium.core.internal import is_batch, preserve_key_order, wrap
 from podium.distribute._layout import Layout
@@ -52,6 +52,14 @@ def split_arguments(arguments: Tree, layout: Layout) -> Tree:
 def is_replica_leaf(value: object) -> bool:
     """Return whether a value is a leaf of the arguments of a step."""
     return is_per_replica(value) or isinstance(value, (Tensor, Variable))
+
+
+def find_batch_shape(leaves: list[Any]) -> Shape | None:
+    """Return the shape of the first array with several rows, or None."""
+    shapes = (
+        tuple(leaf.shape) for leaf in leaves if isinstance(leaf, (Tensor, jax.Array, np.ndarray))
+    )
+    return next((shape for shape in shapes if shape and shape[0] > 1), None)
 
 
 def _split(batch: Tensor, shares: int, layout: Layout) -> PerReplica:

@@ -36,6 +36,7 @@ from podium.core.internal import (
     context,
     layer_name_scope,
     override,
+    sum_gradients,
 )
 from podium.optimizers import _update_math, _update_pipeline
 from podium.optimizers._gradients import match_gradients, split_pairs
@@ -217,8 +218,7 @@ class Optimizer:
             variables = self._build_missing(grads, trainable_variables)
             gradients, variables = match_gradients(self.name, grads, variables, self._warned)
             if context.replica_axes is not None:
-                # In `Strategy.run`: one update for all replicas, by the sum of their gradients.
-                gradients = jax.lax.psum(gradients, context.replica_axes)
+                gradients = sum_gradients(gradients)
             self._update(gradients, variables)
 
     def minimize(

@@ -166,3 +166,12 @@ def test_distributed_iterator_ends_with_out_of_range():
     with pytest.raises(podium.core.OutOfRange, match="no more elements"):
         add_three(iterator)
     assert float(total) == 28.0  # of the two steps that had data
+
+
+def test_update_with_a_batch_that_is_not_split_warns():
+    model = make_model(2)
+    x, y = next(iter(podium.data.Dataset.from_tensor_slices(make_data(32)).batch(32)))
+    with pytest.warns(UserWarning, match=r"value of shape \(32, 3\) on every replica") as caught:
+        model.distribute_strategy.run(model.train_step, args=((x / 2.0, y / 2.0),))
+    assert caught[0].filename == __file__
+    model.distribute_strategy.run(model.train_step, args=((x, y),))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from podium.core._context import context, override
+from podium.core._errors import warn_user
 from podium.core.compile._variable_scope import VariableScope
 
 if TYPE_CHECKING:
@@ -45,6 +46,24 @@ class ReplicaScope(VariableScope):
             zeros = jnp.zeros(previous.shape, previous.dtype)
             self.inputs[key] = (variable, jnp.where(_is_first_replica(), previous, zeros))
         return super().read(variable)
+
+
+def sum_gradients(gradients: list[Any]) -> list[Any]:
+    """Return the sum of the replicas' gradients: one update for all of them.
+
+    Warns if an argument of the step has rows and none was split: the replicas' gradients are equal.
+    """
+    if context.unsplit_shape is not None:
+        warn_user(
+            f"A step in `strategy.run` received a value of shape {context.unsplit_shape} on every "
+            "replica, no value that is split among the replicas, and updates weights by the sum "
+            "of all replicas' gradients: with n replicas that is n times the update of one device. "
+            "Pass what an iterator of a dataset returned, or a batch of "
+            "`strategy.experimental_distribute_dataset(dataset)`, as it is, and compute with it "
+            "inside the step."
+        )
+    total: list[Any] = jax.lax.psum(gradients, context.replica_axes)
+    return total
 
 
 def aggregate_replicas(variable: Variable, value: jax.Array) -> jax.Array:

@@ -86,6 +86,9 @@ from podium.core.compile._replica_scope import aggregate_replicas as aggregate_r
 # Inside the block, Variables are read with the values of all replicas aggregated.
 from podium.core.compile._replica_scope import read_aggregated as read_aggregated
 
+# Sums the gradients of the replicas inside `Strategy.run`.
+from podium.core.compile._replica_scope import sum_gradients as sum_gradients
+
 # Adds a thread-local to those that `restore_on_error` restores.
 from podium.core.compile._restore_on_error import register_thread_local as register_thread_local
 
