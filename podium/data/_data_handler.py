@@ -93,9 +93,9 @@ class DataHandler:
         y: Targets; only with arrays.
         sample_weight: Weights of samples; only with arrays.
         batch_size: Samples per batch, 32 by default; only with arrays.
-        steps_per_epoch: Batches per epoch; by default all. With arrays an epoch is at most one
-            pass: with fewer steps the next epoch continues where the last one stopped, and more
-            steps than batches run out of data.
+        steps_per_epoch: Batches per epoch; by default all. With arrays, an epoch of fewer or more
+            steps than there are batches continues where the last one stopped, and with the next
+            pass; there are as many passes as epochs, then the data have run out.
         initial_epoch: The index of the first epoch.
         epochs: The index of the epoch before which to stop; None for no limit.
         shuffle: True, False or "batch" (batches in random order, rows within them as they are);
@@ -202,6 +202,7 @@ class DataHandler:
             output_names=output_names,
             names=names,
             workers=workers,
+            end_epoch=None if epochs is None else self._epochs,
         )
         self._inferred_steps = self._adapter.get_size() if steps is None else steps
         self._first_epoch = self._initial_epoch
@@ -426,9 +427,9 @@ class DataHandler:
         size, full = self._adapter.get_size(), self._adapter.batch_size()
         if size is None or full is None or self._inferred_steps is None:
             return None
-        if self._inferred_steps < size:
-            return self._inferred_steps * full
-        return (size - 1) * full + (self._adapter.partial_batch_size() or full)
+        passes, remaining = divmod(self._inferred_steps, size)
+        one_pass = (size - 1) * full + (self._adapter.partial_batch_size() or full)
+        return passes * one_pass + remaining * full
 
     @property
     def num_epochs(self) -> int:

@@ -72,8 +72,8 @@ def reference(kind, count, steps, k, first_epoch, epochs):
     whole = whole or (steps == count and kind in ("arrays", "dataset", "loader"))
     if whole:
         left = None
-    elif kind == "arrays" and steps < count:
-        left = list(range(count)) * epochs
+    elif kind == "arrays":
+        left = list(range(count)) * (epochs - first_epoch)
     else:
         left = list(range(count))
     k = min(k, count if steps is None and kind in ("arrays", "dataset", "loader") else steps or k)
@@ -166,10 +166,10 @@ def test_short_epoch_is_completed_and_is_the_last():
         assert [len(executions) for _, executions in read_handler(handler)] == [2, 1]
 
 
-def test_more_steps_than_batches_warns_after_one_pass():
+def test_more_steps_than_batches_warn_after_as_many_passes_as_epochs():
     handler = DataHandler(np.arange(32.0), batch_size=8, steps_per_epoch=10, epochs=3)
     with pytest.warns(UserWarning, match=RAN_OUT.format(30)):
-        assert [len(executions) for _, executions in read_handler(handler)] == [4]
+        assert [len(executions) for _, executions in read_handler(handler)] == [10, 2]
 
 
 def test_unknown_size_is_known_after_the_first_epoch():

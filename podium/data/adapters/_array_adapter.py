@@ -51,6 +51,8 @@ class ArrayAdapter(DataAdapter):
         seed: Determines the order.
         output_names: The names of the model's outputs, for weights by name.
         names: The names of the arguments, for messages.
+        end_epoch: The epoch before which an iteration ends that continues with further passes; None
+            for no end.
     """
 
     kind = "array"
@@ -70,8 +72,10 @@ class ArrayAdapter(DataAdapter):
         seed: int = 0,
         output_names: list[str] | None = None,
         names: ArgumentNames = DEFAULT_NAMES,
+        end_epoch: int | None = None,
     ):
         super().__init__(x, steps=steps, names=names)
+        self._end_epoch = end_epoch
         inputs, targets = convert_arrays(x, names.x, optional=False), convert_arrays(y, names.y)
         weights = convert_arrays(
             _weights_for_outputs(sample_weight, targets, names, output_names), names.sample_weight
@@ -188,12 +192,13 @@ class ArrayAdapter(DataAdapter):
         bits.advance(epoch << 64)
         return np.random.Generator(bits)
 
-    @property
-    def continues_after_pass(self) -> bool:
-        """Whether an iteration starts the data again at their end: an epoch has fewer steps than
-        there are batches.
+    def continues_after(self, epoch: int) -> bool:
+        """Return whether an iteration starts the data again after the pass of an epoch: an epoch
+        has fewer or more steps than there are batches. There are as many passes as epochs.
         """
-        return self.steps is not None and self.steps < self.get_size()
+        if self.steps is None or self.steps == self.get_size():
+            return False
+        return self._end_epoch is None or epoch + 1 < self._end_epoch
 
 
 class _ArrayBatches:
@@ -215,7 +220,8 @@ class _ArrayBatches:
 
     def is_exhausted(self) -> bool:
         """Return whether no batch is left."""
-        return self._position >= len(self._batches) and not self._adapter.continues_after_pass
+        at_end = self._position >= len(self._batches)
+        return at_end and not self._adapter.continues_after(self._epoch)
 
     def next_selection(self, max_count: int = 1) -> Tree:
         """Return the next batch, or a Selection of up to `max_count` of the next ones."""

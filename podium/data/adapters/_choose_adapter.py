@@ -83,11 +83,12 @@ def choose_adapter(
     output_names: list[str] | None,
     names: ArgumentNames,
     workers: Mapping[str, Any] | None = None,
+    end_epoch: int | None = None,
 ) -> tuple[DataAdapter, Callable[[Tree], Tree] | None]:
     """Return the adapter for a source, and a function to apply to each of its batches, or None.
 
     `workers` holds the arguments `workers`, `use_multiprocessing` and `max_queue_size` of Keras 2's
-    `fit` that were passed.
+    `fit` that were passed, `end_epoch` the epoch before which a run ends.
     """
     shuffle = check_shuffle(shuffle)
     x, y, sample_weight = split_named_columns(
@@ -128,6 +129,7 @@ def choose_adapter(
         seed=_seed_for(seed, shuffle),
         output_names=output_names,
         names=names,
+        end_epoch=end_epoch,
     )
     return arrays, None
 
