@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium import initializers
-from podium._typing import Config, DTypeLike, TensorLike
+from podium._typing import Array, Config, DTypeLike, TensorLike
 from podium.core import (
     GradientTape,
     Tensor,
@@ -58,6 +58,7 @@ from podium.optimizers.schedules import LearningRateSchedule, serialize
 from podium.optimizers.schedules._registry import function_config, rate_from_config
 from podium.state import OwnState, keras_order
 
+_ZEROS = initializers.Zeros()
 _IGNORED = {"jit_compile", "is_legacy_optimizer"}  # in configs that Keras 2 wrote
 _PIPELINE_SLOTS = {_update_pipeline.AVERAGE, _update_pipeline.ACCUMULATOR}  # not seen by rules
 
@@ -142,6 +143,8 @@ class Optimizer:
         self.name = name or auto_name(snake_case(type(self).__name__))
         self.built = False
         self._variables: list[Variable] = []  # in the order in which Keras writes them to files
+        self._saved_source = ""
+        self._saved_values: list[jax.Array] = []  # of variables that will be created
         self._slots = SlotTable()
         self._iterations = self.add_variable(
             (), dtype="int32", aggregation="only_first_replica", name="iteration"
@@ -478,7 +481,7 @@ class Optimizer:
         """
         with layer_name_scope(self.name):
             variable = Variable(
-                initializers.get(initializer) or initializers.Zeros(),
+                self._saved_value(tuple(shape)) or initializers.get(initializer) or _ZEROS,
                 tuple(shape),
                 dtype,
                 trainable=False,
@@ -487,6 +490,40 @@ class Optimizer:
             )
         self._variables.append(variable)
         return variable
+
+    def restore_when_created(self, values: Sequence[Array], source: str) -> None:
+        """Restore the values of variables that the optimizer has not created yet, when it does.
+
+        Args:
+            values: The values, in the order of `variables`, after those that exist.
+            source: A description of their origin, for messages.
+
+        Example:
+            >>> w, optimizer = podium.Variable([1.0]), podium.optimizers.SGD(momentum=0.5)
+            >>> optimizer.restore_when_created([np.float32([2.0])], "An array")
+            >>> optimizer.build([w])
+            >>> optimizer.variables[-1].numpy()
+            array([2.], dtype=float32)
+        """
+        self._saved_values = [jnp.array(value) for value in values]
+        self._saved_source = source
+
+    def _saved_value(self, shape: tuple[int, ...]) -> Callable[..., jax.Array] | None:
+        """Return an initializer with the saved value of the next variable; None if there is none.
+
+        Raises:
+            ValueError: Its shape differs.
+        """
+        if not self._saved_values:
+            return None
+        value = self._saved_values.pop(0)
+        if value.shape != shape:
+            raise ValueError(
+                f"{self._saved_source} has a value of shape {value.shape} for variable "
+                f"{len(self._variables)} of {self.name!r}, which has shape {shape}. Train the "
+                "variables that were trained when it was saved, in the same order."
+            )
+        return lambda shape, dtype: value.astype(dtype)
 
     def add_variable_from_reference(
         self, reference_variable: Variable, name: str | None = None, initializer: Any = "zeros"

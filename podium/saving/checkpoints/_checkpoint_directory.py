@@ -19,7 +19,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import jax
@@ -128,12 +128,14 @@ def temporary_name(path: str) -> str:
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{token}.tmp")
 
 
-def read(path: str, shardings: Callable[[str], Any] | None = None) -> CheckpointContents:
+def read(
+    path: str, shardings: Callable[[list[str]], Sequence[Any]] | None = None
+) -> CheckpointContents:
     """Read a checkpoint, and compare every byte with the manifest.
 
     Args:
         path: The directory.
-        shardings: Returns the sharding for a path, for arrays that Orbax wrote.
+        shardings: Returns the shardings of arrays by their paths, for those that Orbax wrote.
 
     Raises:
         DamagedCheckpointError: It is not complete.
@@ -157,7 +159,7 @@ def read(path: str, shardings: Callable[[str], Any] | None = None) -> Checkpoint
         raise
     except ValueError as error:
         raise DamagedCheckpointError(f"cannot be read: it {error}") from error
-    targets = [None if shardings is None else shardings(name) for name in names]
+    targets = [None] * len(names) if shardings is None else shardings(names)
     shared = zip(names, _orbax.read(os.path.join(path, ORBAX), targets), strict=True)
     return CheckpointContents({**local, **dict(shared)}, state)
 

@@ -7,11 +7,12 @@ The files of one checkpoint are the concern of `_checkpoint_directory.py`.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +20,7 @@ import jax
 from podium._typing import PathLike
 from podium.core import Variable, check_choice, warn_user
 from podium.core.internal import check_int
+from podium.optimizers import Optimizer
 from podium.saving._savable_model import SavableModel
 from podium.saving.checkpoints import _orbax
 from podium.saving.checkpoints._checkpoint_directory import (
@@ -29,7 +31,14 @@ from podium.saving.checkpoints._checkpoint_directory import (
     write,
 )
 from podium.saving.io._atomic_write import lock_directory
-from podium.state import restore, sharding_by_path, snapshot, variables_by_path
+from podium.state import (
+    StateNode,
+    restore,
+    sharding_by_path,
+    snapshot,
+    state_nodes,
+    variables_by_path,
+)
 
 NAME_PATTERN = re.compile(r"checkpoint-(\d{1,18})")
 _TEMPORARY = re.compile(r"\.checkpoint-\d{1,18}\.[0-9a-z]+\.tmp")
@@ -168,8 +177,9 @@ class CheckpointManager:
 
         Args:
             target: A model, whose state is replaced completely, or not at all. Its weights must
-                exist. Metric sums that do not exist yet are skipped: an epoch resets them. None
-                only reads the arrays.
+                exist. Slots of `model.optimizer` are created if they were saved, those of other
+                optimizers are restored when they are created. Metric sums that do not exist yet
+                are skipped: an epoch resets them. None only reads the arrays.
             step: The number of the checkpoint to restore, which must be complete.
 
         Returns:
@@ -179,19 +189,30 @@ class CheckpointManager:
             ValueError: None of the checkpoints is complete, or the checkpoint does not fit
                 `target`.
         """
-        if target is not None and getattr(target, "optimizer", None) is not None:
-            target.optimizer.build(target.trainable_variables)
-        variables = {} if target is None else variables_by_path(target)
+
+        def find_variables(paths: Collection[str]) -> dict[str, Variable]:
+            if target is None:
+                return {}
+            _build_optimizer(target, paths)
+            return variables_by_path(target)
+
+        def find_shardings(paths: list[str]) -> list[Any]:
+            return list(map(sharding_by_path(find_variables(paths)), paths))
+
         skipped: dict[int, str] = {}
         for number in reversed(self.all_steps()) if step is None else [step]:
             try:
-                contents = read(self._path(number), sharding_by_path(variables))
+                contents = read(self._path(number), find_shardings)
             except DamagedCheckpointError as error:
                 skipped[number] = str(error)
                 continue
             if skipped:
                 warn_user(f"{self._describe_skipped(skipped)} Checkpoint {number} is used.")
             if target is not None:
+                source = f"Checkpoint {self._path(number)!r}"
+                variables = find_variables(contents.arrays)
+                slots = _slots_to_create(target, contents.arrays)
+                later = {path for by_path in slots.values() for path in by_path}
                 expected = {
                     path: variable
                     for path, variable in variables.items()
@@ -200,9 +221,11 @@ class CheckpointManager:
                 saved = {
                     path: value
                     for path, value in contents.arrays.items()
-                    if path in variables or not _is_transient(path)
+                    if path in variables or not (path in later or _is_transient(path))
                 }
-                restore(expected, saved, f"Checkpoint {self._path(number)!r}")
+                restore(expected, saved, source)
+                for optimizer, by_path in slots.items():
+                    optimizer.restore_when_created(list(by_path.values()), source)
             return Restored(number, contents.arrays, contents.state, skipped)
         if skipped:
             raise ValueError(
@@ -298,6 +321,35 @@ def directory_name(step: int) -> str:
 
 def _is_first() -> bool:
     return jax.process_index() == 0
+
+
+def _saved_slots(node: StateNode, paths: Collection[str]) -> list[str]:
+    """List the paths in a checkpoint of an optimizer's variables that do not exist yet."""
+    count = itertools.count(len(node.variables))
+    return list(itertools.takewhile(paths.__contains__, (node.path_of(f"vars/{i}") for i in count)))
+
+
+def _build_optimizer(target: SavableModel, paths: Collection[str]) -> None:
+    """Create the slots of `target.optimizer` if the checkpoint has some: an optimizer that was
+    never used, as that of a custom loop may be, has none, and gets none.
+    """
+    for node in state_nodes(target):
+        if node.path.partition("/")[0] == "optimizer" and _saved_slots(node, paths):
+            target.optimizer.build(target.trainable_variables)
+            return
+
+
+def _slots_to_create(
+    target: SavableModel, arrays: Mapping[str, Any]
+) -> dict[Optimizer, dict[str, Any]]:
+    """Return the saved slots of optimizers that have created none yet, by optimizer and path."""
+    slots = {}
+    for node in state_nodes(target):
+        if isinstance(node.owner, Optimizer) and not node.owner.built:
+            paths = _saved_slots(node, arrays)
+            if paths:
+                slots[node.owner] = {path: arrays[path] for path in paths}
+    return slots
 
 
 def _is_transient(path: str) -> bool:
