@@ -65,6 +65,8 @@ def dispatch(fn: AnyFunction, /, *args: Any, **kwargs: Any) -> Any:
         result = fn(*raw_args, **raw_kwargs)
     except (jax.errors.UnexpectedTracerError, ValueError) as error:
         raise explain_jax_error(error) from error
+    if not values and context.scope is None and is_raw_trace((raw_args, raw_kwargs)):
+        return result  # to a function that raw JAX transforms, such as `jax.grad`
     wrapped = wrap_result(result)
     metric_values = context.metric_values
     if metric_values and values and all(id(value) in metric_values for value in values):
@@ -163,6 +165,18 @@ def wrap_result(result: Tree) -> Tree:
     if isinstance(result, jax.Array):
         return wrap(result)
     return jax.tree.map(lambda leaf: wrap(leaf) if isinstance(leaf, jax.Array) else leaf, result)
+
+
+def is_raw_trace(structure: Tree) -> bool:
+    """Return whether raw JAX traces these bare arrays: there is a tracer and no Podium value.
+
+    What is computed from them is returned as bare arrays too, because `jax.grad` and others accept
+    nothing else as the result of the function that they transform.
+    """
+    leaves = tree_leaves(structure)
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves) and not any(
+        map(is_value, leaves)
+    )
 
 
 def unwrap_result(structure: Tree) -> Tree:

@@ -9,7 +9,7 @@ holds (`_variable_tracker.py`), the arguments of a call (`_call_context.py`, `_m
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, Self, Unpack
 
 import jax
@@ -289,6 +289,53 @@ class Layer:
     def _state_attributes(self) -> dict[str, object]:
         """Return the attributes in which files look for layers, by the names they use."""
         return {name: value for name, value in vars(self).items() if name not in _NOT_IN_FILES}
+
+    def save_own_variables(self, store: MutableMapping[str, Any]) -> None:
+        """Write the weights of this layer, without those of the layers inside it, into a
+        dictionary: for a class that decides itself what files hold of it.
+
+        Files in Keras 3's layout (`.keras`, `.weights.h5`) and `.safetensors` call it if a class
+        overrides it or `load_own_variables`.
+
+        Args:
+            store: The dictionary: names to arrays, by default "0", "1", ...
+
+        Example:
+            >>> class Rounded(podium.layers.Dense):
+            ...     def save_own_variables(self, store):
+            ...         super().save_own_variables(store)
+            ...         store["0"] = np.round(store["0"], 2)
+            >>> layer, store = Rounded(1, kernel_initializer="ones"), {}
+            >>> layer.build((None, 2))
+            >>> layer.save_own_variables(store)
+            >>> {name: value.tolist() for name, value in store.items()}
+            {'0': [[1.0], [1.0]], '1': [0.0]}
+        """
+        for index, variable in enumerate(self._own_weights()):
+            store[str(index)] = variable.numpy()
+
+    def load_own_variables(self, store: Mapping[str, Any]) -> None:
+        """Read the weights of this layer from a dictionary; see `save_own_variables`.
+
+        Raises:
+            ValueError: The dictionary does not have exactly the weights of the layer.
+        """
+        variables = self._own_weights()
+        names = [str(index) for index in range(len(variables))]
+        if set(store) != set(names):
+            raise ValueError(
+                f"load_own_variables of {self._name!r} ({type(self).__name__}) was given the keys "
+                f"{sorted(store)}; {names} were expected, one for each weight. Override it "
+                "together with `save_own_variables`, and build the layer before."
+            )
+        for name, variable in zip(names, variables, strict=True):
+            variable.assign(store[name])
+
+    def _has_own_store(self) -> bool:
+        """Return whether the class decides itself what files hold of it."""
+        return _is_overridden(self, "save_own_variables") or _is_overridden(
+            self, "load_own_variables"
+        )
 
     # --- symbolic calls
 
@@ -605,14 +652,25 @@ class Layer:
     def add_metric(
         self, value: TensorLike, name: str | None = None, aggregation: str = "mean"
     ) -> None:
-        """Track the running mean of a value computed in `call`; it is listed in `metrics`."""
+        """Track the running mean of a value computed in `call`; it is listed in `metrics`.
+
+        Args:
+            value: The value; or the result of a metric, `self.add_metric(self.mean(x))`, which is
+                listed itself, under its own name.
+            name: The name of the metric.
+            aggregation: Accepted for Keras 2's signature.
+        """
+        source = getattr(value, "metric", None)
+        if source is not None:
+            name = source.name
         if name is None:
             raise ValueError("add_metric needs a name: `self.add_metric(value, name='accuracy')`.")
-        metric = self._tracker.get_metric(name)
-        if metric is None:
-            metric = Mean(name=name)
-            self._tracker.add_metric(metric)
-        metric.update_state(value)
+        named = [metric for metric in self._contents().metrics if metric.name == name]
+        if not named:
+            named = [source or Mean(name=name)]
+            self._tracker.add_metric(named[0])
+        if source is None:  # a metric was updated when it was called
+            named[0].update_state(value)
 
     @property
     def metrics(self) -> list[Metric]:

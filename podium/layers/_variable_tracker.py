@@ -87,10 +87,6 @@ class VariableTracker:
         self._added_metrics[metric.name] = metric
         self.mark_changed()
 
-    def get_metric(self, name: str) -> Metric | None:
-        """Return the metric that was added under `name`."""
-        return self._added_metrics.get(name)
-
     def containers_changed(self) -> bool:
         """Return whether a list, dictionary or set has other items than at the last search."""
         for items, ids, types in self.contents.containers:

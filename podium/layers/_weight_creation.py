@@ -224,10 +224,6 @@ def _initializer_or_zeros(
 
     A large weight would be initialized only to be overwritten by the values of the file.
     """
-    if (
-        _size_limit.remaining is None
-        or math.prod(shape) < _LARGE
-        or hasattr(layer, "load_own_variables")
-    ):
+    if _size_limit.remaining is None or math.prod(shape) < _LARGE or layer._has_own_store():
         return initializer
     return np.broadcast_to(np.zeros((), jnp.dtype(standardize_dtype(dtype))), shape)

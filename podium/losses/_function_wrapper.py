@@ -19,6 +19,7 @@ from podium.core import (
     map_structure,
     tree_leaves,
 )
+from podium.core.internal import is_raw_trace, unwrap_result
 from podium.losses._loss import Loss
 from podium.losses._loss_function import (
     Values,
@@ -71,7 +72,7 @@ class LossFunctionWrapper(Loss):
         self._check_replica_reduction()
         mask = getattr(y_pred, "_keras_mask", None)
         # A built-in function: values, weights and reduction are one entry on a tape.
-        return dispatch(
+        reduced = dispatch(
             self._reduced_loss,
             to_dispatchable(y_true),
             to_dispatchable(y_pred),
@@ -79,6 +80,7 @@ class LossFunctionWrapper(Loss):
             mask,
             **self._fn_kwargs,
         )
+        return unwrap_result(reduced) if is_raw_trace(y_pred) else reduced
 
     def call(self, y_true: Values, y_pred: Values) -> Any:
         """Return one value for each sample."""

@@ -19,7 +19,7 @@ from podium.core import (
     snake_case,
     tree_leaves,
 )
-from podium.core.internal import context
+from podium.core.internal import context, is_raw_trace, unwrap_result
 from podium.losses._loss_function import VALUE_TYPES, to_dispatchable
 from podium.losses._reduction import check_reduction, combine_masks, reduce_weighted
 
@@ -73,7 +73,8 @@ class Loss:
             sample_weight: A weight for each sample, or for each value.
 
         Returns:
-            A Tensor: a scalar, or the values for the reduction `"none"`.
+            A Tensor: a scalar, or the values for the reduction `"none"`. If raw JAX traces bare
+            predictions, as in `jax.grad`, a bare array.
 
         Raises:
             ValueError: `call` returned None, the shape of weights or mask does not match, or a mean
@@ -87,7 +88,7 @@ class Loss:
                 "expected. Is a `return` missing at the end of it?"
             )
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
-        return dispatch(
+        reduced = dispatch(
             _reduce_masked,
             to_dispatchable(values),
             to_dispatchable(sample_weight),
@@ -95,6 +96,7 @@ class Loss:
             self.reduction,
             self.dtype,
         )
+        return unwrap_result(reduced) if is_raw_trace(y_pred) else reduced
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return one value for each sample. Override it."""

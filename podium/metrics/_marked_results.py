@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from podium.core import tree_leaves
+from podium.core import Tensor, tree_leaves
 from podium.core.internal import context, override, read_aggregated
 
 
@@ -25,6 +25,9 @@ def mark_result(result: Callable[..., Any]) -> Callable[..., Any]:
         else:  # on one of several replicas: a value of all of them
             with read_aggregated(self.variables):
                 value = result(self, *args, **kwargs)
+        for leaf in tree_leaves(value):
+            if isinstance(leaf, Tensor):
+                leaf.metric = self  # for `add_metric`
         if context.metric_values is not None:
             context.metric_values.update((id(leaf), leaf) for leaf in tree_leaves(value))
         return value

@@ -715,3 +715,51 @@ def test_batch_size_for_arrays_does_not_apply_to_a_validation_dataset():
     model.fit(x, y, batch_size=4, validation_data=batches, verbose=0, callbacks=record)
     model.fit(x, y, batch_size=4, validation_data=(x, y), verbose=0, callbacks=record)
     assert counts == [0, 1, 2, 3, 0, 1]
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_metric_that_a_layer_adds_is_listed_once(by_name):
+    class Net(podium.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1)
+            self.mean = metrics.Mean(name="mean")
+
+        def call(self, x):
+            self.add_metric(self.mean(x), **({"name": "mean"} if by_name else {}))
+            self.add_metric(ops.sum(x), name="sum")
+            return self.dense(x)
+
+    model = Net()
+    model.compile("sgd", "mse")
+    x = np.arange(8.0, dtype="float32").reshape(4, 2)
+    logs = model.fit(x, np.ones((4, 1)), batch_size=2, verbose=0).history
+    assert {name: values[0] for name, values in logs.items() if name != "loss"} == {
+        "mean": 3.5,
+        "sum": 14.0,
+    }
+
+
+def test_metric_from_outside_is_listed_by_the_layer_that_adds_it():
+    mean = metrics.Mean(name="outer")
+
+    class Tracks(layers.Layer):
+        def call(self, x):
+            self.add_metric(mean(x))
+            return x
+
+    layer = Tracks()
+    layer(np.ones((2, 2), "float32"))
+    layer(np.full((2, 2), 3.0, "float32"))
+    assert layer.metrics == [mean] and float(mean.result()) == 2.0
+
+
+def test_steps_beyond_the_arrays_continue_with_the_next_pass():
+    x, y = xy(8)
+    model, recorder = mlp(optimizer="sgd", loss="mse"), Recorder()
+    with pytest.warns(UserWarning, match="ran out of data"):
+        history = model.fit(
+            x, y, batch_size=2, steps_per_epoch=6, epochs=2, verbose=0, callbacks=recorder
+        )
+    assert [batch for batch, _ in recorder.batches] == [0, 1, 2, 3, 4, 5, 0, 1]
+    assert len(history.history["loss"]) == 2  # as tf_keras: two passes of four batches

@@ -6,6 +6,9 @@ from podium.core._context import context as context
 # Sets fields of the context, or of another thread-local, for a `with` block.
 from podium.core._context import override as override
 
+# Returns whether raw JAX traces a structure of bare arrays.
+from podium.core._dispatch import is_raw_trace as is_raw_trace
+
 # Replaces Tensors and Variables in a structure by bare arrays.
 from podium.core._dispatch import unwrap_result as unwrap_result
 

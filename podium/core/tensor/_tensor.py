@@ -45,10 +45,12 @@ class Tensor(Operators["Tensor"]):
         ((2, 2), 4.0)
     """
 
-    # `_is_batch` is set by iterators alone: see `mark_batch`.
-    __slots__ = ("__weakref__", "_is_batch", "_keras_mask", "_value")
+    # `_is_batch` is set by iterators alone: see `mark_batch`; `metric` by a metric whose result
+    # this is.
+    __slots__ = ("__weakref__", "_is_batch", "_keras_mask", "_value", "metric")
 
     _is_batch: bool
+    metric: object
 
     def __init__(self, value: TensorLike):
         if isinstance(value, Tensor):

@@ -116,11 +116,7 @@ def _save_own_store(owner: Any) -> dict[str, NumpyArray]:
 
 def _has_own_store(owner: object) -> bool:
     """Return whether a layer of the user defines itself what is written of it."""
-    return (
-        isinstance(owner, Layer)
-        and hasattr(owner, "save_own_variables")
-        and hasattr(owner, "load_own_variables")
-    )
+    return isinstance(owner, Layer) and owner._has_own_store()
 
 
 # --- reading

@@ -85,7 +85,7 @@ class LoadPlan(NamedTuple):
             for variable, array in self.assignments:
                 variable.assign(array)
             for layer, store in self.own_stores:
-                layer.load_own_variables(store)  # type: ignore[attr-defined]
+                layer.load_own_variables(store)
         except BaseException:
             for variable, value in zip(changed, before, strict=True):
                 variable.assign(value)
