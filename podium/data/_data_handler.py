@@ -427,7 +427,7 @@ class DataHandler:
         size, full = self._adapter.get_size(), self._adapter.batch_size()
         if size is None or full is None or self._inferred_steps is None:
             return None
-        passes, remaining = divmod(self._inferred_steps, size)
+        passes, remaining = divmod(min(self._inferred_steps, size * self.num_epochs), size)
         one_pass = (size - 1) * full + (self._adapter.partial_batch_size() or full)
         return passes * one_pass + remaining * full
 

@@ -22,7 +22,11 @@ def fail():
 
 
 def interrupt():
-    signal.raise_signal(signal.SIGINT)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 class FailsAt(podium.Model):

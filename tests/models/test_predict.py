@@ -587,4 +587,5 @@ def test_samples_are_known_where_sizes_are():
         and samples(X, batch_size=8, steps_per_epoch=6) == 41
     )
     assert samples(X, batch_size=8, steps_per_epoch=9) == 41
+    assert samples(X, batch_size=8, steps_per_epoch=9, epochs=3) == 41 + 3 * 8
     assert samples(Numbered()) is None and samples(generator()) is None
