@@ -7,9 +7,9 @@ SOURCES := .venv-sources
 ORACLES := .oracles
 
 .PHONY: demo test test-sources check format metrics \
-	soak soak-saves soak-flips soak-launch \
+	soak soak-saves soak-flips soak-checkpoints soak-launch \
 	bench bench-data bench-distribute bench-self bench-saving \
-	oracle oracle-record oracle-report check-saving check-replicas clean
+	oracle oracle-record oracle-report check-saving check-replicas check-tensorflow-files clean
 
 demo: $(INSTALLED)
 	$(RUN) examples/gan.py
@@ -55,6 +55,10 @@ soak-flips: $(INSTALLED)
 # left over. A short version runs in `make test`.
 soak-launch: $(INSTALLED)
 	$(RUN) tests/distribute/launch_signals.py --count 50
+
+# 500 TensorFlow checkpoints are damaged or forged; each is rejected, or has the same weights.
+soak-checkpoints: $(INSTALLED)
+	$(RUN) tests/reliability/mutate_checkpoints.py --count 500
 
 # The overhead over plain JAX, as tables of ratios.
 bench-self: $(INSTALLED)
@@ -104,6 +108,10 @@ check-saving: $(INSTALLED) oracle
 # Engines of documents about Keras: their weights with several replicas and processes.
 check-replicas: $(INSTALLED)
 	PYTHONPATH=. $(RUN) tests/oracle/check_seed_replicas.py
+
+# Weights of fourteen models in TensorFlow's checkpoints, written by each side and read by the other.
+check-tensorflow-files: $(INSTALLED) oracle
+	$(RUN) tests/oracle/check_tensorflow_files.py --tf-keras $(ORACLES)/tf_keras/bin/python
 
 oracle-report: $(INSTALLED)
 	$(RUN) tests/oracle/report.py

@@ -19,7 +19,7 @@ from podium.callbacks._monitor import MonitorCallback
 from podium.core import closest_match, warn_user
 from podium.core.internal import check_int
 from podium.layers import Layer
-from podium.saving.internal import UNSUPPORTED_SUFFIXES, check_suffix
+from podium.saving.internal import UNSUPPORTED_SUFFIXES, check_suffix, delete_bundle
 
 # Others, such as that of "model-0.25", are parts of names.
 _SUFFIXES = (".weights.h5", ".keras", ".h5", ".hdf5", ".safetensors")
@@ -33,8 +33,8 @@ class ModelCheckpoint(MonitorCallback):
     Args:
         filepath: The path. `{epoch}`, `{batch}` and the names of logged values are filled in:
             `"{epoch:02d}-{val_loss:.2f}.keras"`. Directories are created. Use `.keras` or no suffix
-            for a whole model, `.h5` for Keras 2's format; with `save_weights_only` `.weights.h5`,
-            `.h5` or anything else.
+            for a whole model, `.h5` for Keras 2's format; with `save_weights_only` `.weights.h5`
+            or `.h5`; anything else is a TensorFlow checkpoint.
         monitor: The name of the value that decides which model is best.
         verbose: 1 to print messages.
         save_best_only: Save only when the monitored value is the best so far. If it is not logged,
@@ -306,8 +306,10 @@ class ModelCheckpoint(MonitorCallback):
         self._write(path)
         self._written = [*(other for other in self._written if other != path), path]
         while self.max_to_keep is not None and len(self._written) > self.max_to_keep:
+            oldest = self._written.pop(0)
+            delete_bundle(oldest)  # if it is a TensorFlow checkpoint
             with contextlib.suppress(FileNotFoundError):  # it was deleted meanwhile
-                os.unlink(self._written.pop(0))
+                os.unlink(oldest)
 
     def _write(self, path: str) -> None:
         folder = os.path.dirname(path)

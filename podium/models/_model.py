@@ -1110,15 +1110,16 @@ class Model(Layer):
         save_format: str | None = None,
         options: None = None,
     ) -> None:
-        """Write all weights to a file at exactly this path. If writing fails, an existing file is
+        """Write all weights to files of exactly this name. If writing fails, existing ones are
         unchanged.
 
         Args:
-            filepath: The file, with any suffix or none. `.weights.h5` selects Keras 3's layout of
-                HDF5, `.safetensors` that format, all others Keras 2's layout. With a slash at the
-                end it is a checkpoint directory.
+            filepath: The file. `.weights.h5` selects Keras 3's layout of HDF5, `.h5`, `.hdf5` and
+                `.keras` Keras 2's, `.safetensors` that format. Any other name is a TensorFlow
+                checkpoint (`name.index`, `name.data-00000-of-00001`), with the state of the
+                optimizer. With a slash at the end it is a checkpoint directory.
             overwrite: Whether an existing file may be replaced.
-            save_format: None, "h5" or "safetensors".
+            save_format: None, "h5", "safetensors" or "tf".
             options: Accepted for Keras's signature: None.
         """
         if self.distribute_strategy.is_chief:

@@ -75,18 +75,26 @@ def test_weights_are_saved_under_any_name(tmp_path, trained, name):
     saved = trained.get_weights()
     trained.set_weights([np.zeros_like(weight) for weight in saved])
     trained.load_weights(tmp_path / name)
-    assert os.listdir(tmp_path) == [name]
+    checkpoint = ["checkpoint", f"{name}.data-00000-of-00001", f"{name}.index"]
+    assert sorted(os.listdir(tmp_path)) == ([name] if name.endswith(".h5") else checkpoint)
     assert all(np.array_equal(a, b) for a, b in zip(trained.get_weights(), saved, strict=True))
+
+
+def test_old_tensorflow_checkpoints_are_deleted(tmp_path, trained):
+    saving = ModelCheckpoint(tmp_path / "w-{epoch}", save_weights_only=True, max_to_keep=2)
+    trained.fit(X, Y, batch_size=8, epochs=4, verbose=0, callbacks=saving)
+    names = [f"w-{epoch}{end}" for epoch in (3, 4) for end in (".data-00000-of-00001", ".index")]
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", *names]
 
 
 @pytest.mark.parametrize(("k", "wanted"), [(1, ["1-2", "2-1", "2-3"]), (3, ["1-3", "2-3"])])
 def test_batches_are_counted_across_epochs_and_executions(tmp_path, k, wanted):
     model = podium.Sequential([podium.Input((2,)), podium.layers.Dense(1)])
     model.compile("sgd", "mse", steps_per_execution=k)
-    saving = ModelCheckpoint(tmp_path / "{epoch}-{batch}", save_freq=2, save_weights_only=True)
+    saving = ModelCheckpoint(tmp_path / "{epoch}-{batch}.h5", save_freq=2, save_weights_only=True)
     assert saving.every_batch
     model.fit(X, Y, batch_size=8, epochs=2, verbose=0, callbacks=saving)  # three batches per epoch
-    assert sorted(os.listdir(tmp_path)) == wanted
+    assert sorted(os.listdir(tmp_path)) == [f"{name}.h5" for name in wanted]
 
 
 def test_only_the_best_are_saved(tmp_path):
@@ -214,9 +222,9 @@ class Failing(podium.callbacks.Callback):
             ["1-2.weights.h5", "2-1.weights.h5", "2-2-exception.weights.h5"],
         ),
         (
-            "w-0.5",
+            "w-0.5.h5",
             {"save_weights_only": True, "save_best_only": True, "monitor": "loss"},
-            ["w-0.5", "w-0.5-exception"],
+            ["w-0.5.h5", "w-0.5-exception.h5"],
         ),
     ],
 )

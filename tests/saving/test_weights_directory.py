@@ -85,7 +85,7 @@ def test_other_files_at_the_path_are_not_replaced(tmp_path):
         model.save_weights(f"{tmp_path}/file/")
     with pytest.raises(FileNotFoundError, match="does not exist"):
         model.save_weights(f"{tmp_path}/none/w/")
-    with pytest.raises(IsADirectoryError, match="the name of a file was expected"):
+    with pytest.raises(IsADirectoryError, match="the names of a checkpoint's files was expected"):
         model.save_weights(tmp_path)  # a directory with other files, and no slash
     with pytest.raises(ValueError, match="Leave one out"):
         model.save_weights(f"{tmp_path}/w/", save_format="h5")

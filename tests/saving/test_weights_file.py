@@ -14,7 +14,7 @@ from podium.saving.formats._weights_file import read_weights, write_weights
 FIXTURES = pathlib.Path(__file__).parent.parent / "oracle" / "fixtures"
 
 
-@pytest.mark.parametrize("name", ["weights", "w.h5", "w.weights.h5", "w.keras.backup"])
+@pytest.mark.parametrize("name", ["w.keras", "w.h5", "w.weights.h5", "w.HDF5"])
 def test_weights_are_written_to_exactly_the_given_path(tmp_path, name):
     model, other = randomized(sequential()), sequential()
     write_weights(model, tmp_path / name)
@@ -41,16 +41,16 @@ def test_subclassed_model_with_direct_weights_is_restored(tmp_path):
     model, other = Subclassed(), Subclassed()
     for one in (model, other):
         one(np.ones((1, 3), "float32"))
-    write_weights(randomized(model), tmp_path / "w")
-    read_weights(other, tmp_path / "w")
+    write_weights(randomized(model), tmp_path / "w.h5")
+    read_weights(other, tmp_path / "w.h5")
     assert same(model.get_weights(), other.get_weights())
 
 
 def test_frozen_weights_keep_their_positions(tmp_path):
     model, other = randomized(sequential()), sequential()
     model.layers[0].trainable = False
-    write_weights(model, tmp_path / "w")
-    read_weights(other, tmp_path / "w")
+    write_weights(model, tmp_path / "w.h5")
+    read_weights(other, tmp_path / "w.h5")
     assert same(model.get_weights(), other.get_weights())
 
 
@@ -69,8 +69,8 @@ def test_unusual_dtypes_are_restored_bit_by_bit(tmp_path):
         model.weights, ([0.1, -3.0], [0.1, 2.0], [7, -1], [True, False], [0.5, 2.0]), strict=True
     ):
         variable.assign(np.array(values))
-    write_weights(model, tmp_path / "w")
-    read_weights(other, tmp_path / "w")
+    write_weights(model, tmp_path / "w.h5")
+    read_weights(other, tmp_path / "w.h5")
     for one, another in zip(model.get_weights(), other.get_weights(), strict=True):
         assert one.dtype == another.dtype and one.tobytes() == another.tobytes()
 
@@ -78,10 +78,10 @@ def test_unusual_dtypes_are_restored_bit_by_bit(tmp_path):
 def test_long_lists_of_names_are_split(tmp_path, monkeypatch):
     monkeypatch.setattr("podium.saving.formats._hdf5._ATTRIBUTE_BYTES", 10)
     model, other = randomized(sequential()), sequential()
-    write_weights(model, tmp_path / "w")
-    with h5py.File(tmp_path / "w") as file:
+    write_weights(model, tmp_path / "w.h5")
+    with h5py.File(tmp_path / "w.h5") as file:
         assert "weight_names1" in file["a"].attrs
-    read_weights(other, tmp_path / "w")
+    read_weights(other, tmp_path / "w.h5")
     assert same(model.get_weights(), other.get_weights())
 
 
@@ -105,8 +105,8 @@ def test_file_of_keras_2_predicts_the_same():
 
 def test_weights_of_a_keras_2_model_file_are_found(tmp_path):
     model, other = randomized(sequential()), sequential()
-    write_weights(model, tmp_path / "w")
-    with h5py.File(tmp_path / "w") as old, h5py.File(tmp_path / "model.h5", "w") as new:
+    write_weights(model, tmp_path / "w.h5")
+    with h5py.File(tmp_path / "w.h5") as old, h5py.File(tmp_path / "model.h5", "w") as new:
         new.copy(old, "model_weights")
     read_weights(other, tmp_path / "model.h5")
     assert same(model.get_weights(), other.get_weights())
@@ -134,10 +134,10 @@ def test_write_preserves_file_mode_and_follows_links(tmp_path):
     path = tmp_path / "w.h5"
     write_weights(sequential(), path)
     path.chmod(0o640)
-    (tmp_path / "latest").symlink_to(path)
+    (tmp_path / "latest.h5").symlink_to(path)
     before = path.read_bytes()
-    write_weights(randomized(sequential()), tmp_path / "latest")
-    assert (tmp_path / "latest").is_symlink() and path.read_bytes() != before
+    write_weights(randomized(sequential()), tmp_path / "latest.h5")
+    assert (tmp_path / "latest.h5").is_symlink() and path.read_bytes() != before
     assert path.stat().st_mode & 0o777 == 0o640
 
 
@@ -145,17 +145,21 @@ def test_write_errors_state_the_reason(tmp_path):
     model = sequential()
     with pytest.raises(FileNotFoundError, match=r"directory '.*missing' does not exist"):
         write_weights(model, tmp_path / "missing" / "w.h5")
-    with pytest.raises(IsADirectoryError, match="name of a file was expected"):
+    with pytest.raises(IsADirectoryError, match="beginning of the names of a checkpoint's files"):
         write_weights(model, tmp_path)
-    with pytest.raises(ValueError, match="checkpoints cannot be written"):
-        write_weights(model, tmp_path / "w", save_format="tf")
+    with pytest.raises(IsADirectoryError, match="name of a file was expected"):
+        write_weights(model, tmp_path, save_format="h5")
+    with pytest.raises(ValueError, match=r"w.h5' and save_format='tf'; the name is one of an HDF5"):
+        write_weights(model, tmp_path / "w.h5", save_format="tf")
+    with pytest.raises(ValueError, match="was given options=1, which are for writing from"):
+        write_weights(model, tmp_path / "w", options=1)
     with pytest.raises(
         ValueError, match=r"\(Subclassed\), which is not built.*Call it on a batch first"
     ):
-        write_weights(Subclassed(), tmp_path / "w")
-    (tmp_path / "w").write_text("mine")
+        write_weights(Subclassed(), tmp_path / "w.h5")
+    (tmp_path / "w.h5").write_text("mine")
     with pytest.raises(FileExistsError, match="overwrite=False"):
-        write_weights(model, tmp_path / "w", overwrite=False)
+        write_weights(model, tmp_path / "w.h5", overwrite=False)
 
 
 # --- mismatches
@@ -190,31 +194,31 @@ def test_different_shapes_are_named_and_nothing_changes(tmp_path):
 
 def test_skip_mismatch_loads_what_fits_and_lists_the_others(tmp_path):
     model, other = randomized(sequential()), randomized(sequential(width=5), seed=2)
-    write_weights(model, tmp_path / "w")
+    write_weights(model, tmp_path / "w.h5")
     before = other.get_weights()
     with pytest.warns(
         UserWarning, match=r"took 2 weights.*left as they were: layer 'b': 'b/kernel'"
     ):
-        read_weights(other, tmp_path / "w", skip_mismatch=True)
+        read_weights(other, tmp_path / "w.h5", skip_mismatch=True)
     assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
 
 
 def test_by_name_loads_matching_layers_and_lists_the_others(tmp_path):
     model, other = randomized(sequential()), randomized(sequential(name="head"), seed=2)
-    write_weights(model, tmp_path / "w")
+    write_weights(model, tmp_path / "w.h5")
     before = other.get_weights()
     with pytest.warns(UserWarning, match=r"took 2 weights.*layer 'head' \(not in the file\)"):
-        read_weights(other, tmp_path / "w", by_name=True)
+        read_weights(other, tmp_path / "w.h5", by_name=True)
     assert same(other.get_weights(), model.get_weights()[:2] + before[2:])
 
 
 def test_unbuilt_model_is_rejected(tmp_path):
-    write_weights(sequential(), tmp_path / "w")
+    write_weights(sequential(), tmp_path / "w.h5")
     with pytest.raises(
         ValueError,
         match=r"load_weights was called on .*which is not built.*Call it on a batch first",
     ):
-        read_weights(Subclassed(), tmp_path / "w")
+        read_weights(Subclassed(), tmp_path / "w.h5")
 
 
 def test_floats_are_not_loaded_into_ints(tmp_path):
@@ -224,10 +228,10 @@ def test_floats_are_not_loaded_into_ints(tmp_path):
             self.count = self.add_weight((), "zeros", dtype, name="count")
             self.built = True
 
-    write_weights(Counter("float32"), tmp_path / "w")
+    write_weights(Counter("float32"), tmp_path / "w.h5")
     assert_rejected(
         Counter("int32"),
-        tmp_path / "w",
+        tmp_path / "w.h5",
         ValueError,
         "nothing was loaded.*has dtype int32, and .* in the file has dtype float32",
     )
@@ -240,8 +244,8 @@ def test_missing_corrupt_and_unknown_files_are_named(tmp_path):
     model = sequential()
     path = tmp_path / "w.h5"
     assert_rejected(model, path, FileNotFoundError, "w.h5'; there is no such file")
-    (tmp_path / "w.h5.index").write_text("")
-    assert_rejected(model, path, ValueError, "w.h5' is damaged: its index does not end like")
+    (tmp_path / "w.index").write_text("")
+    assert_rejected(model, tmp_path / "w", ValueError, "w' is damaged: its index does not end like")
     assert_rejected(model, tmp_path, ValueError, "is a directory")
     write_weights(model, path)
     content = path.read_bytes()
@@ -264,10 +268,10 @@ def test_missing_corrupt_and_unknown_files_are_named(tmp_path):
 
 
 def test_pipe_is_rejected_without_waiting(tmp_path):
-    os.mkfifo(tmp_path / "w")
-    assert_rejected(sequential(), tmp_path / "w", ValueError, "a device or a pipe")
+    os.mkfifo(tmp_path / "w.h5")
+    assert_rejected(sequential(), tmp_path / "w.h5", ValueError, "a device or a pipe")
     with pytest.raises(ValueError, match="a device or a pipe"):
-        write_weights(sequential(), tmp_path / "w")
+        write_weights(sequential(), tmp_path / "w.h5")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,13 @@ from typing import BinaryIO
 
 from podium.saving.formats._archive import MAGIC
 from podium.saving.formats._safetensors import SUFFIX, is_safetensors
+from podium.saving.tensorflow_files._detect import (
+    INDEX_SUFFIX,
+    contains_saved_model,
+    is_hdf5_filepath,
+    is_readable_tf_checkpoint,
+    saved_variables,
+)
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
@@ -17,22 +24,18 @@ HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 def detect_tensorflow(filepath: str) -> str | None:
     """Return the prefix of the TensorFlow checkpoint at a path, or None.
 
-    A path that does not exist is one if there is an `.index` file with its name; a SavedModel has
-    one in its `variables`.
+    A path is one if there is an `.index` file with its name; a SavedModel has one in its
+    `variables`.
 
     Raises:
         ValueError: It is a SavedModel without readable variables.
     """
-    if not os.path.exists(filepath) and os.path.isfile(f"{filepath}.index"):
+    has_index = os.path.isfile(filepath + INDEX_SUFFIX) and not is_hdf5_filepath(filepath)
+    # There may be another file with the name of the prefix, such as `checkpoint`.
+    if has_index and (not os.path.isfile(filepath) or is_readable_tf_checkpoint(filepath)):
         return filepath
-    if os.path.isdir(filepath) and os.path.isfile(os.path.join(filepath, "saved_model.pb")):
-        prefix = os.path.join(filepath, "variables", "variables")
-        if os.path.isfile(f"{prefix}.index"):
-            return prefix
-        raise ValueError(
-            f"Unable to load weights from {filepath!r}: it is a SavedModel, and its checkpoint "
-            f"{f'{prefix}.index'!r} is missing."
-        )
+    if contains_saved_model(filepath):
+        return saved_variables(filepath)
     return None
 
 

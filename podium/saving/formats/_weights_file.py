@@ -1,5 +1,5 @@
-"""Weights in files: `.weights.h5` in Keras 3's layout, `.safetensors`, and other names in Keras 2's
-layout of HDF5.
+"""Weights in files: `.weights.h5` in Keras 3's layout, `.safetensors`, `.h5` in Keras 2's layout of
+HDF5, and other names as TensorFlow checkpoints.
 
 A file is replaced completely or not at all. Reading detects the format from the contents, not from
 the name, and does not trust them.
@@ -37,12 +37,15 @@ from podium.saving.formats._layer_groups import (
     write_groups,
 )
 from podium.saving.formats._safetensors import SUFFIX, list_tensors, read_tensors, write_tensors
-from podium.saving.formats._tensorflow_checkpoint import plan_checkpoint_load
+from podium.saving.formats._tensorflow_checkpoint import plan_checkpoint_load, write_checkpoint
 from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
 from podium.saving.io._errors import InvalidFileError
 from podium.saving.io._load_plan import LoadPlan, LoadReport
+from podium.saving.tensorflow_files._checkpoint_state import has_checkpoint, write_state
+from podium.saving.tensorflow_files._detect import is_hdf5_filepath
 
-_FORMATS = ("h5", "hdf5", "keras", "safetensors")
+_FORMATS = ("h5", "hdf5", "keras", "safetensors", "tf", "tensorflow")
+_TENSORFLOW = ("tf", "tensorflow")
 
 
 def write_weights(
@@ -57,12 +60,13 @@ def write_weights(
     Args:
         model: A model whose weights exist.
         filepath: The path; its directory must exist. A link is followed. Names that end in
-            `.weights.h5` get Keras 3's layout, `.safetensors` that format, all others Keras 2's
-            layout. A path with a slash at the end, or of a directory that has such weights, gets a
-            checkpoint directory.
+            `.weights.h5` get Keras 3's layout, `.h5`, `.hdf5` and `.keras` Keras 2's layout,
+            `.safetensors` that format. All others are the prefix of a TensorFlow checkpoint, whose
+            directory is created. A path with a slash at the end, or of a directory that has such
+            weights, gets a checkpoint directory.
         overwrite: Whether an existing file may be replaced.
-        save_format: "safetensors", to override the name; "h5", "hdf5" and "keras" mean HDF5, in the
-            layout of the name.
+        save_format: "safetensors" or "tf", to override the name; "h5", "hdf5" and "keras" mean
+            HDF5, in the layout of the name.
         options: Accepted for Keras 2's signature: None.
 
     Raises:
@@ -70,15 +74,19 @@ def write_weights(
         FileNotFoundError: The directory does not exist.
         FileExistsError: The file exists, and `overwrite` is False.
     """
-    if options is not None or save_format == "tf":
+    if options is not None:
         raise ValueError(
-            f"save_weights was given save_format={save_format!r}, options={options!r}. "
-            "TensorFlow's checkpoints cannot be written; weights are written as HDF5 or "
-            "safetensors. Leave both arguments out."
+            f"save_weights was given options={options!r}, which are for writing from TensorFlow's "
+            "devices. Leave it out."
         )
     if save_format is not None:
         check_choice("save_format", save_format, _FORMATS)
     target = os.fsdecode(filepath)
+    if save_format in _TENSORFLOW and is_hdf5_filepath(target.lower()):
+        raise ValueError(
+            f"save_weights was given {target!r} and save_format={save_format!r}; the name is one "
+            "of an HDF5 file. Leave out the extension, or `save_format`."
+        )
     if is_directory_target(target):
         if save_format is not None:
             raise ValueError(
@@ -88,9 +96,15 @@ def write_weights(
         weights_by_layer(model, "save_weights")  # raises for a model that is not built
         write_weights_directory(model, target, overwrite)
         return
-    path = resolve_target("save_weights", target, overwrite)
     layers = weights_by_layer(model, "save_weights")
-    if save_format == "safetensors" or (save_format is None and target.lower().endswith(SUFFIX)):
+    is_safetensors = target.lower().endswith(SUFFIX)
+    if save_format in _TENSORFLOW or (
+        save_format is None and not is_safetensors and not is_hdf5_filepath(target.lower())
+    ):
+        _write_tensorflow(model, target, overwrite)
+        return
+    path = resolve_target("save_weights", target, overwrite)
+    if save_format == "safetensors" or (save_format is None and is_safetensors):
         values = weights_by_name(model)
         with atomic_write("save_weights", path) as file:
             write_tensors(file, values)
@@ -102,6 +116,22 @@ def write_weights(
         write_groups(image, image.file, layers)
     with atomic_write("save_weights", path) as file:
         image.write(file)
+
+
+def _write_tensorflow(model: SavableModel, target: str, overwrite: bool) -> None:
+    path = os.path.abspath(target)
+    if os.path.isdir(path):
+        raise IsADirectoryError(
+            f"save_weights was given {target!r}, a directory; the beginning of the names of a "
+            f"checkpoint's files was expected: {os.path.join(target, 'ckpt')!r}."
+        )
+    if has_checkpoint(path) and not overwrite:
+        raise FileExistsError(
+            f"save_weights was given {target!r}, the name of an existing checkpoint, and "
+            "overwrite=False. Choose another name."
+        )
+    write_checkpoint("save_weights", path, model, model.weights)
+    write_state("save_weights", path)
 
 
 def read_weights(

@@ -16,3 +16,4 @@ from podium.saving.tensorflow_files._detect import is_hdf5_filepath as is_hdf5_f
 from podium.saving.tensorflow_files._detect import (
     is_readable_tf_checkpoint as is_readable_tf_checkpoint,
 )
+from podium.saving.tensorflow_files._tensor_bundle_writer import delete_bundle as delete_bundle

@@ -48,7 +48,7 @@ class LoadReport(NamedTuple):
     """What `load_weights` did: paths of the loaded weights, and messages about all others.
 
     All but `loaded` are empty, unless `skip_mismatch` or `by_name` allowed differences: otherwise
-    such a file is an error.
+    such a file is an error. A checkpoint of TensorFlow 1 may have other variables (`unexpected`).
 
     Example:
         >>> podium.saving.LoadReport(["dense/kernel"], [], [], []).loaded
@@ -64,6 +64,29 @@ class LoadReport(NamedTuple):
     def problems(self) -> list[str]:
         """Messages about everything that does not fit."""
         return self.mismatched + self.missing + self.unexpected
+
+    def expect_partial(self) -> LoadReport:
+        """Return the report, as the status of tf_keras's `load_weights` does."""
+        return self
+
+    def assert_consumed(self) -> LoadReport:
+        """Return the report; raise AssertionError if there is something that does not fit."""
+        if self.problems:
+            raise AssertionError(f"Not everything was loaded: {'; '.join(self.problems[:10])}.")
+        return self
+
+    def assert_existing_objects_matched(self) -> LoadReport:
+        """Return the report; raise AssertionError if there are weights that were not loaded."""
+        problems = self.mismatched + self.missing
+        if problems:
+            raise AssertionError(f"These were not loaded: {'; '.join(problems[:10])}.")
+        return self
+
+    def assert_nontrivial_match(self) -> LoadReport:
+        """Return the report; raise AssertionError if nothing was loaded."""
+        if not self.loaded:
+            raise AssertionError("Nothing was loaded: no weight of the model is in the file.")
+        return self
 
 
 class LoadPlan(NamedTuple):

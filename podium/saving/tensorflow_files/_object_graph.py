@@ -59,7 +59,15 @@ def read_object_graph(bundle: TensorBundle) -> ObjectGraph | None:
     content = bundle.read_strings(GRAPH_KEY)
     if len(content) != 1:
         raise InvalidFileError("is damaged: its graph of objects is not one string.")
-    return parse_object_graph(content[0])
+    nodes = parse_object_graph(content[0])
+    for node in nodes:
+        for key in node.keys.values():
+            if key not in bundle.tensors:
+                raise InvalidFileError(
+                    f"is damaged: its graph of objects has the tensor {key[:200]!r}, and its index "
+                    "does not."
+                )
+    return nodes
 
 
 def parse_object_graph(content: bytes) -> ObjectGraph:

@@ -19,12 +19,11 @@ from podium.saving.io._atomic_write import open_regular_file
 from podium.saving.io._errors import InvalidFileError
 from podium.saving.tensorflow_files._bundle_entry import StoredTensor, parse_entry, parse_header
 from podium.saving.tensorflow_files._crc32c import crc32c, mask_crc32c
+from podium.saving.tensorflow_files._detect import INDEX_SUFFIX
 from podium.saving.tensorflow_files._slice_keys import FULL, Extent, slice_key
 from podium.saving.tensorflow_files._sorted_string_table import read_table
 from podium.saving.tensorflow_files._tensor_dtypes import STRING
 from podium.saving.tensorflow_files._wire_format import encode_varint, read_varint
-
-INDEX_SUFFIX = ".index"
 
 
 def shard_path(prefix: str, shard: int, num_shards: int) -> str:

@@ -23,9 +23,9 @@ from podium.saving.tensorflow_files._bundle_entry import (
     encode_header,
 )
 from podium.saving.tensorflow_files._crc32c import crc32c, mask_crc32c
+from podium.saving.tensorflow_files._detect import INDEX_SUFFIX
 from podium.saving.tensorflow_files._sorted_string_table import encode_table
 from podium.saving.tensorflow_files._tensor_bundle import (
-    INDEX_SUFFIX,
     encode_strings,
     read_num_shards,
     shard_path,
@@ -114,7 +114,14 @@ def _link_as_single_shard(prefix: str) -> bool:
     return True
 
 
-def _remove_shards(prefix: str, except_for: str) -> None:
+def delete_bundle(prefix: str) -> None:
+    """Delete the files of a checkpoint, the index first; those that are missing are ignored."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(prefix + INDEX_SUFFIX)
+    _remove_shards(prefix)
+
+
+def _remove_shards(prefix: str, except_for: str | None = None) -> None:
     for path in glob.glob(f"{glob.escape(prefix)}.data-[0-9]*-of-[0-9]*"):
         if path != except_for:
             with contextlib.suppress(OSError):
