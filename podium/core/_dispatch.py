@@ -80,6 +80,9 @@ Operators._dispatch = staticmethod(dispatch)  # type: ignore[method-assign, assi
 def lift(fn: AnyFunction) -> AnyFunction:
     """Return a JAX function that accepts Podium values and that gradient tapes record.
 
+    If `fn` has an attribute `finish`, that is called with the outputs and the arguments, and
+    returns the outputs.
+
     Args:
         fn: A pure function of arrays, such as `jax.lax.erf_inv` or your own.
 
@@ -95,9 +98,12 @@ def lift(fn: AnyFunction) -> AnyFunction:
         array([-1.4142, -0.1768], dtype=float32)
     """
 
+    finish = getattr(fn, "finish", None)
+
     @functools.wraps(fn)
     def dispatch_fn(*args: Any, **kwargs: Any) -> Any:
-        return dispatch(fn, *args, **kwargs)
+        outputs = dispatch(fn, *args, **kwargs)
+        return outputs if finish is None else finish(outputs, *args, **kwargs)
 
     return dispatch_fn
 

@@ -9,10 +9,17 @@ import jax.numpy as jnp
 
 from podium._typing import DTypeLike
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import Values, align_targets, loss_function, mean_over_axis
+from podium.losses._loss_function import (
+    Values,
+    align_targets,
+    inverts,
+    loss_function,
+    mean_over_axis,
+)
 from podium.ops.internal import raw_binary_crossentropy
 
 
+@inverts("sigmoid")
 @loss_function
 def binary_crossentropy(
     y_true: Values,
@@ -47,6 +54,7 @@ def binary_crossentropy(
     )
 
 
+@inverts("sigmoid")
 @loss_function
 def binary_focal_crossentropy(
     y_true: Values,
@@ -81,9 +89,11 @@ def binary_focal_crossentropy(
     """
     y_true, y_pred = align_targets("binary_focal_crossentropy", y_true, y_pred, _ADVICE)
     y_true = _smooth_labels(y_true, label_smoothing)
-    y_pred = jax.nn.sigmoid(y_pred) if from_logits else y_pred
-    right = y_true * y_pred + (1.0 - y_true) * (1.0 - y_pred)
-    values = jnp.power(1.0 - right, gamma) * raw_binary_crossentropy(y_true, y_pred)
+    shares = jax.nn.sigmoid(y_pred) if from_logits else y_pred
+    right = y_true * shares + (1.0 - y_true) * (1.0 - shares)
+    values = jnp.power(1.0 - right, gamma) * raw_binary_crossentropy(
+        y_true, y_pred, from_logits=from_logits
+    )
     if apply_class_balancing:
         values = values * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
     return mean_over_axis(values, axis)

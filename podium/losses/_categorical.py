@@ -11,10 +11,11 @@ import jax.numpy as jnp
 from podium._typing import DTypeLike
 from podium.core import epsilon, warn_user
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import Values, align_targets, loss_function
+from podium.losses._loss_function import Values, align_targets, inverts, loss_function
 from podium.ops.internal import raw_categorical_crossentropy
 
 
+@inverts("softmax")
 @loss_function
 def categorical_crossentropy(
     y_true: Values,

@@ -24,6 +24,7 @@ from podium.losses._loss import Loss
 from podium.losses._loss_function import (
     Values,
     is_loss_function,
+    replace_by_logits,
     squeeze_or_expand_to_same_rank,
     to_dispatchable,
 )
@@ -71,6 +72,7 @@ class LossFunctionWrapper(Loss):
             return super().__call__(y_true, y_pred, sample_weight)
         self._check_replica_reduction()
         mask = getattr(y_pred, "_keras_mask", None)
+        y_pred, _, options = replace_by_logits(self.fn, y_pred, (), self._fn_kwargs)
         # A built-in function: values, weights and reduction are one entry on a tape.
         reduced = dispatch(
             self._reduced_loss,
@@ -78,7 +80,7 @@ class LossFunctionWrapper(Loss):
             to_dispatchable(y_pred),
             to_dispatchable(sample_weight),
             mask,
-            **self._fn_kwargs,
+            **options,
         )
         return unwrap_result(reduced) if is_raw_trace(y_pred) else reduced
 

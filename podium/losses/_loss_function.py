@@ -5,8 +5,9 @@ alignment of targets with predictions: one float dtype, one rank, and never a si
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeAlias, cast
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ from podium.core import (
     floatx,
     promote_dtypes,
 )
+from podium.ops.internal import prefer_logits
 
 # A value as callers of a loss pass it (`TensorLike`); `loss_function` converts it to a `jax.Array`
 # before the body of a loss runs.
@@ -30,6 +32,7 @@ Values: TypeAlias = Any
 VALUE_TYPES = (Tensor, Variable, KerasTensor, jax.Array, np.ndarray)
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 # The values of a loss, or a pair of the values and the mask of valid ones.
 MaskedValues: TypeAlias = jax.Array | tuple[jax.Array, jax.Array]
@@ -54,6 +57,7 @@ def loss_function(pure: Callable[P, MaskedValues]) -> Callable[P, Tensor]:
 
     @functools.wraps(pure)
     def public(y_true: Values, y_pred: Values, *args: Any, **kwargs: Any) -> Any:
+        y_pred, args, kwargs = replace_by_logits(public, y_pred, args, kwargs)
         result = dispatch(raw, to_dispatchable(y_true), to_dispatchable(y_pred), *args, **kwargs)
         if not isinstance(result, tuple):
             return result
@@ -65,6 +69,37 @@ def loss_function(pure: Callable[P, MaskedValues]) -> Callable[P, Tensor]:
 
     public.raw = raw  # type: ignore[attr-defined]
     return cast(Callable[P, Tensor], public)
+
+
+def inverts(activation: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Mark a loss function that computes with the logits if it is given the outputs of this
+    activation: a decorator without a wrapper.
+    """
+
+    def decorate(fn: Callable[P, R]) -> Callable[P, R]:
+        vars(fn)["activation"] = activation
+        return fn
+
+    return decorate
+
+
+def replace_by_logits(
+    fn: Callable[..., Any], y_pred: Values, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Values, tuple[Any, ...], dict[str, Any]]:
+    """Return the predictions and the further arguments for a call of a loss function; the logits
+    instead of the outputs of the activation that `fn` inverts.
+    """
+    activation = getattr(fn, "activation", None)
+    if activation is None or getattr(y_pred, "_keras_logits", None) is None:
+        return y_pred, args, kwargs
+    bound = inspect.signature(fn).bind_partial(None, y_pred, *args, **kwargs)
+    bound.apply_defaults()
+    options = dict(list(bound.arguments.items())[2:])
+    axis = options["axis"] if activation == "softmax" else None
+    y_pred, options["from_logits"] = prefer_logits(
+        fn.__name__, activation, y_pred, options["from_logits"], axis
+    )
+    return y_pred, (), options
 
 
 def is_loss_function(fn: Callable[..., Any]) -> bool:

@@ -13,10 +13,17 @@ import jax.numpy as jnp
 from podium._typing import DTypeLike
 from podium.core import warn_user
 from podium.losses._function_wrapper import BuiltInLoss
-from podium.losses._loss_function import MaskedValues, Values, cast_to_float, loss_function
+from podium.losses._loss_function import (
+    MaskedValues,
+    Values,
+    cast_to_float,
+    inverts,
+    loss_function,
+)
 from podium.ops.internal import raw_sparse_categorical_crossentropy
 
 
+@inverts("softmax")
 @loss_function
 def sparse_categorical_crossentropy(
     y_true: Values,

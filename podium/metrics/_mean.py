@@ -12,6 +12,8 @@ import jax.numpy as jnp
 
 from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import Tensor, Variable, dispatch, stop_gradient
+from podium.core.internal import find_logits
+from podium.losses.internal import replace_by_logits
 from podium.metrics._alignment import (
     broadcast_weights,
     divide_or_zero,
@@ -147,15 +149,18 @@ class MeanMetricWrapper(Mean):
         """Update the mean with a batch."""
         mask = getattr(y_pred, "_keras_mask", None)
         if hasattr(self._fn, "raw"):  # a built-in function: values and sums are one operation
+            y_pred, _, options = replace_by_logits(self._fn, y_pred, (), self._fn_kwargs)
             parts = (
                 stop_gradient_of(y_true),
                 stop_gradient_of(y_pred),
                 stop_gradient_of(sample_weight),
             )
-            return self._accumulate(*dispatch(self._sum_values, *parts, mask, **self._fn_kwargs))
+            return self._accumulate(*dispatch(self._sum_values, *parts, mask, **options))
+        logits = find_logits(y_pred)
         y_true, y_pred = stop_gradient(y_true), stop_gradient(y_pred)
         if isinstance(y_pred, Tensor):
             y_pred._keras_mask = mask  # for `fn`
+            y_pred._keras_logits = logits and logits._replace(tensor=stop_gradient(logits.tensor))
         self._add(self._fn(y_true, y_pred, **self._fn_kwargs), sample_weight, mask)
 
     def _sum_values(

@@ -85,9 +85,10 @@ class BackwardGraph:
         used.update(id(value) for entry in self.entries for value in entry.inputs)
         expanded: list[Entry] = []
         for entry in self.entries:
-            has_source = any(id(output) in source_ids for output in entry.outputs)
-            is_partly_used = any(id(output) not in used for output in entry.outputs)
-            if len(entry.outputs) < 2 or entry.recorded_call is None:
+            outputs = _separate_outputs(entry, used)
+            has_source = any(id(output) in source_ids for output in outputs)
+            is_partly_used = any(not _is_used(output, used) for output in outputs)
+            if len(outputs) < 2 or entry.recorded_call is None:
                 expanded.append(entry)
             elif has_source or (is_partly_used and entry.recorded_call.composite):
                 expanded.extend(self._inner_entries(entry, required=has_source))
@@ -318,3 +319,17 @@ class BackwardGraph:
 def _accumulate_cotangent(cotangents: dict[int, Any], value: Value, cotangent: jax.Array) -> None:
     key = id(value)
     cotangents[key] = cotangents[key] + cotangent if key in cotangents else cotangent
+
+
+def _separate_outputs(entry: Entry, used: set[int]) -> list[Tensor]:
+    """Return the outputs without unused logits, which depend on the same values as the outputs
+    that they are behind.
+    """
+    logits = [output._keras_logits for output in entry.outputs]
+    spare = {id(item.tensor) for item in logits if item is not None} - used
+    return [output for output in entry.outputs if id(output) not in spare]
+
+
+def _is_used(output: Tensor, used: set[int]) -> bool:
+    logits = output._keras_logits
+    return id(output) in used or (logits is not None and id(logits.tensor) in used)

@@ -27,6 +27,7 @@ from podium.core.autodiff._entries import (
 )
 from podium.core.compile._variable_scope import ValuesById, VariableScope
 from podium.core.tensor._dtypes import is_differentiable
+from podium.core.tensor._logits import Logits, attach_logits, collect_logits
 from podium.core.tensor._symbolic import is_symbolic
 from podium.core.tensor._tensor import Tensor, wrap
 from podium.core.tensor._variable import Variable
@@ -123,22 +124,23 @@ class _RecordedCall:
         self._result_structure = ResultStructure()
         self.missed_inputs: list[Value] = []
 
-    def record(self) -> tuple[Tree, list[Tree], list[jax.Array]]:
+    def record(self) -> tuple[Tree, list[Tree], list[Logits | None], list[jax.Array]]:
         """Run the call as one entry, and record it unless inputs were missed.
 
         `missed_inputs` has the Tensors and Variables that it read and that are not inputs yet.
 
         Returns:
-            The result, the losses that layers added, and the values that were written.
+            The result, the losses that layers added, the logits behind the result, and the values
+            that were written.
         """
         inputs = [node_of(value) for value in self._inputs]
         values = [read_array(value) for value in self._inputs]
 
         def pure(*values: jax.Array) -> tuple[list[jax.Array], list[Any]]:
-            result, scope, _ = self._run(values, tapes=())
+            result, logits, scope, _ = self._run(values, tapes=())
             self._scope = scope
             losses = [unwrap_result(value) for value in scope.locals.values()]
-            outputs, others = self._result_structure.split((result, losses))
+            outputs, others = self._result_structure.split((result, losses, logits))
             return outputs, others + [value for _, value in scope.writes.values()]
 
         entry, others = run_entry(pure, inputs, values, recorded_call=self)
@@ -152,11 +154,18 @@ class _RecordedCall:
         if not self.missed_inputs:
             append_entry(entry)
         count = len(others) - len(self._scope.writes)
-        result, losses = self._result_structure.join(entry.outputs, others[:count])
-        return result, losses, others[count:]
+        result, losses, logits = self._result_structure.join(entry.outputs, others[:count])
+        return result, losses, logits, others[count:]
 
-    def commit(self, result: Tree, losses: list[Tree], written: list[jax.Array]) -> Tree:
+    def commit(
+        self,
+        result: Tree,
+        losses: list[Tree],
+        logits: list[Logits | None],
+        written: list[jax.Array],
+    ) -> Tree:
         """Assign what the call wrote, set its layers' losses, and return the result."""
+        attach_logits(result, logits)
         self._scope.commit_as(written)
         for local, value in zip(self._scope.locals, losses, strict=True):
             local.set(value)
@@ -164,12 +173,12 @@ class _RecordedCall:
 
     def _run(
         self, values: Sequence[jax.Array], tapes: tuple[TapeBase, ...]
-    ) -> tuple[Tree, VariableScope, list[Value]]:
+    ) -> tuple[Tree, list[Logits | None], VariableScope, list[Value]]:
         """Run the body with these values of its inputs.
 
         Returns:
-            The result (of Tensors if a tape records, else of arrays), the scope in which it ran,
-            and the inputs under their inner identity.
+            The result and the logits behind it (of Tensors if a tape records, else of arrays), the
+            scope in which it ran, and the inputs under their inner identity.
         """
         inputs = {id(v): (v, array) for v, array in zip(self._inputs, values, strict=True)}
         paused_tapes = () if tapes else self._paused_tapes
@@ -185,14 +194,17 @@ class _RecordedCall:
         args, kwargs = jax.tree.unflatten(self._treedef, leaves)
         with override(scope=scope, tapes=tapes, **self._layer_context):
             result = self._body(*args, **kwargs)
-            return (result if tapes else unwrap_result(result)), scope, inner
+            logits = collect_logits(result)
+            if not tapes:
+                result, logits = unwrap_result((result, logits))
+            return result, logits, scope, inner
 
     def replay(
         self, values: Sequence[jax.Array], tape: TapeBase
     ) -> tuple[list[Value], list[Tensor]]:
         """Run again while `tape` records; return the inner inputs and the inner outputs."""
-        result, scope, inner = self._run(values, tapes=(tape,))
-        leaves = tree_leaves(preserve_key_order((result, list(scope.locals.values()))))
+        result, logits, scope, inner = self._run(values, tapes=(tape,))
+        leaves = tree_leaves(preserve_key_order((result, list(scope.locals.values()), logits)))
         return inner, [
             leaf for leaf in leaves if isinstance(leaf, Tensor) and is_differentiable(leaf._value)
         ]

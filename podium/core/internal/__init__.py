@@ -122,6 +122,12 @@ from podium.core.tensor._aligned_memory import array_for_device as array_for_dev
 # Returns an empty array in aligned memory.
 from podium.core.tensor._aligned_memory import empty_array as empty_array
 
+# What a softmax or a sigmoid was computed from.
+from podium.core.tensor._logits import Logits as Logits
+
+# Returns the logits behind a value, unless a gradient would be lost.
+from podium.core.tensor._logits import find_logits as find_logits
+
 # Returns a value as an array with a sharding, which may span processes.
 from podium.core.tensor._placement import place_value as place_value
 

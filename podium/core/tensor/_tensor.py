@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,9 @@ from podium.core._context import context
 from podium.core._validation import as_number_array
 from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
+
+if TYPE_CHECKING:
+    from podium.core.tensor._logits import Logits
 
 
 class Tensor(Operators["Tensor"]):
@@ -47,7 +50,7 @@ class Tensor(Operators["Tensor"]):
 
     # `_is_batch` is set by iterators alone: see `mark_batch`; `metric` by a metric whose result
     # this is.
-    __slots__ = ("__weakref__", "_is_batch", "_keras_mask", "_value", "metric")
+    __slots__ = ("__weakref__", "_is_batch", "_keras_logits", "_keras_mask", "_value", "metric")
 
     _is_batch: bool
     metric: object
@@ -59,6 +62,7 @@ class Tensor(Operators["Tensor"]):
             value = jnp.asarray(as_number_array(value))
         self._value: jax.Array = value
         self._keras_mask: Tensor | None = None
+        self._keras_logits: Logits | None = None
 
     @property
     def value(self) -> jax.Array:
@@ -150,6 +154,7 @@ def wrap(value: jax.Array) -> Tensor:
     tensor = Tensor.__new__(Tensor)
     tensor._value = value
     tensor._keras_mask = None
+    tensor._keras_logits = None
     return tensor
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from podium._typing import Config, SymbolicShape
 from podium.core import Tensor, dispatch
 from podium.layers.activations._activation import ElementwiseLayer
+from podium.ops.internal import store_logits
 
 
 class Softmax(ElementwiseLayer):
@@ -39,7 +40,7 @@ class Softmax(ElementwiseLayer):
                 "that of the inputs, counted from the end."
             )
         outputs: Tensor = dispatch(masked_softmax, inputs, mask, self.axis)
-        return outputs
+        return outputs if mask is not None else store_logits(outputs, inputs, "softmax", self.axis)
 
     def get_config(self) -> Config:
         """Return the arguments that recreate this layer."""

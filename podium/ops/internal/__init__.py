@@ -34,3 +34,9 @@ from podium.ops.nn._losses import (
 
 # Matrix product of arrays with a fast gradient for kernels with few columns.
 from podium.ops.nn._narrow_matmul import narrow_matmul as narrow_matmul
+
+# Returns the logits behind the output of a softmax or sigmoid, for crossentropies.
+from podium.ops.nn._probability_logits import prefer_logits as prefer_logits
+
+# Stores with the output of a softmax or sigmoid what it was applied to.
+from podium.ops.nn._probability_logits import store_logits as store_logits

@@ -10,6 +10,7 @@ from podium._typing import TensorLike
 from podium.core import Tensor, epsilon
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
+from podium.ops.nn._probability_logits import prefer_logits
 
 
 def _log_probabilities(output: Array, from_logits: bool, axis: int) -> Array:
@@ -53,6 +54,7 @@ def binary_crossentropy(
         >>> ops.binary_crossentropy([0.0, 1.0], [0.5, 0.5]).numpy()
         array([0.6931472, 0.6931472], dtype=float32)
     """
+    output, from_logits = prefer_logits("binary_crossentropy", "sigmoid", output, from_logits)
     return dispatch(_binary_crossentropy, target, output, from_logits)
 
 
@@ -88,6 +90,9 @@ def categorical_crossentropy(
         >>> ops.categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]).numpy()
         array([0.6931472], dtype=float32)
     """
+    output, from_logits = prefer_logits(
+        "categorical_crossentropy", "softmax", output, from_logits, axis
+    )
     return dispatch(_categorical_crossentropy, target, output, from_logits, axis)
 
 
@@ -129,6 +134,9 @@ def sparse_categorical_crossentropy(
         >>> ops.sparse_categorical_crossentropy([1], [[0.5, 0.5]]).numpy()
         array([0.6931472], dtype=float32)
     """
+    output, from_logits = prefer_logits(
+        "sparse_categorical_crossentropy", "softmax", output, from_logits, axis
+    )
     return dispatch(_sparse_categorical_crossentropy, target, output, from_logits, axis)
 
 

@@ -8,11 +8,19 @@ from podium._typing import TensorLike
 from podium.core import Tensor
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
+from podium.ops.nn._probability_logits import store_logits
 
 
 @array_function()
 def _sigmoid(x: Array) -> Array:
     return nn.sigmoid(to_float(x))
+
+
+def _store_sigmoid_logits(outputs: Tensor, x: TensorLike) -> Tensor:
+    return store_logits(outputs, x, "sigmoid")
+
+
+vars(_sigmoid)["finish"] = _store_sigmoid_logits
 
 
 @operation(_sigmoid)
@@ -26,7 +34,7 @@ def sigmoid(x: TensorLike) -> Tensor:
         >>> ops.sigmoid([-2.0, 0.0, 2.0]).numpy()
         array([0.11920292, 0.5       , 0.880797  ], dtype=float32)
     """
-    return dispatch(_sigmoid, x)
+    return _store_sigmoid_logits(dispatch(_sigmoid, x), x)
 
 
 @array_function()

@@ -14,11 +14,19 @@ from podium.core import Tensor
 from podium.ops._arguments import hashable_axis
 from podium.ops._operation import array_function, dispatch, operation
 from podium.ops._promotion import to_float
+from podium.ops.nn._probability_logits import store_logits
 
 
 @array_function()
 def _softmax(x: Array, axis: int | Sequence[int] = -1) -> Array:
     return jax.nn.softmax(to_float(x), axis=hashable_axis(axis))
+
+
+def _store_softmax_logits(outputs: Tensor, x: TensorLike, axis: int | Sequence[int] = -1) -> Tensor:
+    return store_logits(outputs, x, "softmax", axis)
+
+
+vars(_softmax)["finish"] = _store_softmax_logits
 
 
 @operation(_softmax)
@@ -40,7 +48,7 @@ def softmax(x: TensorLike, axis: int | Sequence[int] = -1) -> Tensor:
             "result is 1 everywhere. Did you mean `ops.sigmoid`?",
             stacklevel=2,
         )
-    return dispatch(_softmax, x, axis)
+    return _store_softmax_logits(dispatch(_softmax, x, axis), x, axis)
 
 
 @array_function()

@@ -1,0 +1,4 @@
+"""What other packages of Podium may use of `podium.losses` beyond its public API. Not for users."""
+
+# Replaces probabilities by the logits behind them in the arguments of a crossentropy.
+from podium.losses._loss_function import replace_by_logits as replace_by_logits
