@@ -1,7 +1,8 @@
 """The import hook that makes `import tensorflow`, `keras` and `tf_keras` import Podium.
 
 It is installed only by `python -m podium` and by `install()`. While it is installed, the real
-packages are never imported: a name that Podium lacks raises an ImportError.
+packages are never imported: a name that Podium lacks raises an ImportError. Which module of Podium
+a path means is in `_module_paths.py`.
 """
 
 from __future__ import annotations
@@ -13,18 +14,11 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-_KERAS = "podium.compat.keras"
-# Dotted names in scripts, the longest first, and Podium's module for each.
-_MODULES = {
-    "tensorflow.python.keras": _KERAS,
-    "tensorflow.keras": _KERAS,
-    "tensorflow.python": "podium.compat.tensorflow",
-    "tensorflow": "podium.compat.tensorflow",
-    "tf_keras": _KERAS,
-    "keras.src": _KERAS,
-    "keras.api": _KERAS,
-    "keras": _KERAS,
-}
+from podium.compat._module_paths import MODULES, canonical_path, make_module
+from podium.core.internal import set_tensorflow_mode
+
+_REPLACED = ("tensorflow", "keras", "tf_keras")
+_ROOTS = {"keras": "podium.compat.keras", "tensorflow": "podium.compat.tensorflow"}
 
 
 class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -34,7 +28,7 @@ class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return a spec for a name that Podium replaces; None for all others."""
-        if fullname.partition(".")[0] not in ("tensorflow", "keras", "tf_keras"):
+        if fullname.partition(".")[0] not in _REPLACED:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -50,11 +44,31 @@ class PodiumFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.modules[module.__name__] = _resolve(module.__name__)
 
 
+class PodiumSubmoduleFinder(PodiumFinder):
+    """Finds private modules of Keras in Podium's packages.
+
+    `from tensorflow.keras.utils import tf_utils` asks for `podium.utils.tf_utils`, since
+    `tensorflow.keras.utils` is `podium.utils`. It is the last finder: Podium's own modules are
+    found before.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return a spec for a path in the table of `_module_paths.py`."""
+        if not fullname.startswith("podium.") or canonical_path(fullname) not in MODULES:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+
 def _resolve(fullname: str) -> ModuleType:
     """Return the module of Podium for a dotted name."""
-    prefix = next(name for name in _MODULES if fullname == name or fullname.startswith(f"{name}."))
-    module = importlib.import_module(_MODULES[prefix])
-    for part in fullname[len(prefix) :].split(".")[1:]:
+    path = canonical_path(fullname)
+    if path in MODULES:
+        return make_module(fullname, MODULES[path])
+    root, *parts = path.split(".")
+    module = importlib.import_module(_ROOTS[root])
+    for part in parts:
         inner = vars(module).get(part)
         if not isinstance(inner, ModuleType):
             inner = _import_submodule(module, part, fullname)
@@ -65,6 +79,8 @@ def _resolve(fullname: str) -> ModuleType:
 def _import_submodule(package: ModuleType, part: str, fullname: str) -> ModuleType:
     name = f"{package.__name__}.{part}"
     try:
+        if name == fullname:  # it is this import itself, of a module that is not in the table
+            raise ModuleNotFoundError(name=name)
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name:
@@ -78,12 +94,15 @@ def _import_submodule(package: ModuleType, part: str, fullname: str) -> ModuleTy
 
 
 _finder = PodiumFinder()
+_submodule_finder = PodiumSubmoduleFinder()
 
 
 def install() -> None:
     """Make `import tensorflow`, `keras` and `tf_keras` import Podium in this process.
 
-    `python -m podium script.py` does this before it runs the script.
+    `python -m podium script.py` does this before it runs the script. Tensors and Variables are
+    printed as TensorFlow prints them, and a device that this machine does not have is replaced by
+    another one, with a warning.
 
     Raises:
         RuntimeError: One of the real packages is already imported.
@@ -98,13 +117,15 @@ def install() -> None:
     """
     if _finder in sys.meta_path:
         return
-    real = [name for name in ("tensorflow", "keras", "tf_keras") if name in sys.modules]
+    real = [name for name in _REPLACED if name in sys.modules]
     if real:
         raise RuntimeError(
             f"{', '.join(real)} is already imported. Call `podium.compat.install()` before its "
             "first import."
         )
     sys.meta_path.insert(0, _finder)
+    sys.meta_path.append(_submodule_finder)
+    set_tensorflow_mode(True)
 
 
 def uninstall() -> None:
@@ -116,9 +137,22 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
-    for name in [
-        name
-        for name in sys.modules
-        if name.partition(".")[0] in ("tensorflow", "keras", "tf_keras")
-    ]:
-        del sys.modules[name]
+    sys.meta_path.remove(_submodule_finder)
+    set_tensorflow_mode(False)
+    for name in sorted(sys.modules, key=len, reverse=True):  # modules before their packages
+        is_added = name.startswith("podium.") and canonical_path(name) in MODULES
+        if name.partition(".")[0] in _REPLACED or (is_added and _is_made(sys.modules[name])):
+            _forget_module(name)
+
+
+def _is_made(module: ModuleType) -> bool:
+    """Return whether `make_module` made a module, which has no file."""
+    return not hasattr(module, "__file__")
+
+
+def _forget_module(name: str) -> None:
+    """Remove a module from `sys.modules`, and, if it was made, from its package."""
+    module = sys.modules.pop(name)
+    package, _, part = name.rpartition(".")
+    if package in sys.modules and _is_made(module):
+        vars(sys.modules[package]).pop(part, None)

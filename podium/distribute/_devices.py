@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import jax
 
-from podium.core.internal import context, jax_config, override
+from podium.core import warn_user
+from podium.core.internal import context, in_tensorflow_mode, jax_config, override
 
 _NAME = re.compile(r"^(?:.*/)?(?:device:)?(?P<kind>[a-z]+)(?::(?P<number>\d+))?$", re.IGNORECASE)
 _FLAG = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -42,6 +43,23 @@ def find_device(name: str) -> jax.Device:
             f"device={name!r} was given, and this machine has no such device. It has {available}."
         )
     return devices[number]
+
+
+def find_device_softly(name: str) -> jax.Device:
+    """Return the JAX device of a name; in a program written for TensorFlow, the default device in
+    place of one that this machine does not have, with a warning.
+    """
+    try:
+        return find_device(name)
+    except ValueError:
+        if not in_tensorflow_mode() or _NAME.match(str(name)) is None:
+            raise
+    device = jax.local_devices()[0]
+    warn_user(
+        f"device={name!r} was given, and this machine has no such device; "
+        f"'/{device.platform}:{device.id}' is used instead."
+    )
+    return device
 
 
 def default_device(device: jax.Device) -> contextlib.AbstractContextManager[object]:

@@ -15,7 +15,7 @@ from podium import ops
 from podium._typing import Tree
 from podium.core import Function, check_choice, map_structure
 from podium.core.internal import context, override, undo_on_error
-from podium.distribute._devices import default_device, find_device
+from podium.distribute._devices import default_device, find_device_softly
 from podium.distribute._replica_context import InputContext
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class OneDeviceStrategy(Strategy):
 
     def __init__(self, device: str):
         self.device = device
-        self._jax_device = find_device(device)
+        self._jax_device = find_device_softly(device)
 
     def _placement_scope(self) -> contextlib.AbstractContextManager[object]:
         return default_device(self._jax_device)

@@ -35,10 +35,15 @@ from podium.models._graph import Graph
 from podium.models._model_config import graph_config, model_from_graph_config
 from podium.models._summary import print_summary
 from podium.models.compile._compile_config import compile_config, compile_from_config
-from podium.models.compile._compile_state import CompileState, make_compile_state
+from podium.models.compile._compile_state import (
+    CompileState,
+    make_compile_state,
+    validate_compile,
+)
 from podium.models.compile._compiled_loss import CompiledLoss
 from podium.models.compile._compiled_metrics import CompiledMetrics
 from podium.models.compile._output_mapping import layer_names
+from podium.models.compile._trainable_state import TrainableState
 from podium.models.predict._output_collector import OutputCollector
 from podium.models.predict._predict import iterate_outputs, predict_all
 from podium.models.training._argument_checks import (
@@ -98,6 +103,7 @@ class Model(Layer):
         train_function: What `make_train_function` returned; None until it is needed.
         test_function: What `make_test_function` returned.
         predict_function: What `make_predict_function` returned.
+        train_tf_function: The same as `train_function`; None if steps run eagerly.
 
     Example:
         >>> x = podium.Input(shape=(8,))
@@ -137,6 +143,7 @@ class Model(Layer):
         self.stop_training = False
         self.history: History | None = None
         self.train_function: StepFunction | None = None
+        self.train_tf_function: StepFunction | None = None
         self.test_function: StepFunction | None = None
         self.predict_function: StepFunction | None = None
         self._compile_state = CompileState()
@@ -262,6 +269,7 @@ class Model(Layer):
             allowed=("pss_evaluation_shards", "from_serialized"),
         )
         self._check_initialized()
+        self._validate_compile(optimizer, [metrics, weighted_metrics])
         self._compile_state = make_compile_state(
             self,
             optimizer,
@@ -274,7 +282,17 @@ class Model(Layer):
             jit_compile,
             auto_scale_loss,
         )
+        self._clear_functions()
+
+    def _validate_compile(self, optimizer: Any, metrics: Any, **kwargs: Any) -> None:
+        """Raise for an optimizer of TensorFlow 1, and for parts made in another scope than the
+        model's; Keras 2's name, which subclasses extend.
+        """
+        validate_compile(self, optimizer, metrics)
+
+    def _clear_functions(self) -> None:
         self.train_function = self.test_function = self.predict_function = None
+        self.train_tf_function = None
 
     # --- training, evaluation, prediction
 
@@ -749,6 +767,10 @@ class Model(Layer):
         self.compute_loss(x, y, y_pred, sample_weight)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
+    def eval_step(self, data: Tree) -> dict[str, Any]:
+        """Evaluate one batch: another name of `test_step`, and overridable like it."""
+        return self.test_step(data)
+
     def predict_step(self, data: Tree) -> Tree:
         """Return the outputs for one batch. Override it to predict differently."""
         x, _, _ = unpack_x_y_sample_weight(data)
@@ -829,12 +851,15 @@ class Model(Layer):
         if self.train_function is None or force:
             step = make_logged_step(self.train_step, self._train_counter, self._train_means)
             self.train_function = self._make_execution(step, StepLogs)
+            self.train_tf_function = None if self.run_eagerly else self.train_function
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> StepFunction:
         """Return the function that `evaluate` calls with an iterator; see `make_train_function`."""
         if self.test_function is None or force:
-            step = make_logged_step(self.test_step, self._test_counter, self._test_means)
+            is_renamed = type(self).eval_step is not Model.eval_step
+            test_step = self.eval_step if is_renamed else self.test_step
+            step = make_logged_step(test_step, self._test_counter, self._test_means)
             self.test_function = self._make_execution(step, StepLogs)
         return self.test_function
 
@@ -926,6 +951,15 @@ class Model(Layer):
         return self._compile_state.is_compiled
 
     @property
+    def _is_compiled(self) -> bool:
+        """The same as `compiled`, under Keras 2's name; a `compile` of one's own sets it."""
+        return self.compiled
+
+    @_is_compiled.setter
+    def _is_compiled(self, value: bool) -> None:
+        self._compile_state.trainable_state = TrainableState(self) if value else None
+
+    @property
     def optimizer(self) -> Optimizer:
         """The optimizer passed to `compile`; None before."""
         return cast(Optimizer, self._compile_state.optimizer)
@@ -996,7 +1030,7 @@ class Model(Layer):
     @run_eagerly.setter
     def run_eagerly(self, value: bool) -> None:
         self._compile_state.run_eagerly = bool(value)
-        self.train_function = self.test_function = self.predict_function = None
+        self._clear_functions()
 
     @property
     def jit_compile(self) -> bool | str | None:

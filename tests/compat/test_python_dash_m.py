@@ -29,7 +29,8 @@ IMPORTS = """
     assert podium.layers.__spec__.name == "podium.layers"
     assert podium.layers.__name__ == "podium.layers"
     names = [name for name in sys.modules if name.startswith("tensorflow.")]
-    assert all("podium" in sys.modules[name].__name__ for name in names)
+    assert all("Podium" in sys.modules[name].__doc__ or "podium" in sys.modules[name].__name__
+               for name in names)
 """
 PROGRAM = f"""{IMPORTS}
     assert __name__ == "__main__" and sys.modules["__main__"].tf is tf

@@ -65,5 +65,5 @@ def test_walkthrough_final_listing_runs():
     counts = [line.split(" - ")[0] for line in out.splitlines() if "/epoch" in line]
     assert counts == ["100/100"] * 10  # the document's 101 counts a step that had no data
     before, after = (line for line in out.splitlines() if line.startswith("Metrics "))
-    assert "value=10.0" in before and "value=100." in before
+    assert "numpy=10.0" in before and "numpy=100." in before
     assert "e-13" in after and "e-05" in after  # the document's values: 1.4e-13 and 1.2e-05

@@ -142,3 +142,9 @@ from podium.core.tensor._tensor import is_batch as is_batch
 
 # Wraps a jax.Array in a Tensor without any check.
 from podium.core.tensor._tensor import wrap as wrap
+
+# Returns whether a program written for TensorFlow is running.
+from podium.core.tensor._text import in_tensorflow_mode as in_tensorflow_mode
+
+# Turns on TensorFlow's text of values, and its soft placement.
+from podium.core.tensor._text import set_tensorflow_mode as set_tensorflow_mode

@@ -23,8 +23,8 @@ from podium._typing import DTypeLike, Shape, T, TensorLike
 from podium.core import _errors
 from podium.core._context import context
 from podium.core._validation import as_number_array
-from podium.core.tensor._dtypes import standardize_dtype
 from podium.core.tensor._operators import Operators
+from podium.core.tensor._text import tensor_repr, tensor_str
 
 if TYPE_CHECKING:
     from podium.core.tensor._logits import Logits
@@ -139,11 +139,10 @@ class Tensor(Operators["Tensor"]):
         return format(str(self), spec)
 
     def __repr__(self) -> str:
-        head = f"shape={self.shape}, dtype={standardize_dtype(self.dtype)}"
-        if isinstance(self._value, jax.core.Tracer):
-            return f"<podium.Tensor {head}, inside a trace>"
-        text = np.array2string(np.asarray(self._value), threshold=20)
-        return f"<podium.Tensor {head}, value={text}>"
+        return tensor_repr(self._value, self.dtype.name)
+
+    def __str__(self) -> str:
+        return tensor_str(self._value, self.dtype.name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return Tensor(self._value)  # arrays are immutable, so copies share them

@@ -33,6 +33,7 @@ from podium.core.tensor._tensor import (
     is_recorded,
     wrap,
 )
+from podium.core.tensor._text import variable_repr
 
 
 class Variable(Operators[Tensor]):
@@ -274,11 +275,7 @@ shapes must be equal; reshape the value, or create a new Variable.
         return format(self.read_value(), spec) if spec else str(self)
 
     def __repr__(self) -> str:
-        value = self.read(keep=False)
-        text = ""
-        if not isinstance(value, jax.core.Tracer):
-            text = f", value={np.array2string(np.asarray(value), threshold=20)}"
-        return f"<Variable path={self._path}, shape={self._shape}, dtype={self._dtype}{text}>"
+        return variable_repr(self.read(keep=False), self._path, self._shape, self._dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copy = Variable(

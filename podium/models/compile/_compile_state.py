@@ -7,6 +7,7 @@ happens with data is in `_model.py`.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from podium import optimizers
@@ -93,8 +94,6 @@ def make_compile_state(
             steps_per_execution=StepsPerExecution(steps_per_execution or 1),
             trainable_state=TrainableState(model),
         )
-    owned_metrics = [metrics, weighted_metrics, model._owned_metrics()]
-    _check_scopes(model, strategy, state.optimizer, owned_metrics)
     state.arguments = {
         "loss": loss,
         "loss_weights": loss_weights,
@@ -122,19 +121,29 @@ def _get_optimizer(model: Model, identifier: Any, auto_scale_loss: bool) -> Opti
     return optimizer
 
 
-def _check_scopes(model: Model, strategy: Strategy, optimizer: object, metrics: Tree) -> None:
-    """Raise for Variables that are not placed as the model's strategy places them.
+def validate_compile(model: Model, optimizer: object, metrics: Tree) -> None:
+    """Check that a model, its optimizer and its metrics can be used together.
+
+    Args:
+        model: The model.
+        optimizer: The argument of `compile`.
+        metrics: The metrics among the arguments of `compile`; names and functions are skipped.
 
     Raises:
-        ValueError: There is one; it and both scopes are named.
+        TypeError: The optimizer is of another library, such as TensorFlow 1.
+        ValueError: Variables are not placed as the model's strategy places them; the first one and
+            both scopes are named.
     """
+    if not isinstance(optimizer, (str, Mapping, type, tuple)):  # those are made by `compile`
+        optimizer = optimizers.get(optimizer)
+    strategy: Strategy = model.distribute_strategy
     layout = strategy.layout
     model_scope = "outside of all scopes" if layout is None else f"in the scope of {strategy!r}"
     owners: list[tuple[str, Any]] = [
         ("the model", model.variables),
-        ("the optimizer", getattr(optimizer, "variables", ())),
+        ("the optimizer", optimizer.variables if isinstance(optimizer, Optimizer) else ()),
     ]
-    for metric in tree_leaves(metrics):
+    for metric in tree_leaves([metrics, model._owned_metrics()]):
         if isinstance(metric, Metric):
             owners.append((f"metric {metric.name!r}", metric.variables))
     expected = None if layout is None else layout.replicated
