@@ -22,7 +22,7 @@ from podium._typing import Logs, PathLike
 from podium.callbacks._callback import Callback
 from podium.callbacks._checkpointable_run import CheckpointableRun
 from podium.callbacks._console import write_stdout
-from podium.saving import CheckpointManager
+from podium.saving import CheckpointManager, Restored
 from podium.saving.internal import CheckpointContents, dump_json, encode
 
 
@@ -36,8 +36,8 @@ class BackupAndRestore(Callback):
     other arguments of callbacks are fine.
 
     Checkpoints are written to another name and renamed, with checksums. If the newest one is
-    corrupt, the one before it is used, with a warning and the reason. When training has ended they
-    are deleted.
+    corrupt or does not fit the model, the one before it is used, with a warning and the reason.
+    When training has ended they are deleted.
 
     Args:
         backup_dir: A directory for the checkpoints of this `fit` alone.
@@ -204,7 +204,8 @@ class BackupAndRestore(Callback):
         manager.hold()
         try:
             _check_not_from_keras(self.backup_dir)
-            checkpoint = manager.restore()
+            checkpoints = manager.restore_all()
+            checkpoint = next(checkpoints, None)
             if self._max_steps is not None:
                 run.limit_steps(self._max_steps)
             if self.verify_resume:
@@ -217,11 +218,14 @@ class BackupAndRestore(Callback):
         self._steps, self._saved_at = 0, time.monotonic()
         self._verified, self._signalled = not self.verify_resume, False
         if checkpoint is not None:
-            source = f"Checkpoint {checkpoint.step} in {self.backup_dir!r}"
-            run.resume_from(CheckpointContents(checkpoint.arrays, checkpoint.state), source)
+            run.resume_from(*self._describe(checkpoint), earlier=map(self._describe, checkpoints))
             self._report(f"resuming from checkpoint {checkpoint.step}")
         if self.on_sigterm and threading.current_thread() is threading.main_thread():
             self._handler, self._handles = signal.signal(signal.SIGTERM, self._on_signal), True
+
+    def _describe(self, checkpoint: Restored) -> tuple[CheckpointContents, str]:
+        contents = CheckpointContents(checkpoint.arrays, checkpoint.state)
+        return contents, f"Checkpoint {checkpoint.step} in {self.backup_dir!r}"
 
     def _save_interrupted(self, run: CheckpointableRun) -> None:
         if self.on_exception and not self._signalled:

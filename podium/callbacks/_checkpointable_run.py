@@ -6,6 +6,7 @@ implements it; where checkpoints are stored is the callback's decision.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, Protocol
 
 from podium.saving.internal import CheckpointContents
@@ -32,12 +33,20 @@ class CheckpointableRun(Protocol):
     def enable_verification(self) -> None:
         """Keep a batch for `verify`; for `run_context`."""
 
-    def resume_from(self, contents: CheckpointContents, source: str) -> None:
+    def resume_from(
+        self,
+        contents: CheckpointContents,
+        source: str,
+        earlier: Iterable[tuple[CheckpointContents, str]] = (),
+    ) -> None:
         """Resume the run from a checkpoint when `fit` begins; for `run_context`.
 
         Args:
             contents: What `state` returned when the checkpoint was saved.
             source: Describes the checkpoint in messages.
+            earlier: The checkpoints before it, newest first, to use if it does not fit the model
+                and the data. A warning lists the skipped ones. If none fits, `fit`
+                raises an error.
         """
 
     def state(self) -> CheckpointContents:

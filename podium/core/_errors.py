@@ -76,6 +76,12 @@ only use Variables that outlive the call.
     def step(x):
         return total.assign_add(x)"""
 
+WEIGHT_PER_CALL = """\
+{owner} creates a new Variable every time it is called ({names}); it was called {count} times to \
+record its gradient, and never read the same ones. Create weights once: in `__init__` or `build`, \
+or in `call` if they do not exist yet, and keep them in attributes. The same holds for layers that \
+are made in `call`."""
+
 UNSTABLE_VARIABLES = """\
 `{function}` was traced {count} times, and each trace read or wrote different Variables than the \
 one before, so it cannot be compiled. Its Python code must not choose Variables by something that \

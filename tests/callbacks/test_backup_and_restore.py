@@ -494,3 +494,55 @@ def test_sigterm_saves_and_exits_with_the_exit_code():
     code, output, errors = soak("2", "--kills", "1", "--sigterm", "--variants", "three fused steps")
     assert code == 0 and "2 of 2 runs end bit for bit" in output, output + errors
     assert "0 of them saved after SIGTERM" not in output, output
+
+
+class InterruptsTrace(layers.Layer):
+    """Raises while a training step is traced, if `active`."""
+
+    active = True
+
+    def call(self, x, training=False):
+        if training and InterruptsTrace.active:
+            raise KeyboardInterrupt
+        return x
+
+
+def fit_interruptible(folder, units=3):
+    podium.utils.set_random_seed(1)
+    model = podium.Sequential([podium.Input((3,)), layers.Dense(units), InterruptsTrace()])
+    model.compile("adam", "mse")
+    backup = BackupAndRestore(folder, delete_checkpoint=False)
+    return model.fit(X, X, batch_size=11, epochs=2, verbose=0, callbacks=[backup]).history
+
+
+def test_an_interrupt_while_the_first_step_is_traced_leaves_a_run_that_can_be_resumed(
+    tmp_path, monkeypatch
+):
+    with pytest.raises(KeyboardInterrupt):
+        fit_interruptible(tmp_path / "interrupted")
+    monkeypatch.setattr(InterruptsTrace, "active", False)
+    expected = fit_interruptible(tmp_path / "whole")
+    assert fit_interruptible(tmp_path / "interrupted") == expected
+
+
+def test_the_newest_checkpoint_that_fits_is_restored_and_the_skipped_ones_are_reported(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(InterruptsTrace, "active", False)
+    expected = fit_interruptible(tmp_path)
+    manager = CheckpointManager(tmp_path, max_to_keep=None)
+    newest = manager.restore()
+    arrays = {path: value for path, value in newest.arrays.items() if "optimizer" not in path}
+    manager.save(newest.step + 1, arrays, newest.state)
+    with pytest.warns(UserWarning, match=r"Checkpoint 2 in .* is used; .*'optimizer/vars/0' is mi"):
+        assert fit_interruptible(tmp_path) == expected
+
+
+def test_a_model_that_fits_no_checkpoint_does_not_start_from_the_beginning(tmp_path, monkeypatch):
+    monkeypatch.setattr(InterruptsTrace, "active", False)
+    fit_interruptible(tmp_path)
+    with pytest.raises(ValueError, match=r"Checkpoint 2 in .* does not fit the model"):
+        podium.utils.set_random_seed(1)
+        model = podium.Sequential([podium.Input((3,)), layers.Dense(1)])
+        model.compile("adam", "mse")
+        model.fit(X, Y, batch_size=11, epochs=3, verbose=0, callbacks=[BackupAndRestore(tmp_path)])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from podium._typing import AnyFunction, Tree, Value
+from podium.core import _errors
 from podium.core._context import context, override
 from podium.core._dispatch import add_node, is_value, unwrap_result, wrap_result
 from podium.core._tree import preserve_key_order, tree_leaves
@@ -34,6 +35,8 @@ from podium.core.tensor._variable import Variable
 
 if TYPE_CHECKING:
     from podium.core.autodiff._tape_base import TapeBase
+
+_MAX_RUNS = 10  # of one call, each of which reads values that the one before did not
 
 
 def record_call(
@@ -74,12 +77,21 @@ def record_call(
     arguments = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Variable)]
     candidates = [v for v in (*variables, *arguments) if is_tracked(v) and is_differentiable(v)]
     closure: list[Value] = list({id(v): v for v in candidates}.values())
-    while True:
+    for _ in range(_MAX_RUNS):
         call = _RecordedCall(body, args, kwargs, closure, composite)
         recorded = call.record()
         if not call.missed_inputs:
             return call.commit(*recorded)
         closure = closure + call.missed_inputs
+    layer = getattr(body, "__self__", None)
+    names = [repr(value.path) for value in call.missed_inputs if isinstance(value, Variable)]
+    raise ValueError(
+        _errors.WEIGHT_PER_CALL.format(
+            owner=f"`{body.__qualname__}`" if layer is None else f"{layer!r}",
+            names=", ".join(names[:3]),
+            count=_MAX_RUNS,
+        )
+    )
 
 
 class _RecordedCall:

@@ -22,6 +22,7 @@ from podium._typing import AnyFunction, Tree, TreeDef
 from podium.core import _errors
 from podium.core._context import context, override
 from podium.core._dispatch import unwrap_result
+from podium.core._forked_process import ThisProcess, check_not_forked
 from podium.core._jax_config import jax_config
 from podium.core._tree import preserve_key_order
 from podium.core.compile._interrupts import defer_interrupts
@@ -157,6 +158,7 @@ class Program:
         Args:
             arrays: The arrays of a call; only their shapes and dtypes matter.
         """
+        check_not_forked()
         if self._in_loop:
             arrays = [jax.ShapeDtypeStruct(a.shape[1:], a.dtype) for a in arrays[:-1]]
         variables: list[Variable] = []
@@ -299,6 +301,8 @@ class Program:
 
     def run(self, arrays: Sequence[Any]) -> _Arrays:
         """Run one step and return the arrays of its result, which `structure` relates."""
+        if ThisProcess.is_broken:  # without a call: this is part of every step
+            check_not_forked()
         with state_lock:
             while True:
                 try:

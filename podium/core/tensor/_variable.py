@@ -19,6 +19,7 @@ import numpy as np
 from podium._typing import Array, DTypeLike, Shape, TensorLike
 from podium.core import _errors
 from podium.core._context import context, override
+from podium.core._forked_process import check_not_forked
 from podium.core._names import auto_name, current_path
 from podium.core._validation import as_number_array, check_bool, check_int_range
 from podium.core.compile._variable_store import VariableStore, write_count
@@ -77,6 +78,7 @@ shapes must be equal; reshape the value, or create a new Variable.
         constraint: Callable[[Any], Any] | None = None,
         regularizer: Callable[[Any], Any] | None = None,
     ):
+        check_not_forked()
         name = name or auto_name("variable")
         if not isinstance(name, str) or "/" in name:
             raise ValueError(

@@ -9,6 +9,8 @@ a run is saved, and where. Without one, checkpointing costs nothing.
 from __future__ import annotations
 
 import contextlib
+import itertools
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +25,7 @@ from podium.models.training._run_batches import make_autotuner
 from podium.models.training._run_limits import RunLimits
 from podium.models.training._validator import Validator
 from podium.saving.internal import CheckpointContents
-from podium.state import restore, snapshot, variables_by_path
+from podium.state import restore, snapshot, summarize, variables_by_path
 
 if TYPE_CHECKING:
     from podium.models._model import Model
@@ -79,6 +81,7 @@ class TrainingRun:
         self._autotuner: StepsAutotuner
         self._exits: contextlib.ExitStack
         self._checkpoint: tuple[CheckpointContents, str] | None = None  # to resume from
+        self._earlier: Iterable[tuple[CheckpointContents, str]] = ()  # if that one does not fit
         self._resumed_epoch: int | None = None  # an epoch that is resumed in its middle
         self._epoch_logs: Any = None  # of the epoch so far, as saved
         self._values: Any = None  # of the latest execution
@@ -157,16 +160,12 @@ class TrainingRun:
         if self._checkpoint is None:
             self._call_checkpointers("begin", 0)
             return {}
-        (contents, source), self._checkpoint = self._checkpoint, None
+        contents, source = self._restore_newest(self._checkpoint)
+        self._checkpoint, self._earlier = None, ()
         state = contents.state
         if state["fresh"]:  # saved before the first step: only callbacks have state
             self._restore_callbacks(state["callbacks"], source)
             return {}
-        if state["data"] != self._describe_data():
-            saved, current = _format(state["data"]), _format(self._describe_data())
-            raise ValueError(_OTHER_DATA.format(source=source, saved=saved, current=current))
-        self._create_variables(self._data.peek())
-        self._restore_variables(contents, source)
         self._restore_callbacks(state["callbacks"], source)
         self._validator.set_state(state["validation"])
         self._data.seek(state["position"], ended=state["ended"])
@@ -180,6 +179,42 @@ class TrainingRun:
             return logs
         self._resumed_epoch, self._epoch_logs = state["position"]["epoch"], state["figures"]
         return {}
+
+    def _restore_newest(
+        self, newest: tuple[CheckpointContents, str]
+    ) -> tuple[CheckpointContents, str]:
+        """Restore the Variables from the newest checkpoint that fits the model and the data.
+
+        Where steps would be lost, a checkpoint that does not fit raises an error: the run does not
+        begin again.
+        """
+        misfits: list[ValueError] = []
+        lost_steps = 0
+        for contents, source in itertools.chain([newest], self._earlier):
+            state = contents.state
+            if state["fresh"] and lost_steps:
+                break
+            try:
+                if not state["fresh"]:
+                    self._restore_checkpoint(contents, source)
+            except ValueError as error:
+                misfits.append(error)
+                lost_steps = max(lost_steps, state["taken"])
+                continue
+            if misfits:
+                reasons = summarize([str(error) for error in misfits])
+                warn_user(f"{source} is used; newer ones were skipped: {reasons}")
+            return contents, source
+        raise misfits[0]
+
+    def _restore_checkpoint(self, contents: CheckpointContents, source: str) -> None:
+        saved, current = contents.state["data"], self._describe_data()
+        if saved != current:
+            raise ValueError(
+                _OTHER_DATA.format(source=source, saved=_format(saved), current=_format(current))
+            )
+        self._create_variables(self._data.peek())
+        self._restore_variables(contents, source)
 
     def begin_epoch(self, epoch: int) -> Any:
         """Begin an epoch, or resume it; returns the logs of a resumed epoch so far."""
@@ -272,9 +307,16 @@ class TrainingRun:
         """Keep a batch for `verify`."""
         self._verification_batch = self._data.peek()
 
-    def resume_from(self, contents: CheckpointContents, source: str) -> None:
-        """Resume the run from a checkpoint when `fit` begins; callbacks append to their files."""
-        self._checkpoint = contents, source
+    def resume_from(
+        self,
+        contents: CheckpointContents,
+        source: str,
+        earlier: Iterable[tuple[CheckpointContents, str]] = (),
+    ) -> None:
+        """Resume the run from a checkpoint when `fit` begins, or from an earlier one if it does not
+        fit; callbacks append to their files.
+        """
+        self._checkpoint, self._earlier = (contents, source), earlier
         self._set_resumes(True)
 
     def state(self) -> CheckpointContents:
@@ -291,6 +333,7 @@ class TrainingRun:
             return self._before_validation
         if (
             not self._between_steps
+            or not self._num_steps  # the first step creates Variables
             or self._callbacks.implements("on_train_batch_begin")
             or self._model.stop_training
             or int(self._model._train_counter) != self._num_steps

@@ -70,12 +70,12 @@ def write(path: str, contents: CheckpointContents, with_orbax: bool) -> None:
         OSError: It cannot be written; incomplete files are deleted.
         TypeError: Something in it is neither a numeric array nor plain data.
     """
-    if os.path.lexists(path):
+    temporary = temporary_name(path)
+    is_first = jax.process_index() == 0
+    if is_first and os.path.lexists(path):  # others may come after it was written
         raise FileExistsError(
             f"There is a checkpoint at {path!r} already. Save under another number."
         )
-    temporary = temporary_name(path)
-    is_first = jax.process_index() == 0
     state_arrays: dict[str, NumpyArray] = {}
     # Before anything is written, because it may raise.
     state = dump_json(encode(contents.state, state_arrays)).encode()

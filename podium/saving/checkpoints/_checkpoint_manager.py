@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -37,6 +37,7 @@ from podium.state import (
     sharding_by_path,
     snapshot,
     state_nodes,
+    summarize,
     variables_by_path,
 )
 
@@ -172,8 +173,8 @@ class CheckpointManager:
     def restore(
         self, target: SavableModel | None = None, step: int | None = None
     ) -> Restored | None:
-        """Restore the newest complete checkpoint. A warning lists newer ones that were skipped, and
-        why.
+        """Restore the newest complete checkpoint that fits. A warning lists newer ones that were
+        skipped, and why.
 
         Args:
             target: A model, whose state is replaced completely, or not at all. Its weights must
@@ -186,8 +187,7 @@ class CheckpointManager:
             The checkpoint, or None if the directory has none.
 
         Raises:
-            ValueError: None of the checkpoints is complete, or the checkpoint does not fit
-                `target`.
+            ValueError: None of the checkpoints is complete and fits `target`.
         """
 
         def find_variables(paths: Collection[str]) -> dict[str, Variable]:
@@ -199,40 +199,73 @@ class CheckpointManager:
         def find_shardings(paths: list[str]) -> list[Any]:
             return list(map(sharding_by_path(find_variables(paths)), paths))
 
-        skipped: dict[int, str] = {}
+        misfits: dict[int, ValueError] = {}
+        for checkpoint in self._read_complete(step, find_shardings):
+            if target is not None:
+                try:
+                    self._restore_into(target, checkpoint, find_variables(checkpoint.arrays))
+                except ValueError as error:
+                    misfits[checkpoint.step] = error
+                    continue
+            if misfits:
+                reasons = summarize([str(error) for error in misfits.values()])
+                warn_user(f"{reasons} Checkpoint {checkpoint.step} is used.")
+            reasons_by_step = {number: str(error) for number, error in misfits.items()}
+            return checkpoint._replace(skipped=checkpoint.skipped | reasons_by_step)
+        if misfits:
+            raise next(iter(misfits.values()))
+        return None
+
+    def restore_all(self) -> Iterator[Restored]:
+        """Read the complete checkpoints one after another, newest first. A warning lists newer ones
+        that were skipped, and why.
+
+        Raises:
+            ValueError: None of the checkpoints is complete.
+        """
+        return self._read_complete(None, lambda paths: [None] * len(paths))
+
+    def _restore_into(
+        self, target: SavableModel, checkpoint: Restored, variables: Mapping[str, Variable]
+    ) -> None:
+        """Replace the state of a model completely, or not at all."""
+        source = f"Checkpoint {self._path(checkpoint.step)!r}"
+        slots = _slots_to_create(target, checkpoint.arrays)
+        later = {path for by_path in slots.values() for path in by_path}
+        expected = {
+            path: variable
+            for path, variable in variables.items()
+            if path in checkpoint.arrays or not _is_transient(path)
+        }
+        saved = {
+            path: value
+            for path, value in checkpoint.arrays.items()
+            if path in variables or not (path in later or _is_transient(path))
+        }
+        restore(expected, saved, source)
+        for optimizer, by_path in slots.items():
+            optimizer.restore_when_created(list(by_path.values()), source)
+
+    def _read_complete(
+        self, step: int | None, find_shardings: Callable[[list[str]], list[Any]]
+    ) -> Iterator[Restored]:
+        damaged: dict[int, str] = {}
+        found = False
         for number in reversed(self.all_steps()) if step is None else [step]:
             try:
                 contents = read(self._path(number), find_shardings)
             except DamagedCheckpointError as error:
-                skipped[number] = str(error)
+                damaged[number] = str(error)
                 continue
-            if skipped:
-                warn_user(f"{self._describe_skipped(skipped)} Checkpoint {number} is used.")
-            if target is not None:
-                source = f"Checkpoint {self._path(number)!r}"
-                variables = find_variables(contents.arrays)
-                slots = _slots_to_create(target, contents.arrays)
-                later = {path for by_path in slots.values() for path in by_path}
-                expected = {
-                    path: variable
-                    for path, variable in variables.items()
-                    if path in contents.arrays or not _is_transient(path)
-                }
-                saved = {
-                    path: value
-                    for path, value in contents.arrays.items()
-                    if path in variables or not (path in later or _is_transient(path))
-                }
-                restore(expected, saved, source)
-                for optimizer, by_path in slots.items():
-                    optimizer.restore_when_created(list(by_path.values()), source)
-            return Restored(number, contents.arrays, contents.state, skipped)
-        if skipped:
+            if damaged and not found:
+                warn_user(f"{self._describe_skipped(damaged)} Checkpoint {number} is used.")
+            found = True
+            yield Restored(number, contents.arrays, contents.state, dict(damaged))
+        if damaged and not found:
             raise ValueError(
                 f"No checkpoint in {self.directory!r} could be restored. "
-                f"{self._describe_skipped(skipped)}"
+                f"{self._describe_skipped(damaged)}"
             )
-        return None
 
     def _describe_skipped(self, skipped: Mapping[int, str]) -> str:
         reasons = ", ".join(f"checkpoint {number} {reason}" for number, reason in skipped.items())
