@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from podium.callbacks._callback import Callback
 from podium.callbacks._logs import to_python
 from podium.core import check_choice, warn_user
@@ -86,6 +88,12 @@ class MonitorCallback(Callback):
     def is_better(self, value: float, than: float) -> bool:
         """Return whether a value improves on another by more than `min_delta`."""
         assert self._sign is not None
+        if isinstance(value, str) or np.size(value) != 1:
+            raise TypeError(
+                f"{type(self).__name__} monitors {self.monitor!r}, which is {value!r} "
+                f"({type(value).__name__}); a number was expected. A callback may have put it into "
+                "the logs: let it write a number, or monitor another value."
+            )
         return self._sign * value + self.min_delta < self._sign * than
 
     def _direction(self) -> float:

@@ -224,7 +224,8 @@ booleans only. Convert the strings to numbers first, for example with \
 
 
 def as_number_array(value: object, argument: str = "value") -> np.ndarray[Any, Any]:
-    """Return a NumPy array, list or scalar as a NumPy array of numbers or booleans.
+    """Return a NumPy array, list or scalar as a NumPy array of numbers or booleans, in the
+    machine's byte order.
 
     Example:
         >>> podium.core.as_number_array([[1, 2], [3, 4]]).shape
@@ -238,11 +239,21 @@ def as_number_array(value: object, argument: str = "value") -> np.ndarray[Any, A
             "length and dtype; pad the shorter rows."
         ) from error
     check_numeric(array, argument)
-    return array
+    return to_native_byte_order(array)
+
+
+def to_native_byte_order(array: ArrayT) -> ArrayT:
+    """Return an array in the machine's byte order, the only one that JAX accepts; files of other
+    machines and formats (FITS, IDX, network data) may have the other one.
+    """
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def check_int_range(array: ArrayT) -> ArrayT:
-    """Raise an OverflowError for 64-bit integers that do not fit the 32 bits that JAX keeps."""
+    """Return an array in the machine's byte order; raise an OverflowError for 64-bit integers that
+    do not fit the 32 bits that JAX keeps.
+    """
+    array = to_native_byte_order(array)
     if array.dtype in (np.int64, np.uint64) and array.size and not jax_config.jax_enable_x64:
         low, high = (0, 2**32 - 1) if array.dtype == np.uint64 else (-(2**31), 2**31 - 1)
         if array.min() < low or array.max() > high:

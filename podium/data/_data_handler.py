@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,8 @@ class DataHandler:
             passed, for a PyDataset.
         max_steps: The largest number of steps of the run, or `sys.maxsize` if the caller ends it by
             other means: infinite data are accepted then. The caller sets `max_execution_steps`.
+        check: Called with each batch of a generator or Dataset when it is read; it raises for
+            values that the model cannot use.
         shuffle_seed: Determines the order of shuffled arrays. By default it is drawn;
             `set_random_seed` makes it repeatable.
 
@@ -159,6 +161,7 @@ class DataHandler:
         same_lengths: bool = True,
         workers: Mapping[str, Any] | None = None,
         max_steps: int | None = None,
+        check: Callable[[Tree], None] | None = None,
         shuffle_seed: int | None = None,
     ):
         names = ARGUMENT_NAMES[check_choice("caller", caller, list(ARGUMENT_NAMES))]
@@ -208,7 +211,8 @@ class DataHandler:
         self._first_epoch = self._initial_epoch
         passes = 2 if caller == "validation" else self.num_epochs
         self._adapter.keep_on_device(device_budget(), passes)
-        self._reader = None if self._adapter.checked else BatchReader(self._adapter, same_lengths)
+        reader = BatchReader(self._adapter, same_lengths, check)
+        self._reader = None if self._adapter.checked else reader
         self._elements: Iterable[Tree] | None = None
         self._iterator: Iterator
         self._iteration_epoch = self._initial_epoch  # in which the current iteration was started
@@ -217,9 +221,8 @@ class DataHandler:
         self._first_step = 0  # where the first epoch continues, after `seek`
         self._returned_before_epoch = 0  # batches of the iteration before the current epoch
         self._start(self._initial_epoch)
-        self._current_step = 0
+        self._current_step, self._insufficient_data = 0, False
         self.execution_steps = self.steps_per_execution
-        self._insufficient_data = False
         self.peek()
 
     # --- iterating

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 def device_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the dtype in which values of `dtype` reach a model: float64 becomes float32, int64
-    becomes int32.
+    becomes int32, and the byte order is the machine's.
     """
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
     if dtype.kind == "f" and dtype.itemsize > 4:
         return np.dtype(floatx())
     if dtype in (np.int64, np.uint64) and not jax_config.jax_enable_x64:

@@ -15,8 +15,7 @@ import jax
 import numpy as np
 
 from podium.core import Variable, seed_count, set_random_seed
-from podium.distribute._addresses import check_gloo_address, choose_bind_host
-from podium.distribute._cluster import Cluster, find_cluster, join_address
+from podium.distribute._cluster import Cluster, find_cluster
 from podium.distribute._devices import reserve_cpu_threads
 from podium.distribute._heartbeat import Heartbeat, end_process
 from podium.distribute._launch import watch_launcher
@@ -53,12 +52,9 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         initialization_timeout: How many seconds to wait for the others at the start.
         cluster_resolver: Accepted for TensorFlow's signature.
         communication_options: Accepted for TensorFlow's signature.
-        bind_host: The host or address to which worker 0 binds. By default the environment
-            variable `PODIUM_BIND_HOST`, or the host of `coordinator`. "0.0.0.0" binds to all
-            interfaces. JAX's coordinator is not authenticated: bind to a private network.
 
     Raises:
-        ValueError: The cluster is not known, or its machines cannot reach each other.
+        ValueError: The cluster is not known.
         RuntimeError: JAX has computed something before, or the process belongs to another cluster.
 
     Example:
@@ -75,7 +71,6 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         initialization_timeout: int = 300,
         cluster_resolver: object = None,
         communication_options: object = None,
-        bind_host: str | None = None,
     ):
         self.cluster = find_cluster(os.environ, coordinator, num_workers, worker)
         seconds = float(
@@ -85,8 +80,7 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
             raise ValueError(
                 f"heartbeat={seconds} was given; a number of seconds above 0 was expected."
             )
-        bind_host = bind_host or os.environ.get("PODIUM_BIND_HOST")
-        _join(self.cluster, seconds, initialization_timeout, bind_host)
+        _join(self.cluster, seconds, initialization_timeout)
         devices = jax.devices()
         super().__init__(Layout(make_mesh(devices, (len(devices),), ("data",)), ("data",)))
         # Without a seed from the user, all workers use the chief's, to start with equal weights.
@@ -150,7 +144,7 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
             self.check_equal(model.variables)
 
 
-def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | None) -> None:
+def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
     """Join the cluster, once in a process."""
     if _joined:
         if _joined["cluster"] != cluster:
@@ -158,8 +152,6 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
                 f"This process belongs to {_joined['cluster']} already, and cannot join {cluster}."
             )
         return
-    if cluster.is_chief:
-        bind_host = choose_bind_host(cluster, bind_host)
     watch_launcher()
     reserve_cpu_threads()
     if cluster.num_workers > 1:
@@ -167,6 +159,7 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
     jax.config.update("jax_enable_preemption_service", False)  # it would intercept SIGTERM
     # Lets us report which worker was lost before JAX aborts.
     jax.config.update("jax_enable_recoverability", True)
+    loopback = cluster.host in ("localhost", "127.0.0.1", "::1")
     try:
         jax.distributed.initialize(
             cluster.coordinator,
@@ -176,7 +169,7 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
             initialization_timeout=timeout,
             heartbeat_timeout_seconds=_JAX_HEARTBEAT_SECONDS,
             shutdown_timeout_seconds=max(10, int(2 * heartbeat)),
-            coordinator_bind_address=join_address(bind_host or cluster.host, cluster.port),
+            coordinator_bind_address=cluster.coordinator if loopback else None,
         )
     except RuntimeError as error:
         if "before" not in str(error):
@@ -187,14 +180,10 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | Non
         ) from error
     _joined["cluster"] = cluster
     if cluster.num_workers > 1:
-        if jax.default_backend() == "cpu":
-            check_gloo_address(cluster)
-        _joined["heartbeat"] = _start_heartbeat(
-            cluster, heartbeat, timeout, bind_host or cluster.host
-        )
+        _joined["heartbeat"] = _start_heartbeat(cluster, heartbeat, timeout, loopback)
 
 
-def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, bind_host: str) -> Heartbeat:
+def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, loopback: bool) -> Heartbeat:
     """Connect all workers, and monitor them."""
     from jax.experimental import multihost_utils
 
@@ -210,7 +199,7 @@ def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, bind_host: 
     port_and_token = np.zeros(3, np.uint32)
     if cluster.is_chief:
         port_and_token[:] = (
-            heartbeat.listen(bind_host),
+            heartbeat.listen(cluster.host if loopback else ""),
             secrets.randbits(32),
             secrets.randbits(32),
         )

@@ -87,6 +87,7 @@ def resolve_training(
 
     The argument for `call` is set accordingly.
     """
+    _check_training(signature, training)
     if isinstance(training, (Tensor, np.bool_)):
         training = bool(training)
     resolved: bool | None = calls.training if training is None else training
@@ -101,6 +102,19 @@ def resolve_training(
     elif "training" in arguments:
         arguments["training"] = resolved
     return resolved
+
+
+def _check_training(signature: CallSignature, training: Any) -> None:
+    """Raise for data in the place of the flag `training`, as in `model(a, b)`."""
+    shape = getattr(training, "shape", ())
+    if shape or isinstance(training, (str, list, tuple, dict)):
+        described = f"an array of shape {tuple(shape)}" if shape else repr(training)
+        call = f"call({', '.join(signature.names)})"
+        raise TypeError(
+            f"`training` was given {described}; True, False or None was expected. In the signature "
+            f"`{call}` it is the argument after the inputs: pass several inputs as one list, "
+            "`model([a, b])`."
+        )
 
 
 def convert_arguments(value: Tree, compute_dtype: str | None) -> Tree:

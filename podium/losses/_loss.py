@@ -20,7 +20,7 @@ from podium.core import (
     tree_leaves,
 )
 from podium.core.internal import context, is_raw_trace, unwrap_result
-from podium.losses._loss_function import VALUE_TYPES, to_dispatchable
+from podium.losses._loss_function import VALUE_TYPES, check_result, to_dispatchable
 from podium.losses._reduction import check_reduction, combine_masks, reduce_weighted
 
 
@@ -77,16 +77,13 @@ class Loss:
             predictions, as in `jax.grad`, a bare array.
 
         Raises:
+            TypeError: `call` returned text, a list or another thing that is not a value.
             ValueError: `call` returned None, the shape of weights or mask does not match, or a mean
                 is computed on one of several replicas.
         """
         self._check_replica_reduction()
         values = self.call(self._convert(y_true), self._convert(y_pred))
-        if values is None:
-            raise ValueError(
-                f"The loss {self._describe()} returned None; one value for each sample was "
-                "expected. Is a `return` missing at the end of it?"
-            )
+        check_result("loss", self._describe(), values)
         masks = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
         reduced = dispatch(
             _reduce_masked,

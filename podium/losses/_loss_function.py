@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -112,6 +113,21 @@ def is_loss_function(fn: Callable[..., Any]) -> bool:
 def to_dispatchable(x: TensorLike | None) -> Values:
     """Return a value that `dispatch` converts to an array: lists and numbers become a Tensor."""
     return x if x is None or isinstance(x, VALUE_TYPES) else convert_to_tensor(x)
+
+
+def check_result(kind: str, description: str, values: object) -> None:
+    """Raise for what a loss or metric function cannot return: anything but a value."""
+    if values is None:
+        raise ValueError(
+            f"The {kind} {description} returned None; one value for each sample was expected. Is a "
+            "`return` missing at the end of it?"
+        )
+    if not isinstance(values, (*VALUE_TYPES, numbers.Number, np.generic)):
+        what = f"{values!r:.80} ({type(values).__name__})"
+        raise TypeError(
+            f"The {kind} {description} returned {what}; one value for each sample was expected: a "
+            "Tensor computed from y_true and y_pred."
+        )
 
 
 def cast_to_float(x: jax.Array) -> jax.Array:

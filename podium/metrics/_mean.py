@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import Tensor, Variable, dispatch, stop_gradient
 from podium.core.internal import find_logits
-from podium.losses.internal import replace_by_logits
+from podium.losses.internal import check_result, replace_by_logits
 from podium.metrics._alignment import (
     broadcast_weights,
     divide_or_zero,
@@ -161,7 +161,9 @@ class MeanMetricWrapper(Mean):
         if isinstance(y_pred, Tensor):
             y_pred._keras_mask = mask  # for `fn`
             y_pred._keras_logits = logits and logits._replace(tensor=stop_gradient(logits.tensor))
-        self._add(self._fn(y_true, y_pred, **self._fn_kwargs), sample_weight, mask)
+        values = self._fn(y_true, y_pred, **self._fn_kwargs)
+        check_result("metric", self.name, values)
+        self._add(values, sample_weight, mask)
 
     def _sum_values(
         self,

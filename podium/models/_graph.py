@@ -18,6 +18,7 @@ from podium.core import (
     convert_to_tensor,
     map_structure,
     tree_leaves,
+    warn_user,
 )
 from podium.layers import Layer
 
@@ -40,6 +41,7 @@ class Graph:
         # Each layer once, in Keras's order.
         self.layers: list[Layer] = [step for step in self.steps if not isinstance(step, Node)]
         self._check_layer_names()
+        self._unexpected_keys: tuple[str, ...] = ()  # of inputs; a warning named them
 
     def _sort_nodes(self) -> list[Node]:
         """List the nodes that the outputs need, each after the nodes it needs itself."""
@@ -179,6 +181,13 @@ class Graph:
                     f"{sorted(inputs)}.{hint}"
                 )
             flat.append(inputs[key])
+        unexpected = tuple(key for key in inputs if key not in by_key)
+        if unexpected and unexpected != self._unexpected_keys:
+            self._unexpected_keys = unexpected
+            warn_user(
+                f"Model {self._name!r} was given inputs with the keys {list(unexpected)}, which it "
+                f"does not have; they are ignored. Its inputs are {list(by_key)}."
+            )
         return flat
 
     def _match_shape(self, symbol: KerasTensor, value: TensorLike) -> Tensor | KerasTensor:

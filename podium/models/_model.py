@@ -57,10 +57,13 @@ from podium.models.training._input_checks import (
     RUNS,
     add_feature_axis,
     check_batch,
+    check_indices_of_embeddings,
     check_labels,
     check_loss_value,
     logs_to_list,
+    make_label_check,
     num_samples,
+    warn_nothing_to_train,
 )
 from podium.models.training._run_batches import evaluate_all
 from podium.models.training._run_guard import hold_model
@@ -755,9 +758,11 @@ class Model(Layer):
         with GradientTape() as tape:
             y_pred = self(add_feature_axis(self, x), training=True)
             loss = self.compute_loss(x, y, y_pred, sample_weight)
-        check_loss_value(self, loss)
+        check_loss_value(self, loss, tape)
         if self.trainable_variables:
             self.optimizer.minimize(loss, self.trainable_variables, tape=tape)
+        else:
+            warn_nothing_to_train(self)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data: Tree) -> dict[str, Any]:
@@ -827,6 +832,11 @@ class Model(Layer):
         results: dict[str, Any] = {}
         for metric in self.metrics:
             result = metric.result()
+            if result is None:
+                raise TypeError(
+                    f"`result()` of the metric {metric.name!r} ({type(metric).__name__}) returned "
+                    "None; a value was expected. Is a `return` missing at its end?"
+                )
             for name, value in (
                 result.items() if isinstance(result, dict) else [(metric.name, result)]
             ):
@@ -903,10 +913,13 @@ class Model(Layer):
             caller=arguments_of,
             output_names=layer_names(self.output) if self.outputs else None,
             same_lengths=default_step,
+            check=make_label_check(self) if default_step and kind != "predict" else None,
             **options,
         )
         needs_target = kind != "predict"
         check_batch(self, data.peek(), caller, default_step, needs_target)
+        if default_step:
+            check_indices_of_embeddings(self, x)
         if needs_target:
             check_labels(self, y)
         return data
@@ -1250,8 +1263,8 @@ class Model(Layer):
         """Return the state for copies and pickles, without compiled functions, which belong to this
         model.
         """
-        functions = dict.fromkeys(("train_function", "test_function", "predict_function"))
-        return {**super().__getstate__(), **functions, "history": None}
+        names = ("train_function", "train_tf_function", "test_function", "predict_function")
+        return {**super().__getstate__(), **dict.fromkeys(names), "history": None}
 
     # --- layers, inputs and outputs
 

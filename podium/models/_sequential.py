@@ -71,6 +71,12 @@ class Sequential(Model):
             raise ValueError(
                 f"Sequential model {self.name!r} has layers already; an Input can only come first."
             )
+        if any(inner is self for inner in layer._flatten_layers()):
+            what = "itself" if layer is self else f"the layer {layer.name!r}, which contains it"
+            raise ValueError(
+                f"Sequential model {self.name!r} was given {what}; a model cannot be a part of "
+                "itself. Add another layer, or a copy: `podium.models.clone_model(model)`."
+            )
         if any(layer is known for known in self._stack):
             raise ValueError(
                 f"Layer {layer.name!r} is in Sequential model {self.name!r} already. To share a "

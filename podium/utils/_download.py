@@ -39,7 +39,7 @@ def get_file(
     The cache is `~/.keras`, or the directory in the environment variable KERAS_HOME.
 
     Args:
-        fname: File name in the cache; by default the last part of the URL.
+        fname: File name in the cache, not a path; by default the last part of the URL.
         origin: The URL.
         untar: Whether to extract a tar archive; prefer `extract`.
         md5_hash: The file's MD5; prefer `file_hash`.
@@ -57,7 +57,7 @@ def get_file(
     Raises:
         OSError: The file is not in the cache and could not be downloaded; the message names the
             path to copy it to.
-        ValueError: The file does not have the expected hash.
+        ValueError: The file does not have the expected hash, or `fname` is a path.
 
     Example:
         >>> import tempfile, pathlib
@@ -73,6 +73,12 @@ def get_file(
     name = fname or pathlib.PurePosixPath(urllib.parse.urlparse(origin).path).name
     if not name:
         raise ValueError(f"origin={origin!r} does not end in a file name; pass one as fname.")
+    if name in (".", "..") or "/" in name or "\\" in name:
+        raise ValueError(
+            f"get_file() was given fname={name!r}, which is a path; the name of a file was "
+            "expected. Its directory is cache_dir/cache_subdir: pass "
+            "`cache_dir=` or `cache_subdir=`."
+        )
     root = pathlib.Path(cache_dir or os.environ.get("KERAS_HOME") or pathlib.Path.home() / ".keras")
     target = root / cache_subdir / name
     expected = file_hash or md5_hash

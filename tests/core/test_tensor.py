@@ -159,3 +159,17 @@ def test_list_of_tensors_converts_to_one_tensor():
     with podium.GradientTape() as tape:
         y = podium.convert_to_tensor([x, x * x, 1.0])
     assert y.shape == (3,) and float(tape.gradient(y, x)) == 5.0
+
+
+def test_arrays_in_the_other_byte_order_are_converted():
+    array = np.arange(4, dtype=">f4")
+    for converted in (
+        podium.convert_to_tensor(array),
+        podium.Tensor(array),
+        podium.ops.add(array, np.zeros(4, ">f4")),
+        podium.function(lambda x: x)(array),
+        podium.Variable(array).read_value(),
+    ):
+        assert converted.numpy().tolist() == [0, 1, 2, 3]
+    with pytest.raises(OverflowError, match="beyond 32 bits"):
+        podium.convert_to_tensor(np.array([2**40], ">i8"))

@@ -331,7 +331,7 @@ def test_dataset_that_cannot_be_pickled_is_refused(running_workers):
     source.lock = threading.Lock()
     with pytest.raises(TypeError, match="pickle") as caught:
         DataHandler(source)
-    assert any("the workers are then threads" in note for note in caught.value.__notes__)
+    assert "the workers are then threads" in str(caught.value)
     assert not running_workers()
 
 
@@ -384,3 +384,16 @@ def test_fit_accepts_workers_as_keras_2_does():
     model.compile("sgd", "mse")
     model.fit(Reads(), workers=2, max_queue_size=4, verbose=0)
     assert threading.main_thread().name not in readers and len(readers) >= 1
+
+
+def test_a_local_class_cannot_be_copied_to_worker_processes():
+    class Local(podium.utils.PyDataset):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return np.zeros((2, 1))
+
+    message = "Local cannot be copied to worker processes: .*at the top level of a file"
+    with pytest.raises(TypeError, match=message):
+        podium.data.DataHandler(Local(workers=2, use_multiprocessing=True))

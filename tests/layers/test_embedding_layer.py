@@ -20,7 +20,6 @@ def test_indices_select_rows():
     assert layer.built and [w.path for w in layer.weights] == ["embedding/embeddings"]
     assert layer(np.array([[3, 0]])).numpy().tolist() == [[[6, 7], [0, 1]]]
     assert layer(np.array([1.0, 2.0])).numpy().tolist() == [[2, 3], [4, 5]]
-    assert layer(np.array([-1])).numpy().tolist() == [[6, 7]]
     assert layer(np.zeros((0, 3), "int32")).shape == (0, 3, 2)
     assert layer(podium.Input((None,))).shape == (None, None, 2)
 
@@ -50,7 +49,7 @@ def test_mixed_precision_keeps_large_ids_exact():
     assert layer(podium.Input((3,))).dtype == "bfloat16"
 
 
-@pytest.mark.parametrize("bad", [4, 100, -5])
+@pytest.mark.parametrize("bad", [4, 100, -5, -1])
 def test_ids_outside_of_the_table_raise_where_they_can_be_seen(bad):
     layer = layers.Embedding(4, 2, name="words")
     with pytest.raises(
@@ -85,3 +84,16 @@ def test_keras_2_arguments_and_keras_3_configs_are_accepted():
 def test_wrong_arguments_raise_by_the_constructor(config, message):
     with pytest.raises(ValueError, match=message):
         layers.Embedding(**{"input_dim": 4, "output_dim": 2} | config)
+
+
+@pytest.mark.parametrize("bad", [4, -1])
+def test_arrays_with_indices_outside_of_the_table_raise_before_fit(bad):
+    words = layers.Embedding(4, 2, name="words")
+    model = podium.Sequential([layers.Input((2,), dtype="int32"), words, layers.Flatten()])
+    model.compile("sgd", "mse")
+    x, y = np.full((3, 2), bad), np.zeros((3, 4))
+    message = rf"Layer 'words' \(Embedding\) was given the index {bad};"
+    with pytest.raises(ValueError, match=message):
+        model.fit(x, y, verbose=0)
+    with pytest.raises(ValueError, match=message):
+        model.predict(x, verbose=0)

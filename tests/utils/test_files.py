@@ -139,3 +139,10 @@ def test_invalid_arguments_raise(source, tmp_path):
         utils.get_file(origin="https://example.com/")
     with pytest.raises(ValueError, match="is not an archive"):
         download(source, tmp_path / "cache", extract=True)
+
+
+@pytest.mark.parametrize("name", ["../a.txt", "sub/a.txt", "/tmp/a.txt", "a\\b.txt", ".."])
+def test_a_path_in_place_of_a_file_name_is_refused(name, tmp_path):
+    with pytest.raises(ValueError, match="which is a path; the name of a file was expected"):
+        utils.get_file(name, "https://example.com/a.txt", cache_dir=tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,7 @@ length. Which source the batches come from is the adapter's matter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from podium._typing import Array, Tree
 from podium.data._convert_arrays import check_lengths
@@ -25,9 +25,16 @@ class BatchReader:
         adapter: The adapter of the batches: whether they must be copied and converted, and what the
             source is called in messages.
         same_lengths: Whether x, y and sample_weight of a batch must have the same number of rows.
+        check: Called with each batch; it raises for values that the model cannot use.
     """
 
-    def __init__(self, adapter: DataAdapter, same_lengths: bool = True):
+    def __init__(
+        self,
+        adapter: DataAdapter,
+        same_lengths: bool = True,
+        check: Callable[[Tree], None] | None = None,
+    ):
+        self._check = check
         self._kind = adapter.kind
         self._convert = not adapter.owned
         self._fresh = adapter.fresh
@@ -92,6 +99,8 @@ class BatchReader:
                 "batches must have one structure; with sample_weight in one, every batch needs it."
             )
         self._check_lengths(batch)
+        if self._check is not None:
+            self._check(batch)
         return batch
 
     def _copy(self, batch: Tree) -> Tree:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import multiprocessing
+import pickle
 import signal
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -19,9 +20,9 @@ from podium._typing import Tree
 
 _BROKEN = (
     "use_multiprocessing=True was given: each worker is a new process that imports the script "
-    "again and gets a copy of the data by pickling. Define the class in a file (not in a notebook "
-    'or at the prompt), and put what the script runs under `if __name__ == "__main__":`. Or leave '
-    "out use_multiprocessing: the workers are then threads."
+    "again and gets a copy of the data by pickling. Define the class at the top level of a file "
+    "(not in a function, a notebook or at the prompt), and put what the script runs under "
+    '`if __name__ == "__main__":`. Or leave out use_multiprocessing: the workers are then threads.'
 )
 
 
@@ -115,7 +116,14 @@ class BatchWorkers:
             self._finalizer = weakref.finalize(self, self._executor.shutdown, cancel_futures=True)
         try:
             return self._executor.submit(make, index)
-        except Exception as error:  # the source cannot be pickled, or the workers have ended
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            if not self._processes:
+                raise
+            raise TypeError(
+                f"{type(self._source).__name__} cannot be copied to worker processes: {error}. "
+                f"{_BROKEN}"
+            ) from error
+        except Exception as error:  # the workers have ended
             if self._processes:
                 error.add_note(_BROKEN)
             raise

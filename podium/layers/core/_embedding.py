@@ -32,8 +32,10 @@ def _look_up(ids: jax.Array, table: jax.Array, dtype: str) -> jax.Array:
 class Embedding(Layer):
     """Converts indices to dense vectors of fixed size, looked up in a trained table.
 
-    Negative indices count from the end, as in NumPy. An index of `input_dim` or more raises an
-    error in eager code; in compiled code its vector is NaN, as in Keras on JAX.
+    An index below 0, or of `input_dim` or more, raises an error in eager code, and if it is in an
+    array that `fit`, `evaluate` or `predict` feed to an Embedding of a functional or Sequential
+    model. Compiled code cannot raise: there, as in Keras on JAX, the vector of an index of
+    `input_dim` or more is NaN, and a negative index counts from the end.
 
     Args:
         input_dim: The size of the vocabulary: the largest index plus one.
@@ -120,16 +122,7 @@ class Embedding(Layer):
         value = inputs.value if isinstance(inputs, Tensor) else inputs
         if isinstance(value, jax.core.Tracer) or value.size == 0:
             return
-        ids = np.asarray(value)
-        low, high = ids.min(), ids.max()
-        if low < -self.input_dim or high >= self.input_dim:
-            raise ValueError(
-                f"Layer {self.name!r} (Embedding) was given the index "
-                f"{int(high if high >= self.input_dim else low)}; it has "
-                f"input_dim={self.input_dim} vectors, for the indices 0 to {self.input_dim - 1}. "
-                "Use a larger input_dim (the largest index plus one), or map unknown tokens to a "
-                "reserved index."
-            )
+        check_indices(self, np.asarray(value))
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         """Return a mask that is False for index 0, if `mask_zero`."""
@@ -152,3 +145,16 @@ class Embedding(Layer):
             "activity_regularizer": regularizers.serialize(self.activity_regularizer),
             **_layer_arguments.weight_options_config(self, "embeddings"),
         }
+
+
+def check_indices(layer: Embedding, indices: np.ndarray[Any, Any]) -> None:
+    """Raise for indices outside the table of an Embedding."""
+    low, high = indices.min(), indices.max()
+    if low < 0 or high >= layer.input_dim:
+        raise ValueError(
+            f"Layer {layer.name!r} (Embedding) was given the index "
+            f"{int(high if high >= layer.input_dim else low)}; it has "
+            f"input_dim={layer.input_dim} vectors, for the indices 0 to {layer.input_dim - 1}. "
+            "Use a larger input_dim (the largest index plus one), or map unknown tokens to a "
+            "reserved index."
+        )

@@ -2,3 +2,6 @@
 
 from podium.layers._call_context import map_shapes as map_shapes
 from podium.layers._weight_creation import limited_weights as limited_weights
+
+# Raises for indices outside the table of an Embedding.
+from podium.layers.core._embedding import check_indices as check_indices

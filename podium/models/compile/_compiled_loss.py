@@ -6,9 +6,10 @@ It owns the matching of losses, weights and targets with outputs. The losses the
 
 from __future__ import annotations
 
+import inspect
 import numbers
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from podium import ops
@@ -252,9 +253,39 @@ def _find_loss(identifier: Any) -> Loss | None:
     if isinstance(identifier, str) and identifier.lower() in ("crossentropy", "ce"):
         return CrossentropyByShape(identifier)
     loss = get_loss(identifier)
+    check_call_arguments(
+        "loss", loss_name(identifier), loss.call if isinstance(loss, Loss) else loss
+    )
     if isinstance(loss, Loss):
         return loss
     return LossFunctionWrapper(loss, name=loss_name(identifier))
+
+
+def check_call_arguments(
+    kind: str, name: str, function: Callable[..., Any], *, weighted: bool = False
+) -> None:
+    """Raise if a loss or metric cannot be called with targets and predictions.
+
+    Args:
+        kind: "loss" or "metric".
+        name: Its name, for the message.
+        function: What is called with `(y_true, y_pred)`.
+        weighted: Whether it is called with `sample_weight=...` as well.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # a function in C: unknown
+    keywords = {"sample_weight": None} if weighted else {}
+    try:
+        signature.bind(None, None, **keywords)
+    except TypeError as error:
+        arguments = "(y_true, y_pred, sample_weight=...)" if weighted else "(y_true, y_pred)"
+        hint = "" if signature.parameters else f" Did you mean what it returns, `{name}()`?"
+        raise TypeError(
+            f"The {kind} {name!r} has the signature {signature} and is called with {arguments}: "
+            f"{error}.{hint}"
+        ) from error
 
 
 def loss_name(loss: object) -> str:

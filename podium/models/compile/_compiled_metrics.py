@@ -13,7 +13,12 @@ from podium._typing import TensorLike, Tree
 from podium.losses import Loss
 from podium.metrics import Mean, MeanMetricWrapper, Metric, resolve_accuracy
 from podium.metrics import get as get_metric
-from podium.models.compile._compiled_loss import align_ranks, flatten_weights, loss_name
+from podium.models.compile._compiled_loss import (
+    align_ranks,
+    check_call_arguments,
+    flatten_weights,
+    loss_name,
+)
 from podium.models.compile._output_mapping import (
     flatten_outputs,
     flatten_targets,
@@ -49,9 +54,9 @@ class CompiledMetrics:
         self._plain: list[list[Metric]] = []
         self._weighted: list[list[Metric]] = []
         self._num_outputs: int | None = None  # that the metrics were created for
-        for identifier in self._identifiers():
-            if not _depends_on_shapes(identifier):
-                get_metric(identifier)  # raises for unknown ones
+        for argument, weighted in ((metrics, False), (weighted_metrics, True)):
+            for identifier in _as_list(argument):
+                _check_metric(identifier, weighted)
         if outputs is not None:
             self._build(outputs)
         elif not any(isinstance(argument, Mapping) for argument in self._arguments):
@@ -165,6 +170,18 @@ def _copy_metric(identifier: Any) -> Any:
 
 def _depends_on_shapes(identifier: object) -> bool:
     return isinstance(identifier, str) and identifier.lower() in _BY_SHAPE
+
+
+def _check_metric(identifier: Any, weighted: bool) -> None:
+    """Raise for an unknown metric, and for one that cannot be called with a batch."""
+    if _depends_on_shapes(identifier):
+        return
+    metric = get_metric(identifier)
+    if isinstance(metric, Metric):
+        check_call_arguments("metric", metric.name, metric.update_state, weighted=weighted)
+    else:
+        call = metric.call if isinstance(metric, Loss) else metric
+        check_call_arguments("metric", loss_name(identifier), call)
 
 
 def _find_metric(identifier: Any) -> Metric:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from podium.core import closest_match
+from podium.core import closest_match, warn_user
 from podium.core.internal import check_int
 
 _RENAMED = {"nb_epoch": "epochs", "show_accuracy": "metrics"}  # names of Keras 1
@@ -60,7 +60,13 @@ def check_fit(
         check_int("epochs", epochs, 0)
     if max_steps is not None:
         check_int("max_steps", max_steps, or_none=True)
-    check_int("initial_epoch", initial_epoch, 0)
+    first_epoch = check_int("initial_epoch", initial_epoch, 0)
+    if isinstance(epochs, int) and 0 < epochs <= first_epoch:
+        warn_user(
+            f"initial_epoch={first_epoch} and epochs={epochs} were given: nothing is trained. "
+            "`epochs` is the epoch to stop before, not the number of epochs; to train for n more, "
+            f"pass `epochs={first_epoch} + n`."
+        )
     check_verbose(verbose)
     if isinstance(validation_split, bool) or not isinstance(validation_split, numbers.Real):
         raise TypeError(

@@ -6,22 +6,25 @@ compiled too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium._typing import SymbolicShape, Tree
-from podium.core import Tensor, tree_leaves, warn_user
+from podium.core import GradientTape, Tensor, tree_leaves, warn_user
 from podium.data import expand_1d, unpack_x_y_sample_weight
 from podium.data.internal import is_memory_mapped, record_to_dict
+from podium.layers import Embedding
+from podium.layers.internal import check_indices
 from podium.losses import (
     BinaryCrossentropy,
     SparseCategoricalCrossentropy,
     binary_crossentropy,
     sparse_categorical_crossentropy,
 )
+from podium.models.compile._compiled_loss import loss_name
 from podium.models.compile._output_mapping import (
     flatten_outputs,
     flatten_targets,
@@ -77,6 +80,8 @@ def check_batch(
     if not default_step:
         return
     x, y, _ = unpack_x_y_sample_weight(batch)
+    if needs_target and y is None:
+        _check_not_named_parts(model, x)
     if model._graph is not None:
         model._graph.check(x)
     if needs_target and y is None and model.loss is not None:
@@ -87,8 +92,20 @@ def check_batch(
         )
 
 
-def check_loss_value(model: Model, loss: object) -> None:
-    """Raise if there is no loss to train with."""
+def _check_not_named_parts(model: Model, x: Tree) -> None:
+    """Raise for a batch `{"x": ..., "y": ...}`: a dictionary is taken for inputs by name."""
+    if isinstance(x, Mapping) and {"x", "y"} <= x.keys() and "y" not in model.input_names:
+        keys = [key for key in ("x", "y", "sample_weight") if key in x]
+        parts = ", ".join(f"batch[{key!r}]" for key in keys)
+        raise ValueError(
+            f"A batch is a dictionary with the keys {list(x)}: a dictionary means inputs by name, "
+            "so that there is no target. Tuples `(x, y)` were expected; let the generator or "
+            f"Dataset yield `({parts})`."
+        )
+
+
+def check_loss_value(model: Model, loss: object, tape: GradientTape) -> None:
+    """Raise if there is no loss to train with, or none that has a gradient."""
     if loss is None:
         raise ValueError("`compute_loss` returned None; it must return the loss of the batch.")
     if (
@@ -101,6 +118,21 @@ def check_loss_value(model: Model, loss: object) -> None:
             "Pass `loss=...` to `compile`, use `add_loss`, or override `compute_loss` or "
             "`train_step`."
         )
+    if (
+        model.loss is not None
+        and isinstance(loss, Tensor)
+        and model.trainable_variables
+        and not tape.tracks(loss)
+    ):
+        names = ", ".join(
+            repr(loss_name(loss)) for loss in model.compiled_loss.losses if loss is not None
+        )
+        raise ValueError(
+            f"The loss {names} has no gradient: it returned a constant, integers or booleans, or "
+            "values that were not computed from y_pred by operators or `podium.ops`. Return float "
+            "values that depend on y_pred; comparisons and `ops.cast(..., 'int32')` have no "
+            "gradient."
+        )
 
 
 def _default_compute_loss(model: Model) -> object:
@@ -108,6 +140,64 @@ def _default_compute_loss(model: Model) -> object:
     return [
         vars(cls)["compute_loss"] for cls in type(model).__mro__ if "compute_loss" in vars(cls)
     ][-1]
+
+
+def check_indices_of_embeddings(model: Model, x: Tree) -> None:
+    """Check arrays of indices against the Embeddings that the inputs of a graph are passed to."""
+    graph = model._graph
+    if graph is None:
+        return
+    embeddings = [
+        (node.inputs[0], node.layer)
+        for node in graph.nodes
+        if isinstance(node.layer, Embedding) and node.inputs
+    ]
+    if not embeddings:
+        return
+    x = record_to_dict(x)
+    arrays = graph.flatten_dict(x) if isinstance(x, dict) else tree_leaves(x)
+    if len(arrays) != len(graph.flat_inputs):
+        return  # a list of numbers
+    by_input = dict(zip(map(id, graph.flat_inputs), arrays, strict=True))
+    for symbol, layer in embeddings:
+        array = by_input.get(id(symbol))
+        if not isinstance(array, np.ndarray) or is_memory_mapped(array):
+            continue  # files are not read for this check
+        if array.size and array.dtype.kind in "iuf":
+            check_indices(layer, array)
+
+
+def warn_nothing_to_train(model: Model) -> None:
+    """Warn that a model has no trainable weights."""
+    weights = "they are all frozen" if model.weights else "it has no weights"
+    warn_user(
+        f"Model {model.name!r} has no weights to train ({weights}): training changes nothing. Set "
+        "`trainable = True` on a layer and compile again, or use `evaluate`."
+    )
+
+
+def make_label_check(model: Model) -> Callable[[Tree], None] | None:
+    """Return a check of the class labels of a batch, which is called for each batch of a generator
+    or Dataset; None if no loss takes class labels. Arrays on a device are not read for it.
+    """
+    if model.outputs is None or not model.compiled:
+        return None
+    if not any(_takes_class_labels(loss) for loss in model.compiled_loss.losses):
+        return None
+
+    def check(batch: Tree) -> None:
+        _, y, _ = unpack_x_y_sample_weight(batch)
+        if y is not None and all(isinstance(leaf, np.ndarray) for leaf in tree_leaves(y)):
+            check_labels(model, y)
+
+    return check
+
+
+def _takes_class_labels(loss: object) -> bool:
+    return (
+        isinstance(loss, SparseCategoricalCrossentropy)
+        or getattr(loss, "fn", None) is sparse_categorical_crossentropy
+    )
 
 
 def check_labels(model: Model, y: Tree) -> None:
@@ -136,10 +226,7 @@ def check_labels(model: Model, y: Tree) -> None:
             continue
         where = f" of output {name!r}" if len(names) > 1 else ""
         function = getattr(loss, "fn", None)
-        if (
-            isinstance(loss, SparseCategoricalCrossentropy)
-            or function is sparse_categorical_crossentropy
-        ):
+        if _takes_class_labels(loss):
             ignored_class = getattr(loss, "ignore_class", None)
             _check_class_labels(array, output.shape, where, ignored_class)
         elif isinstance(loss, BinaryCrossentropy) or function is binary_crossentropy:

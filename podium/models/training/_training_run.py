@@ -97,8 +97,7 @@ class TrainingRun:
             stack.enter_context(self._callbacks.ensure_end("train"))
             stack.callback(self._set_resumes, False)
             if self._checkpointers:
-                self._data.position()  # raises for data that cannot be resumed
-                self._validator.get_state()
+                self._check_resumable()
                 self._validator.on_begin = self._before_each_validation
             for callback in self._checkpointers:
                 self._enter_context(stack, callback)
@@ -121,6 +120,18 @@ class TrainingRun:
         traceback: TracebackType | None,
     ) -> None:
         self._exits.__exit__(error_type, error, traceback)
+
+    def _check_resumable(self) -> None:
+        """Raise for data that cannot be resumed, and name the callbacks that need it."""
+        try:
+            self._data.position()
+            self._validator.get_state()
+        except ValueError as error:
+            names = ", ".join(type(callback).__name__ for callback in self._checkpointers)
+            raise ValueError(
+                f"The callback {names} saves the position in the data, to resume there. {error} "
+                f"Pass such data to `fit`, or leave out {names}."
+            ) from error
 
     def _enter_context(self, stack: contextlib.ExitStack, callback: Callback) -> None:
         """Enter the context of a checkpointer. If leaving it fails after another error, that is
