@@ -5,6 +5,7 @@ variables of the launcher.
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import json
 import re
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ class Cluster:
         num_workers: The number of workers.
         worker: The index of this one.
         source: Where the information comes from.
+        spans_machines: Whether the workers are on several machines; None if that is not known.
 
     Example:
         >>> podium.distribute.Cluster("10.0.0.1:1234", 2, 0, "arguments").is_chief
@@ -33,6 +35,7 @@ class Cluster:
     num_workers: int
     worker: int
     source: str
+    spans_machines: bool | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def is_chief(self) -> bool:
@@ -43,6 +46,11 @@ class Cluster:
     def host(self) -> str:
         """The host of worker 0."""
         return self.coordinator.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port of worker 0."""
+        return int(self.coordinator.rpartition(":")[2])
 
 
 def find_cluster(
@@ -119,7 +127,9 @@ def _from_tf_config(environment: Mapping[str, str]) -> Cluster | None:
     hosts = chiefs + workers
     if not hosts:
         raise ValueError(f"TF_CONFIG={text!r} names no worker.")
-    return Cluster(hosts[0], len(hosts), worker, "TF_CONFIG")
+    names = {str(address).rpartition(":")[0].strip("[]") for address in hosts}
+    spans_machines = sum(not is_loopback_name(name) for name in names) > 1
+    return Cluster(hosts[0], len(hosts), worker, "TF_CONFIG", spans_machines)
 
 
 def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
@@ -133,7 +143,9 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
         environment.get("PMIX_NAMESPACE", ""),
     )
     host = environment.get("PODIUM_COORDINATOR_HOST")
-    if host is None and environment.get("OMPI_COMM_WORLD_LOCAL_SIZE") == str(size):
+    local_size = environment.get("OMPI_COMM_WORLD_LOCAL_SIZE")
+    spans_machines = None if local_size is None else local_size != str(size)
+    if host is None and spans_machines is False:
         host = "127.0.0.1"
     if host is None:
         match = re.search(r"tcp://([^,:]+)|tcp6://\[([^,\]]+)", launcher) or re.match(
@@ -152,7 +164,8 @@ def _from_open_mpi(environment: Mapping[str, str]) -> Cluster | None:
         or re.match(r"(\d+)$", namespace)
     )
     job_id = 0 if job is None else int(job[1])
-    return Cluster(_address(host, job_id // 4096 if launcher else job_id), size, rank, "Open MPI")
+    address = _address(host, job_id // 4096 if launcher else job_id)
+    return Cluster(address, size, rank, "Open MPI", spans_machines)
 
 
 def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
@@ -182,7 +195,18 @@ def _from_slurm(environment: Mapping[str, str]) -> Cluster | None:
         int(tasks),
         int(environment["SLURM_PROCID"]),
         "Slurm",
+        spans_machines=re.search(r"[,\[]", nodes) is not None,
     )
+
+
+def is_loopback_name(host: str) -> bool:
+    """Return whether a host is this machine on every machine: "localhost", or an address such as
+    127.0.0.1.
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def first_node_name(nodes: str) -> str:
@@ -196,5 +220,9 @@ def _address(host: str, job: int) -> str:
     """Return the address of a coordinator: all workers of a job use the same port, and different
     jobs usually different ones.
     """
-    port = _PORTS[job % len(_PORTS)]
+    return join_address(host, _PORTS[job % len(_PORTS)])
+
+
+def join_address(host: str, port: int) -> str:
+    """Return "host:port", with brackets around an IPv6 address."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -19,6 +19,9 @@ import traceback
 from collections.abc import Callable
 from types import TracebackType
 
+from podium.distribute._addresses import open_port
+from podium.distribute._rendezvous import accept_workers, format_greeting
+
 LOST_PEER = 75  # exit status of a worker that stopped because of another one: try again
 _COLLECTIVE_ERRORS = ("Gloo", "Connection closed by peer", "coordination", "NCCL", "barrier")
 
@@ -56,7 +59,7 @@ class Heartbeat:
 
     def listen(self, host: str) -> int:
         """Open a port for the other workers, and return its number."""
-        self._server = socket.create_server((host, 0), backlog=self._num_workers)
+        self._server = open_port(host)
         port: int = self._server.getsockname()[1]
         return port
 
@@ -70,22 +73,17 @@ class Heartbeat:
         timeout = max(30.0, self._heartbeat)
         if self._server is None:
             connection = socket.create_connection((host, port), timeout=timeout)
-            connection.sendall(
-                f"hello {self._worker} {os.getpid()} {socket.gethostname()} {token}\n".encode()
-            )
+            connection.sendall(format_greeting(self._worker, token))
             self._peers[0] = _Peer(connection, f"worker 0 (the chief, on {host})")
         else:
-            self._server.settimeout(timeout)
-            try:
-                while len(self._peers) < self._num_workers - 1:
-                    self._accept(self._server, token)
-            except TimeoutError:
-                missing = sorted(set(range(1, self._num_workers)) - set(self._peers))
-                raise RuntimeError(
-                    f"Workers {missing} have not connected within {timeout:.0f} seconds."
-                ) from None
-            finally:
-                self._server.close()
+            with self._server as server:
+                greetings = accept_workers(server, self._num_workers, token, timeout)
+            for number, worker in greetings.items():
+                self._peers[number] = _Peer(
+                    worker.connection,
+                    f"worker {number} (process {worker.process} on {worker.host}, "
+                    f"{worker.address})",
+                )
         for peer in self._peers.values():
             peer.connection.setblocking(False)
         self._thread = threading.Thread(target=self._monitor, name="podium-heartbeat", daemon=True)
@@ -93,18 +91,6 @@ class Heartbeat:
         atexit.register(self.leave)
         self._previous_excepthook = sys.excepthook
         sys.excepthook = self._on_error
-
-    def _accept(self, server: socket.socket, token: str) -> None:
-        connection, address = server.accept()
-        connection.settimeout(5.0)
-        with contextlib.suppress(OSError, ValueError):
-            command, number, process, host, received_token = _first_line(connection).split()
-            if command == "hello" and received_token == token:
-                self._peers[int(number)] = _Peer(
-                    connection, f"worker {number} (process {process} on {host}, {address[0]})"
-                )
-                return
-        connection.close()
 
     # --- monitoring
 
@@ -254,14 +240,6 @@ class _Peer:
         self.last_seen = time.monotonic()
         *lines, self._incomplete = (self._incomplete + data).split(b"\n")
         return [line.decode(errors="replace") for line in lines]
-
-
-def _first_line(connection: socket.socket) -> str:
-    """Read one line and not a byte more: the thread reads what follows."""
-    line = b""
-    while not line.endswith(b"\n") and len(line) < 500:
-        line += connection.recv(1) or b"\n"
-    return line.decode()
 
 
 def end_process(message: str) -> None:

@@ -15,7 +15,8 @@ import jax
 import numpy as np
 
 from podium.core import Variable, seed_count, set_random_seed
-from podium.distribute._cluster import Cluster, find_cluster
+from podium.distribute._addresses import check_gloo_address, choose_bind_host
+from podium.distribute._cluster import Cluster, find_cluster, join_address
 from podium.distribute._devices import reserve_cpu_threads
 from podium.distribute._heartbeat import Heartbeat, end_process
 from podium.distribute._launch import watch_launcher
@@ -52,9 +53,12 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         initialization_timeout: How many seconds to wait for the others at the start.
         cluster_resolver: Accepted for TensorFlow's signature.
         communication_options: Accepted for TensorFlow's signature.
+        bind_host: The host or address to which worker 0 binds. By default the environment
+            variable `PODIUM_BIND_HOST`, or the host of `coordinator`. "0.0.0.0" binds to all
+            interfaces. JAX's coordinator is not authenticated: bind to a private network.
 
     Raises:
-        ValueError: The cluster is not known.
+        ValueError: The cluster is not known, or its machines cannot reach each other.
         RuntimeError: JAX has computed something before, or the process belongs to another cluster.
 
     Example:
@@ -71,6 +75,7 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
         initialization_timeout: int = 300,
         cluster_resolver: object = None,
         communication_options: object = None,
+        bind_host: str | None = None,
     ):
         self.cluster = find_cluster(os.environ, coordinator, num_workers, worker)
         seconds = float(
@@ -80,7 +85,8 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
             raise ValueError(
                 f"heartbeat={seconds} was given; a number of seconds above 0 was expected."
             )
-        _join(self.cluster, seconds, initialization_timeout)
+        bind_host = bind_host or os.environ.get("PODIUM_BIND_HOST")
+        _join(self.cluster, seconds, initialization_timeout, bind_host)
         devices = jax.devices()
         super().__init__(Layout(make_mesh(devices, (len(devices),), ("data",)), ("data",)))
         # Without a seed from the user, all workers use the chief's, to start with equal weights.
@@ -144,7 +150,7 @@ class MultiWorkerMirroredStrategy(MeshStrategy):
             self.check_equal(model.variables)
 
 
-def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
+def _join(cluster: Cluster, heartbeat: float, timeout: int, bind_host: str | None) -> None:
     """Join the cluster, once in a process."""
     if _joined:
         if _joined["cluster"] != cluster:
@@ -152,6 +158,8 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
                 f"This process belongs to {_joined['cluster']} already, and cannot join {cluster}."
             )
         return
+    if cluster.is_chief:
+        bind_host = choose_bind_host(cluster, bind_host)
     watch_launcher()
     reserve_cpu_threads()
     if cluster.num_workers > 1:
@@ -159,7 +167,6 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
     jax.config.update("jax_enable_preemption_service", False)  # it would intercept SIGTERM
     # Lets us report which worker was lost before JAX aborts.
     jax.config.update("jax_enable_recoverability", True)
-    loopback = cluster.host in ("localhost", "127.0.0.1", "::1")
     try:
         jax.distributed.initialize(
             cluster.coordinator,
@@ -169,7 +176,7 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
             initialization_timeout=timeout,
             heartbeat_timeout_seconds=_JAX_HEARTBEAT_SECONDS,
             shutdown_timeout_seconds=max(10, int(2 * heartbeat)),
-            coordinator_bind_address=cluster.coordinator if loopback else None,
+            coordinator_bind_address=join_address(bind_host or cluster.host, cluster.port),
         )
     except RuntimeError as error:
         if "before" not in str(error):
@@ -180,10 +187,14 @@ def _join(cluster: Cluster, heartbeat: float, timeout: int) -> None:
         ) from error
     _joined["cluster"] = cluster
     if cluster.num_workers > 1:
-        _joined["heartbeat"] = _start_heartbeat(cluster, heartbeat, timeout, loopback)
+        if jax.default_backend() == "cpu":
+            check_gloo_address(cluster)
+        _joined["heartbeat"] = _start_heartbeat(
+            cluster, heartbeat, timeout, bind_host or cluster.host
+        )
 
 
-def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, loopback: bool) -> Heartbeat:
+def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, bind_host: str) -> Heartbeat:
     """Connect all workers, and monitor them."""
     from jax.experimental import multihost_utils
 
@@ -199,7 +210,7 @@ def _start_heartbeat(cluster: Cluster, seconds: float, timeout: int, loopback: b
     port_and_token = np.zeros(3, np.uint32)
     if cluster.is_chief:
         port_and_token[:] = (
-            heartbeat.listen(cluster.host if loopback else ""),
+            heartbeat.listen(bind_host),
             secrets.randbits(32),
             secrets.randbits(32),
         )
