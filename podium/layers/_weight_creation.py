@@ -6,9 +6,7 @@ is recorded by the layer's tracker.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -19,30 +17,17 @@ from podium import initializers, regularizers
 from podium._typing import DTypeLike, Shape, ShapeLike
 from podium.core import Variable, closest_match, is_float_dtype, standardize_dtype
 from podium.core.internal import (
+    charge_file_budget,
     check_bool,
+    current_file_budget,
     layer_name_scope,
-    override,
-    register_thread_local,
 )
 
 if TYPE_CHECKING:
     from podium.layers._layer import Layer
 
 
-class _SizeLimit(threading.local):
-    remaining: int | None = None  # elements that new weights may still have; None for no limit
-
-
-_size_limit = register_thread_local(_SizeLimit())
 _LARGE = 1 << 20  # elements
-
-
-def limited_weights(num_elements: int) -> contextlib.AbstractContextManager[None]:
-    """Limit the weights that layers create in a `with` block to `num_elements` elements in all.
-
-    A file with small weights cannot make layers allocate large ones.
-    """
-    return override(_size_limit, remaining=num_elements)
 
 
 class WeightOptions(TypedDict, total=False):
@@ -208,13 +193,12 @@ def _known_shape(layer: Layer, shape: ShapeLike | None, name: str | None) -> Sha
 
 
 def _subtract_from_limit(layer_name: str, name: str | None, shape: Shape) -> None:
-    if _size_limit.remaining is not None:
-        _size_limit.remaining -= math.prod(shape)
-        if _size_limit.remaining < 0:
-            raise ValueError(
-                f"Layer {layer_name!r} has a weight {name!r} of shape {shape}, far larger "
-                "than the size of all weights in the file."
-            )
+    charge_file_budget(
+        "weights",
+        math.prod(shape),
+        f"Layer {layer_name!r} has a weight {name!r} of shape {shape}, far larger than the size of "
+        "all weights in the file.",
+    )
 
 
 def _initializer_or_zeros(
@@ -224,6 +208,8 @@ def _initializer_or_zeros(
 
     A large weight would be initialized only to be overwritten by the values of the file.
     """
-    if _size_limit.remaining is None or math.prod(shape) < _LARGE or layer._has_own_store():
+    budget = current_file_budget()
+    is_loading = budget is not None and budget.limits("weights")
+    if not is_loading or math.prod(shape) < _LARGE or layer._has_own_store():
         return initializer
     return np.broadcast_to(np.zeros((), jnp.dtype(standardize_dtype(dtype))), shape)

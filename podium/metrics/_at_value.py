@@ -10,7 +10,12 @@ import jax.numpy as jnp
 from podium._typing import Config, DTypeLike
 from podium.core import Variable, dispatch
 from podium.metrics._alignment import divide_or_zero
-from podium.metrics._confusion import KINDS, ConfusionCounter, ConfusionMetric
+from podium.metrics._confusion import (
+    KINDS,
+    ConfusionCounter,
+    ConfusionMetric,
+    charge_thresholds,
+)
 
 
 class _BestAtValue(ConfusionMetric):
@@ -47,6 +52,7 @@ class _BestAtValue(ConfusionMetric):
         self.value = value
         self.num_thresholds = num_thresholds
         self.class_id = class_id
+        charge_thresholds(type(self).__name__, num_thresholds)
         steps = range(1, num_thresholds - 1)
         middle = [step / (num_thresholds - 1) for step in steps]
         self.thresholds = [0.5] if num_thresholds == 1 else [0.0, *middle, 1.0]

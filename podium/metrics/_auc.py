@@ -16,6 +16,7 @@ from podium.metrics._confusion import (
     ConfusionCounter,
     ConfusionMetric,
     are_evenly_spaced,
+    charge_thresholds,
     check_thresholds,
 )
 from podium.metrics._confusion_area import area
@@ -176,6 +177,7 @@ def _add_end_points(number: int, thresholds: list[float] | None) -> tuple[list[f
     """
     if thresholds is None and number < 2:
         raise ValueError(f"AUC was given num_thresholds={number!r}; an int above 1 was expected.")
+    charge_thresholds("AUC", number if thresholds is None else 0)
     middle = (
         [step / (number - 1) for step in range(1, number - 1)] if thresholds is None else thresholds
     )

@@ -18,10 +18,12 @@ import numpy as np
 
 from podium._typing import DTypeLike, TensorLike
 from podium.core import Variable, dispatch, epsilon
+from podium.core.internal import charge_file_budget
 from podium.metrics._alignment import broadcast_weights, match_shapes
 from podium.metrics._metric import Metric, stop_gradient_of
 
 KINDS = ("true_positives", "false_positives", "true_negatives", "false_negatives")
+_BYTES_PER_THRESHOLD = 128  # numbers of Python in lists, and counts
 BELOW_ALL_THRESHOLDS = -1e10  # below every threshold: a prediction that is not among the top k
 
 
@@ -37,6 +39,15 @@ def check_thresholds(thresholds: Any, default: float = 0.5) -> list[float]:
             f"{wrong} are not."
         )
     return listed
+
+
+def charge_thresholds(metric: str, num_thresholds: int) -> None:
+    """Charge the budget of the file that is being read for a list of thresholds."""
+    charge_file_budget(
+        "bytes",
+        _BYTES_PER_THRESHOLD * num_thresholds,
+        f"{metric} has num_thresholds={num_thresholds!r}, far larger than the size of the file.",
+    )
 
 
 def are_evenly_spaced(thresholds: Sequence[float]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from podium._typing import Config, DTypeLike, TensorLike
 from podium.core import dispatch, epsilon
+from podium.core.internal import charge_file_budget
 from podium.metrics._alignment import broadcast_weights, match_shapes
 from podium.metrics._argmax import fast_argmax
 from podium.metrics._metric import Metric, stop_gradient_of
@@ -59,6 +60,12 @@ class IoU(Metric):
         axis: int = -1,
     ):
         super().__init__(dtype or "int32", name)
+        charge_file_budget(
+            "bytes",
+            8 * num_classes**2,
+            f"{type(self).__name__} has num_classes={num_classes!r}, far larger than the size of "
+            "the file.",
+        )
         self.num_classes = num_classes
         self.target_class_ids = list(target_class_ids)
         if (

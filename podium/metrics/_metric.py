@@ -6,6 +6,7 @@ defined by the subclasses in the other files.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from podium.core import (
     snake_case,
     stop_gradient,
 )
-from podium.core.internal import VariableScope, context, override, unwrap_result
+from podium.core.internal import VariableScope, charge_file_budget, context, override, unwrap_result
 from podium.metrics._marked_results import mark_result
 
 
@@ -114,6 +115,12 @@ class Metric:
                 f"{type(self).__name__} makes state before `super().__init__()` has run. Call it "
                 "first in `__init__`."
             )
+        charge_file_budget(
+            "bytes",
+            8 * math.prod(shape),
+            f"{type(self).__name__} has a state of shape {tuple(shape)}, far larger than the size "
+            "of the file.",
+        )
         initializer = initializers.get("zeros" if initializer is None else initializer)
         with name_scope(self.name.replace("/", ">")):
             # Never cast: a running sum in a layer's short compute type would lose its small terms.

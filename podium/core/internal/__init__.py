@@ -15,6 +15,21 @@ from podium.core._dispatch import unwrap_result as unwrap_result
 # The message for a Tensor that was passed to a function of `jax.lax`.
 from podium.core._errors import TENSOR_IN_LAX as TENSOR_IN_LAX
 
+# What reading a file may cost, in proportion to its size.
+from podium.core._file_budget import FileBudget as FileBudget
+
+# The error for a file that costs more.
+from podium.core._file_budget import FileBudgetError as FileBudgetError
+
+# Charges the budget of the file that is being read.
+from podium.core._file_budget import charge_file_budget as charge_file_budget
+
+# Returns the budget of the file that is being read.
+from podium.core._file_budget import current_file_budget as current_file_budget
+
+# Limits what is charged in a `with` block to what a file may cost.
+from podium.core._file_budget import file_budget as file_budget
+
 # `jax.config`, of which type checkers know no option.
 from podium.core._jax_config import jax_config as jax_config
 

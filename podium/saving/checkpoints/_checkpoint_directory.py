@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, NamedTuple
 import jax
 
 from podium._typing import Array
+from podium.core.internal import file_budget
 from podium.saving.checkpoints import _orbax
 from podium.saving.formats._safetensors import (
     list_tensors,
@@ -142,11 +143,12 @@ def read(
     """
     files = _read_manifest(path)
     try:
-        state_arrays, local = (
-            {} if name not in files else _read_arrays(path, name, files[name])
-            for name in (STATE_ARRAYS, ARRAYS)
-        )
-        state = decode(parse_json(_read_file(path, STATE, files[STATE])), state_arrays)
+        with file_budget(sum(entry.size for entry in files.values())):
+            state_arrays, local = (
+                {} if name not in files else _read_arrays(path, name, files[name])
+                for name in (STATE_ARRAYS, ARRAYS)
+            )
+            state = decode(parse_json(_read_file(path, STATE, files[STATE])), state_arrays)
         if NAMES not in files and ARRAYS in files:
             return CheckpointContents(local, state)
         for name in files:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium._typing import Shape
-from podium.core.internal import empty_array
+from podium.core.internal import FileBudgetError, charge_file_budget, empty_array
 from podium.saving.formats._hdf5_checksum import check_structure
 from podium.saving.formats._hdf5_writer import DIGEST, DIGESTS_REQUIRED, EXTENDED_DTYPES
 from podium.saving.io._array_io import (
@@ -28,7 +28,7 @@ from podium.saving.io._array_io import (
     read_arrays,
     read_into,
 )
-from podium.saving.io._errors import InvalidFileError
+from podium.saving.io._errors import InvalidFileError, name_path
 
 if TYPE_CHECKING:
     import h5py
@@ -131,13 +131,11 @@ def open_hdf5(path: str, raw: BinaryIO) -> Iterator[Any]:
         with h5py.File(raw, "r") as file:
             file.podium_raw = raw
             yield file
-    except InvalidFileError as error:
-        raise ValueError(f"{path!r} {error}") from None
+    except (InvalidFileError, FileBudgetError) as error:
+        raise ValueError(name_path(path, error)) from None
     except Exception as error:
-        raise OSError(
-            f"{path!r} cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file "
-            f"({error})."
-        ) from error
+        text = "cannot be read: it is damaged (corrupt or truncated), or not an HDF5 file"
+        raise OSError(name_path(path, f"{text} ({error}).")) from error
 
 
 def read_all(
@@ -151,9 +149,28 @@ def read_all(
 def _array_to_read(
     file: Any, name: str, weight: StoredWeight, digests_required: bool
 ) -> ArrayToRead:
+    _charge_bytes(weight.dataset.size * weight.dataset.dtype.itemsize, name)
     digest = _digest_of(weight, digests_required)
     raw = file.podium_raw if digest is not None else None  # past HDF5 only if a digest verifies it
     return ArrayToRead(name, weight.dtype, weight.shape, digest, partial(weight.read, raw))
+
+
+def _charge_bytes(num_bytes: int, name: str) -> None:
+    charge_file_budget(
+        "bytes",
+        num_bytes,
+        f"was rejected: with {name!r}, its arrays declare a size far larger than the size of the "
+        "file.",
+    )
+
+
+def _charge_node(name: str) -> None:
+    charge_file_budget(
+        "nodes",
+        1,
+        f"was rejected: at {name!r}, it lists more groups and datasets than a file of its "
+        "size can have.",
+    )
 
 
 def _contiguous_offset(dataset: h5py.Dataset) -> int | None:
@@ -195,12 +212,16 @@ def list_weights(file: h5py.File) -> dict[str, StoredWeight]:
     reading values.
     """
     weights: dict[str, StoredWeight] = {}
-    _collect(file, "", weights, ())
+    _collect(file, "", weights, (), set())
     return weights
 
 
 def _collect(
-    group: h5py.Group, path: str, weights: dict[str, StoredWeight], ancestors: tuple[int, ...]
+    group: h5py.Group,
+    path: str,
+    weights: dict[str, StoredWeight],
+    ancestors: tuple[int, ...],
+    visited: set[int],
 ) -> None:
     import h5py
 
@@ -209,7 +230,13 @@ def _collect(
         raise InvalidFileError(
             f"was rejected: its groups form a cycle, or are nested too deep, at {path!r}."
         )
+    if address in visited:
+        raise InvalidFileError(
+            f"was rejected: its group {path!r} can be reached by several paths (hard links)."
+        )
+    visited.add(address)
     for key in group:
+        _charge_node(path)
         inner = f"{path}/{key}" if path else key
         member = _get_member(group, key)
         if isinstance(member, h5py.Group):
@@ -220,7 +247,7 @@ def _collect(
                 raise InvalidFileError(
                     f"is damaged: its member {inner!r} is a group, where a dataset was expected."
                 )
-            _collect(member, inner, weights, (*ancestors, address))
+            _collect(member, inner, weights, (*ancestors, address), visited)
         elif path.rpartition("/")[2] == "vars":
             weights[inner] = StoredWeight(inner, _check_dataset(member, inner))
 
@@ -229,7 +256,10 @@ def max_elements(weights: Iterable[StoredWeight]) -> int:
     """Return how many elements a model for these weights may have, with some to spare for variables
     that the file does not have.
     """
-    return sum(int(weight.dataset.size) for weight in weights) + _SPARE
+    import h5py
+
+    sizes = {h5py.h5o.get_info(weight.dataset.id).addr: weight.dataset.size for weight in weights}
+    return sum(map(int, sizes.values())) + _SPARE
 
 
 def is_keras_2(file: h5py.File) -> bool:
@@ -288,7 +318,16 @@ def _read_names(group: h5py.Group, attribute: str) -> list[str]:
         numbered = [f"{attribute}{number}" for number in range(len(group.attrs))]
         keys = [key for key in numbered if key in group.attrs]
     names = [name for key in keys for name in np.atleast_1d(group.attrs[key]).ravel()]
-    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+    texts = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+    seen: set[str] = set()
+    for name in texts:
+        if name in seen:
+            raise InvalidFileError(
+                f"was rejected: the list `{attribute}` of its group {group.name!r} has the entry "
+                f"{name!r} more than once."
+            )
+        seen.add(name)
+    return texts
 
 
 def _get_member(group: Any, name: str) -> Any:
@@ -296,6 +335,7 @@ def _get_member(group: Any, name: str) -> Any:
     import h5py
 
     for part in filter(None, name.split("/")):
+        _charge_node(name)
         if not isinstance(group, h5py.Group) or not _has_member(group, part):
             raise InvalidFileError(f"is damaged: it lists {name!r} and has no such member.")
         if group.id.links.get_info(part.encode()).type != h5py.h5l.TYPE_HARD:

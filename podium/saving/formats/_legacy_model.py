@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from podium._typing import Config
-from podium.layers.internal import limited_weights
+from podium.core.internal import current_file_budget
 from podium.optimizers import Optimizer
 from podium.saving._savable_model import SavableModel
 from podium.saving.formats._hdf5 import (
@@ -30,7 +30,11 @@ from podium.saving.formats._layer_groups import plan_groups_load, weights_by_lay
 from podium.saving.io._array_io import host_value
 from podium.saving.io._errors import InvalidFileError, add_path_to_errors
 from podium.saving.io._load_plan import LoadPlan, LoadReport, convert_values, fits
-from podium.saving.serialization._deserialization import build_from_config
+from podium.saving.serialization._deserialization import (
+    build_from_config,
+    charge_objects,
+    limit_objects,
+)
 from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._serialization import serialize_keras_object
 from podium.saving.serialization._strict_json import InvalidJsonError, dump_json, parse_json
@@ -93,7 +97,8 @@ def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
                 "holds weights alone, and no `model_config`: make the model, and use "
                 "`model.load_weights` for it."
             )
-        limit = max_elements(weight for layer in list_layers(file) for weight in layer.weights)
+        weights = [weight for layer in list_layers(file) for weight in layer.weights]
+        limit = max_elements(weights)
     model_config = _parse_json_text(config, "model_config")
     if (
         not isinstance(model_config, dict)
@@ -103,16 +108,18 @@ def load_legacy(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
         raise InvalidFileError(
             "was rejected: its `model_config` is not an object with `class_name` and `config`."
         )
-    with limited_weights(limit), add_path_to_errors(path):
+    limit_objects(current_file_budget(), limit, len(weights))
+    with add_path_to_errors(path):
+        charge_objects(model_config)
         model: SavableModel = build_from_config(
             sanitize_config(
                 {key: value for key, value in model_config.items() if key != "compile_config"}
             )
         )
         if training is not None:
-            model.compile_from_config(
-                sanitize_config(_compile_config(_parse_json_text(training, "training_config")))
-            )
+            compile_config = _compile_config(_parse_json_text(training, "training_config"))
+            charge_objects(compile_config)
+            model.compile_from_config(sanitize_config(compile_config))
     layers = weights_by_layer(model, "load_model")
     raw.seek(0)
     with open_hdf5(path, raw) as file:

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, cast
 
 from podium._typing import PathLike
 from podium.core import check_choice, custom_object_scope, warn_user
+from podium.core.internal import FileBudgetError, current_file_budget, file_budget
 from podium.layers import Lambda, Layer
-from podium.layers.internal import limited_weights
 from podium.saving._savable_model import SavableModel
 from podium.saving.formats._archive import (
     CONFIG,
@@ -32,9 +32,13 @@ from podium.saving.formats._legacy_model import legacy_to_hdf5, load_legacy
 from podium.saving.formats._safetensors import SUFFIX
 from podium.saving.formats._weights_file import read_weights, write_weights
 from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
-from podium.saving.io._errors import InvalidFileError, add_path_to_errors
+from podium.saving.io._errors import InvalidFileError, add_path_to_errors, name_path
 from podium.saving.io._load_plan import LoadReport
-from podium.saving.serialization._deserialization import build_from_config
+from podium.saving.serialization._deserialization import (
+    build_from_config,
+    charge_objects,
+    limit_objects,
+)
 from podium.saving.serialization._sanitize_config import sanitize_config
 from podium.saving.serialization._serialization import serialize_keras_object
 from podium.saving.serialization._strict_json import InvalidJsonError, dump_json, parse_json
@@ -226,14 +230,15 @@ def load_model(
     with open_regular_file("load_model", path) as raw:
         start = raw.read(len(HDF5_MAGIC))
         raw.seek(0)
-        with custom_object_scope(custom_objects or {}):
+        size = os.fstat(raw.fileno()).st_size
+        with custom_object_scope(custom_objects or {}), file_budget(size):
             try:
                 if start.startswith(MAGIC):
                     return _load_archive(path, raw, compile)
                 if start == HDF5_MAGIC:
                     return load_legacy(path, raw, compile)
-            except InvalidFileError as error:
-                raise ValueError(f"{path!r} {error}") from None
+            except (InvalidFileError, FileBudgetError) as error:
+                raise ValueError(name_path(path, error)) from None
     what = (
         "is empty"
         if not start
@@ -247,8 +252,9 @@ def _load_archive(path: str, raw: BinaryIO, compile: bool) -> SavableModel:
     config = _parse_member(texts, CONFIG)
     weights = open_weights(raw)
     with open_hdf5(path, weights) as file:
-        limit = max_elements(list_weights(file).values())
-    with limited_weights(limit), add_path_to_errors(path):
+        stored = list_weights(file).values()
+        limit_objects(current_file_budget(), max_elements(stored), len(stored))
+    with add_path_to_errors(path):
         model = _build_model(config, compile)
     with open_hdf5(path, weights) as file:
         plan = plan_state_load(*list_hdf5_state(file), model, with_optimizer=compile)
@@ -282,6 +288,7 @@ def _build_model(config: object, compile: bool) -> SavableModel:
         )
     if not compile:
         config = {key: value for key, value in config.items() if key != "compile_config"}
+    charge_objects(config)
     model = build_from_config(sanitize_config(config))
     if not isinstance(model, Layer) or not hasattr(model, "get_layer"):
         raise InvalidFileError(

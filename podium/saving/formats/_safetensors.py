@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium._typing import Array, Shape
-from podium.core.internal import empty_array
+from podium.core.internal import charge_file_budget, empty_array
 from podium.saving.io._array_io import (
     ArrayToRead,
     ArrayToWrite,
@@ -35,6 +35,7 @@ SUFFIX = ".safetensors"
 _METADATA = "__metadata__"
 _DIGEST = "sha256 "  # before the name of an array, in the metadata
 _MAX_HEADER_BYTES = 32 << 20
+_MAX_RANK = 32
 _DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
     "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
@@ -181,6 +182,12 @@ def verify_tensors(stored: Mapping[str, StoredTensor]) -> None:
 
 
 def _array_to_read(tensor: StoredTensor) -> ArrayToRead:
+    charge_file_budget(
+        "bytes",
+        math.prod(tensor.shape) * jnp.dtype(tensor.dtype).itemsize,
+        f"was rejected: with {tensor.name!r}, its tensors are far larger than the size of the "
+        "file.",
+    )
     return ArrayToRead(tensor.name, tensor.dtype, tensor.shape, tensor.sha256, tensor.read)
 
 
@@ -221,6 +228,11 @@ def _read_entry(
             raise InvalidFileError(
                 f"was rejected: the {what} of {name!r} is invalid: a list of ints was expected."
             )
+    if len(shape) > _MAX_RANK:
+        raise InvalidFileError(
+            f"was rejected: {name!r} has a shape of {len(shape)} dimensions, over the limit of "
+            f"{_MAX_RANK}."
+        )
     needed = math.prod(shape) * jnp.dtype(_DTYPES[dtype]).itemsize
     if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
         raise InvalidFileError(

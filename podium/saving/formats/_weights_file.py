@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from podium._typing import PathLike
 from podium.core import check_choice
+from podium.core.internal import FileBudgetError, file_budget
 from podium.saving._savable_model import SavableModel
 from podium.saving.checkpoints._weights_directory import (
     holds_checkpoints,
@@ -39,10 +40,11 @@ from podium.saving.formats._layer_groups import (
 from podium.saving.formats._safetensors import SUFFIX, list_tensors, read_tensors, write_tensors
 from podium.saving.formats._tensorflow_checkpoint import plan_checkpoint_load, write_checkpoint
 from podium.saving.io._atomic_write import atomic_write, open_regular_file, resolve_target
-from podium.saving.io._errors import InvalidFileError
+from podium.saving.io._errors import InvalidFileError, name_path
 from podium.saving.io._load_plan import LoadPlan, LoadReport
 from podium.saving.tensorflow_files._checkpoint_state import has_checkpoint, write_state
 from podium.saving.tensorflow_files._detect import is_hdf5_filepath
+from podium.saving.tensorflow_files._tensor_bundle import num_bundle_bytes
 
 _FORMATS = ("h5", "hdf5", "keras", "safetensors", "tf", "tensorflow")
 _TENSORFLOW = ("tf", "tensorflow")
@@ -179,12 +181,16 @@ def read_weights(
         return read_weights_directory(model, path)
     try:
         if checkpoint is not None:
-            plan = plan_checkpoint_load(checkpoint, model, by_name, skip_mismatch)
+            with file_budget(num_bundle_bytes(checkpoint)):
+                plan = plan_checkpoint_load(checkpoint, model, by_name, skip_mismatch)
         else:
-            with open_regular_file("load_weights", path) as raw:
+            with (
+                open_regular_file("load_weights", path) as raw,
+                file_budget(os.fstat(raw.fileno()).st_size),
+            ):
                 plan = _plan_load(path, raw, model, layers, by_name, skip_mismatch)
-    except InvalidFileError as error:
-        raise ValueError(f"{path!r} {error}") from None
+    except (InvalidFileError, FileBudgetError) as error:
+        raise ValueError(name_path(path, error)) from None
     plan.assign()
     return plan.report
 

@@ -8,11 +8,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-_MAX_MESSAGE = 1500  # characters of a message that may quote a config
+_MAX_MESSAGE = 2000  # characters, with the path
+_MAX_PATH = 1000
 
 
 class InvalidFileError(Exception):
     """The file is not what it should be. Becomes a ValueError that names the path."""
+
+
+def name_path(path: str, text: object) -> str:
+    """Return the message of a refusal, "'path' ...", of limited length."""
+    shown = repr(path) if len(path) <= _MAX_PATH else f"{path[:_MAX_PATH]!r}..."
+    message = f"{shown} {text}"
+    return message if len(message) <= _MAX_MESSAGE else f"{message[: _MAX_MESSAGE - 4]} ..."
 
 
 @contextlib.contextmanager
@@ -21,7 +29,7 @@ def add_path_to_errors(path: str) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise ValueError(f"{path!r} was rejected: its config is nested too deep.") from None
+        raise ValueError(name_path(path, "was rejected: its config is nested too deep.")) from None
     except (
         ValueError,
         TypeError,
@@ -30,6 +38,4 @@ def add_path_to_errors(path: str) -> Iterator[None]:
         AttributeError,
         NotImplementedError,
     ) as error:
-        text = str(error)
-        shown = text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]} ..."
-        raise ValueError(f"{path!r} cannot be loaded: {shown}") from error
+        raise ValueError(name_path(path, f"cannot be loaded: {error}")) from error

@@ -21,12 +21,20 @@ from podium.core import (
     get_registered_object,
     standardize_dtype,
 )
-from podium.core.internal import build_object, load_class, resolve_class
+from podium.core.internal import (
+    FileBudget,
+    build_object,
+    charge_file_budget,
+    load_class,
+    resolve_class,
+)
 from podium.saving.serialization._packages import PACKAGES, is_builtin_module, package_of_module
 from podium.saving.serialization._sanitize_config import sanitize_config
 
 _CLASS_PACKAGES = ("layers", "optimizers", "losses", "metrics", "initializers")
 _FUNCTION_PACKAGES = ("activations", "losses", "metrics")
+_MIN_OBJECTS = 4_000  # that a config may have, whatever the weights are
+_OBJECTS_PER_WEIGHT = 20
 
 
 def deserialize_keras_object(
@@ -72,6 +80,33 @@ def build_from_config(config: Any) -> Any:
     if name == "function":
         return _find_function(arguments, config)
     return _build_instance(config)
+
+
+def limit_objects(budget: FileBudget | None, num_elements: int, num_weights: int) -> None:
+    """Limit what a config may build: the elements of all weights, and the number of objects, by
+    the number of arrays that the file has.
+    """
+    if budget is not None:
+        budget.allow("weights", num_elements)
+        budget.allow("objects", _MIN_OBJECTS + _OBJECTS_PER_WEIGHT * num_weights)
+
+
+def charge_objects(config: Any) -> None:
+    """Charge the budget of a file for the objects that a config describes."""
+    pending = [config]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            if "class_name" in item:
+                charge_file_budget(
+                    "objects",
+                    1,
+                    "The config describes more layers and other objects than the weights of the "
+                    "file allow (limit exceeded).",
+                )
+            pending.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            pending.extend(item)
 
 
 def find_class(config: Mapping[str, Any]) -> Any:

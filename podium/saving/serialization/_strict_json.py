@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+from podium.core.internal import FileBudgetError, charge_file_budget
+
 MAX_TEXT_BYTES = 64 << 20  # of one config
 _OTHER_BYTES = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _MAX_DEPTH = 200  # nested objects and lists; Keras's configs of nested models stay below 100
@@ -29,6 +31,11 @@ def parse_json(text: bytes | str) -> Any:
             f"is {len(text)} bytes long, over the limit of {MAX_TEXT_BYTES}: too large for a config"
         )
     raw = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+    num_values = sum(map(raw.count, (b",", b"[", b"{")))
+    try:
+        charge_file_budget("values", num_values, f"has {num_values} values, too many for its size")
+    except FileBudgetError as error:
+        raise InvalidJsonError(str(error)) from None
     _check_depth(raw)
     try:
         return json.loads(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
+from podium.core.internal import charge_file_budget
 from podium.saving.io._errors import InvalidFileError
 from podium.saving.tensorflow_files._crc32c import crc32c, mask_crc32c
 from podium.saving.tensorflow_files._wire_format import encode_varint, read_varint
@@ -19,7 +20,6 @@ _FOOTER_SIZE = 48
 _TRAILER_SIZE = 5  # the type of a block, and its checksum
 _BLOCK_SIZE = 256 << 10
 _RESTART_INTERVAL = 16  # a key is stored completely at these intervals, in entries
-_MAX_KEY_BYTES = 64  # times the size of the table, in all: keys share their beginnings
 
 
 def read_table(content: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -33,7 +33,6 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, bytes]]:
         raise InvalidFileError("is damaged: its index does not end like a sorted string table.")
     _, _, position = _read_handle(footer, 0)
     offset, size, _ = _read_handle(footer, position)
-    budget = _MAX_KEY_BYTES * len(content)
     last_key, end_of_blocks = None, 0
     for _, handle in _read_block(_checked_block(content, offset, size)):
         offset, size, _ = _read_handle(handle, 0)
@@ -41,8 +40,10 @@ def read_table(content: bytes) -> Iterator[tuple[bytes, bytes]]:
             raise InvalidFileError("is damaged: blocks of its index overlap.")
         end_of_blocks = offset + size + _TRAILER_SIZE
         for key, value in _read_block(_checked_block(content, offset, size)):
-            budget -= len(key)
-            if budget < 0 or (last_key is not None and key <= last_key):
+            charge_file_budget(
+                "bytes", len(key), "was rejected: the keys of its index are far larger than it is."
+            )
+            if last_key is not None and key <= last_key:
                 raise InvalidFileError("is damaged: the keys of its index are not in order.")
             last_key = key
             yield key, value

@@ -6,6 +6,8 @@ their checksums compared. What the tensors are for is decided by `_object_graph.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import math
 import os
 from collections.abc import Iterable
@@ -14,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from podium._typing import Shape
+from podium.core.internal import charge_file_budget, current_file_budget, file_budget
 from podium.saving.io._array_io import NumpyArray, read_into
 from podium.saving.io._atomic_write import open_regular_file
 from podium.saving.io._errors import InvalidFileError
@@ -29,6 +32,12 @@ from podium.saving.tensorflow_files._wire_format import encode_varint, read_vari
 def shard_path(prefix: str, shard: int, num_shards: int) -> str:
     """Return the path of a data file of a checkpoint."""
     return f"{prefix}.data-{shard:05d}-of-{num_shards:05d}"
+
+
+def num_bundle_bytes(prefix: str) -> int:
+    """Return the size of the files of a checkpoint."""
+    paths = [prefix + INDEX_SUFFIX, *glob.glob(f"{glob.escape(prefix)}.data-*")]
+    return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
 
 
 def read_num_shards(prefix: str) -> int:
@@ -150,6 +159,12 @@ class TensorBundle:
             tensor.shape
         ):
             raise InvalidFileError(f"is damaged: the slices of {tensor.name!r} do not cover it.")
+        charge_file_budget(
+            "bytes",
+            math.prod(tensor.shape) * (jnp.dtype(tensor.dtype).itemsize + 1),
+            f"was rejected: {tensor.name!r} has the shape {tensor.shape}, far larger than its "
+            "files.",
+        )
         values = np.empty(tensor.shape, jnp.dtype(tensor.dtype))
         is_filled = np.zeros(tensor.shape, bool)
         for extents, shape, part in zip(tensor.slices, shapes, stored, strict=True):
@@ -170,7 +185,10 @@ class TensorBundle:
 def _read_index(caller: str, prefix: str) -> tuple[int, dict[bytes, bytes]]:
     """Return the number of shards and the entries by key."""
     with open_regular_file(caller, prefix + INDEX_SUFFIX) as file:
-        entries = dict(read_table(file.read()))
+        content = file.read()
+        is_charged = current_file_budget() is not None
+        with contextlib.nullcontext() if is_charged else file_budget(len(content)):
+            entries = dict(read_table(content))
     if b"" not in entries:
         raise InvalidFileError("is damaged: its index has no header.")
     return parse_header(entries.pop(b"")), entries

@@ -6,6 +6,7 @@ as the format asks for; a message that cannot be read raises `InvalidFileError`.
 
 from __future__ import annotations
 
+from podium.core.internal import charge_file_budget
 from podium.saving.io._errors import InvalidFileError
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -25,6 +26,7 @@ class Message:
         self._fields: dict[int, list[int | bytes]] = {}
         view, position = memoryview(content), 0
         while position < len(view):
+            charge_file_budget("fields", 1, f"was rejected: {name} has too many fields.")
             tag, position = self._varint(view, position)
             value, position = self._value(view, position, tag & 7)
             self._fields.setdefault(tag >> 3, []).append(value)
